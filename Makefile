@@ -18,10 +18,10 @@ BIN := $(CURDIR)/bin
 # MODEC_E2E_SKIP names targets whose agent cannot be installed here: "claude
 # cursor". What is not run is said at the end.
 SKIPPED := $(foreach t,$(MODEC_E2E_SKIP),targets/$t/%)
-# The end-to-end tests of an agent's own program, and those of modec's own servers.
+# The end-to-end tests of an agent's own program, and those of modec's own servers and of its page.
 AGENTS ?= claude cursor roo
 OFAGENTS := $(filter-out $(SKIPPED),$(foreach t,$(AGENTS),$(sort $(wildcard targets/$t/e2e/*.test.mjs))))
-OFSERVERS := $(filter-out $(SKIPPED) $(foreach t,$(AGENTS),targets/$t/%),$(sort $(wildcard targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
+OFSERVERS := $(filter-out $(SKIPPED) $(foreach t,$(AGENTS),targets/$t/%),$(sort $(wildcard cmd/modec/*/e2e/*.test.mjs targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
 # One session of an agent that takes seconds to start, and the whole of one that takes none.
 QUICK := $(sort $(filter-out $(SKIPPED),$(AGENTS:%=targets/%/e2e/decide.test.mjs) $(wildcard targets/roo/e2e/*.test.mjs)))
 # Real files of public repositories, tried where they are.

@@ -45,6 +45,7 @@ func commands() []entry {
 
 		{name: "show", group: "ask", command: &showCmd{},
 			help: "Show what modes and roles may do, and what holds them to it."},
+		{name: "ui", group: "ask", command: &uiCmd{}, help: "Show the permissions as a page on this machine."},
 		{name: "explain", group: "ask", command: &explainCmd{},
 			help: "Show what a mode or role may do, and which rule decides."},
 		{name: "why", group: "ask", command: &whyCmd{},

@@ -44,7 +44,8 @@ type explanation struct {
 	// Elsewhere are the targets that do not emit the subject, or what the action is about.
 	Elsewhere []string `json:"elsewhere,omitempty" jsonschema:"the targets that do not emit the subject or the server"`
 
-	guarded bool // by a path of modec's own, which is written nowhere
+	guarded bool      // by a path of modec's own, which is written nowhere
+	ended   diag.List // why it is not whole
 }
 
 // verdict is what one agent would do with its artifacts.
@@ -96,24 +97,12 @@ func (c *explainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	s, err := res.Policy.Subject(ref)
+	x, err := e.explain(res, ref, question{c.Action, arg, action})
 	if err != nil {
 		return err
 	}
-	x := explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: c.Action, Arg: secret.Text(arg),
-		Targets: map[string]ir.Decision{}}
-	stopped := e.untilStopped(func() {
-		disk := e.disk()
-		r := disk.Decide(s, action, e.dir)
-		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Told()), r.From, ir.Written(r.Pos).String()
-		x.guarded = r.Pos.File == ir.GuardsFile
-		x.Verdicts, x.Elsewhere = e.verdicts(e.judges(res), ref, action, r)
-	})
-	if stopped.HasErrors() {
-		return e.ui.fail(stopped)
-	}
-	for _, v := range x.Verdicts {
-		x.Targets[v.Target] = max(x.Targets[v.Target], v.Decision)
+	if x.ended.HasErrors() {
+		return e.ui.fail(x.ended)
 	}
 	if e.ui.json {
 		err = e.ui.emit(x)
@@ -124,6 +113,35 @@ func (c *explainCmd) Run(e *env) error {
 		return exitFindings
 	}
 	return err
+}
+
+// question is an action as somebody wrote it, and as the policy takes it.
+type question struct {
+	name, arg string
+	action    policy.Action
+}
+
+// explain returns what decides an action, and what each agent makes of it.
+func (e *env) explain(
+	res *compiler.Result, ref ir.SubjectRef, q question,
+) (x explanation, err error) {
+	s, err := res.Policy.Subject(ref)
+	if err != nil {
+		return x, err
+	}
+	x = explanation{envelope: e.ui.envelope(), Subject: ref.String(), Action: q.name, Arg: secret.Text(q.arg),
+		Targets: map[string]ir.Decision{}}
+	x.ended = e.untilStopped(func() {
+		disk := e.disk()
+		r := disk.Decide(s, q.action, e.dir)
+		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Told()), r.From, ir.Written(r.Pos).String()
+		x.guarded = r.Pos.File == ir.GuardsFile
+		x.Verdicts, x.Elsewhere = e.verdicts(e.judges(res), ref, q.action, r)
+	})
+	for _, v := range x.Verdicts {
+		x.Targets[v.Target] = max(x.Targets[v.Target], v.Decision)
+	}
+	return x, nil
 }
 
 // disk returns the disk that the project is on.

@@ -222,7 +222,7 @@ func TestEveryCommandReports(t *testing.T) {
 		name := commandName(n)
 		form := slices.ContainsFunc(n.Flags, func(f *kong.Flag) bool { return f.Name == "format" })
 		switch name {
-		case "hook", "complete", "gateway": // they speak with programs, in a form of their own
+		case "hook", "complete", "gateway", "ui": // they speak with programs and browsers, in a form of their own
 			if form || all[name] != nil {
 				t.Errorf("%s has a form", name)
 			}

@@ -296,14 +296,22 @@ func serversOf(p *ir.Project, s *policy.Subject) (list []serverPart) {
 // sheets returns all that there is to know of subjects, in their order.
 func (e *env) sheets(res *compiler.Result, refs []ir.SubjectRef) ([]sheet, diag.List) {
 	collectSeldom()
-	watch := &watched{res: res, seen: map[watchedKey]*watchedSurface{}}
 	show, end := e.ui.showing()
 	defer end()
-	how := compiler.Verification{Seed: verifySeed, Subjects: refs, Seen: watch.see}
+	var progress func(verify.Step)
 	if show != nil {
-		how.Progress = func(s verify.Step) { show("looking at "+diag.Short(s.Subject.String()), s.Done, s.Total) }
+		progress = func(s verify.Step) { show("looking at "+diag.Short(s.Subject.String()), s.Done, s.Total) }
 	}
-	report, diags := res.VerifyBy(e.ctx, how)
+	return sheetsOf(e.ctx, res, refs, progress)
+}
+
+// sheetsOf does so with a progress of one's own; nil: none.
+func sheetsOf(
+	ctx context.Context, res *compiler.Result, refs []ir.SubjectRef, progress func(verify.Step),
+) ([]sheet, diag.List) {
+	watch := &watched{res: res, seen: map[watchedKey]*watchedSurface{}}
+	report, diags := res.VerifyBy(ctx,
+		compiler.Verification{Seed: verifySeed, Subjects: refs, Seen: watch.see, Progress: progress})
 	if report == nil {
 		return nil, diags
 	}

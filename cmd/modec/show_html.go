@@ -31,9 +31,9 @@ type showPage struct {
 	Sheets []sheet
 }
 
-// htmlPage returns a page that loads nothing and runs nothing.
-func htmlPage(project string, rows []row, sheets []sheet) ([]byte, error) {
-	t, err := template.New("show").Funcs(template.FuncMap{
+// inHTML are the functions of templates that write permissions.
+func inHTML() template.FuncMap {
+	return template.FuncMap{
 		"letters":  func(c groupCell) string { return c.letters() },
 		"class":    func(d ir.Decision) string { return d.String() },
 		"words":    func(d ir.Decision) string { return decisionLooks[d].words },
@@ -54,7 +54,12 @@ func htmlPage(project string, rows []row, sheets []sheet) ([]byte, error) {
 		"why":      func(l holeLine) string { return diag.Clean(l.text) },
 		"clean":    diag.Clean,
 		"join":     func(list []string) string { return strings.Join(list, ", ") },
-	}).Parse(pageText)
+	}
+}
+
+// htmlPage returns a page that loads nothing and runs nothing.
+func htmlPage(project string, rows []row, sheets []sheet) ([]byte, error) {
+	t, err := template.New("show").Funcs(inHTML()).Parse(pageText)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"modec.dev/modec/cmd/modec/console"
+	"modec.dev/modec/targets/mcp/serve"
+)
+
+type uiCmd struct {
+	HTTP string `name:"http" default:"127.0.0.1:0" placeholder:"ADDR" help:"Where to listen: a port of this machine."`
+}
+
+// Run serves the page until ^C. Each line that comes in over standard input prints a new address: a page that
+// was loaded again has lost its key.
+func (c *uiCmd) Run(e *env) error {
+	p := &pageViews{env: e}
+	if diags := p.load(); diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	listener, err := net.Listen("tcp", c.HTTP)
+	if err != nil {
+		return fmt.Errorf("cannot listen: %w", err)
+	}
+	if !onLoopback(listener) {
+		_ = listener.Close() // nobody was served
+		return errors.New("others could reach this address: " +
+			"--http takes one of the loopback interface, such as 127.0.0.1:8700")
+	}
+	log := slog.New(slog.NewTextHandler(e.ui.err, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: maskedAttr}))
+	keys := &console.Keys{}
+	h, err := console.New(console.Options{Title: p.title(), Views: p.views(), Keys: keys})
+	if err != nil {
+		return err
+	}
+	if h, err = serve.Guard(h, serve.HTTPOptions{}, log); err != nil {
+		return err
+	}
+	h = serve.InTime(h, serve.HTTPOptions{})
+	w, err := e.watch()
+	if err != nil {
+		return err
+	}
+	go func() {
+		if err := w.run(e.ctx, func() { p.load() }); err != nil { // the page says what is wrong
+			e.ui.failure(err)
+		}
+	}()
+	e.ui.endless = true
+	at := "http://" + listener.Addr().String()
+	e.ui.printf("%s\n", keys.Address(at))
+	e.ui.note("one page can be opened by it; Enter prints a new address, ^C stops\n")
+	go func() {
+		for lines := bufio.NewScanner(e.stdin); lines.Scan(); {
+			e.ui.printf("%s\n", keys.Address(at))
+		}
+	}()
+	return e.serveHTTP(listener, h, log)
+}

@@ -1,0 +1,663 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"modec.dev/modec/cmd/modec/console"
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/audit"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
+)
+
+//go:embed pages.html
+var pagesText string
+
+// pageViews renders the views of `modec ui` of the newest source that compiles.
+type pageViews struct {
+	*env
+
+	mu   sync.RWMutex
+	now  *shownModel
+	text *template.Template
+}
+
+// shownModel is a source as the page shows it.
+type shownModel struct {
+	res   *compiler.Result
+	rows  []shownRow
+	since time.Time
+	seen  string    // tells one state of the source from another
+	wrong diag.List // why the source on disk is not the one that is shown
+
+	mu     *sync.Mutex
+	looked map[ir.SubjectRef]*sheet // what agents do
+	all    bool                     // it has every mode and role
+	differ map[string]*diff.Report  // from a revision
+}
+
+// shownRow is a subject with what it may do with each server.
+type shownRow struct {
+	row
+	ref     ir.SubjectRef
+	servers []serverPart
+}
+
+// load compiles the source. One that does not compile leaves the last one, and says what is wrong.
+func (p *pageViews) load() diag.List {
+	res, diags := compiler.Compile(p.ctx, p.request())
+	now := &shownModel{res: res, since: time.Now(), mu: &sync.Mutex{}, looked: map[ir.SubjectRef]*sheet{},
+		differ: map[string]*diff.Report{}}
+	if !diags.HasErrors() {
+		for _, ref := range res.Project.Subjects() {
+			s, err := res.Policy.Subject(ref)
+			if err != nil {
+				diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
+				break
+			}
+			servers := serversOf(res.Project, s)
+			now.rows = append(now.rows, shownRow{rowOf(res.Project, s, ref, servers), ref, servers})
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now.seen = strconv.FormatInt(now.since.UnixNano(), 36)
+	if diags.HasErrors() {
+		if p.now == nil {
+			return diags
+		}
+		last := *p.now
+		last.seen, last.wrong = now.seen, nil
+		for _, d := range diags {
+			if d.Severity == diag.Error {
+				last.wrong = append(last.wrong, d)
+			}
+		}
+		now = &last
+	}
+	p.now = now
+	return diags
+}
+
+func (p *pageViews) model() *shownModel {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.now
+}
+
+// title names the project.
+func (p *pageViews) title() string {
+	if name := p.model().res.Project.Name; name != "" {
+		return "Permissions of " + diag.Clean(name)
+	}
+	return "Permissions"
+}
+
+// views returns all there are.
+func (p *pageViews) views() map[string]console.View {
+	p.text = template.Must(template.New("pages").Funcs(inHTML()).Funcs(template.FuncMap{
+		"line":   func(at diag.Pos) string { return strings.TrimSpace(p.ui.render.Line(at)) },
+		"place":  func(at diag.Pos) string { return ir.Written(at).String() },
+		"word":   func(l ruleList) ir.Decision { return l.decision },
+		"masked": secret.Text,
+	}).Parse(pagesText + pageText))
+	return map[string]console.View{
+		"state": p.state, "filters": p.filters, "matrix": p.matrix, "subject": p.subject, "why": p.why,
+		"held": p.held, "answer": p.answer, "losses": p.losses, "audit": p.audit, "cursor": p.cursor,
+		"approval": p.approval,
+	}
+}
+
+// render executes a template.
+func (p *pageViews) render(name string, data any) (template.HTML, error) {
+	var b bytes.Buffer
+	if err := p.text.ExecuteTemplate(&b, name, data); err != nil {
+		return "", err
+	}
+	return template.HTML(b.String()), nil // what html/template escaped
+}
+
+// state says which source is shown, and what is wrong with the one on disk.
+func (p *pageViews) state(_ context.Context, q url.Values) (template.HTML, error) {
+	m := p.model()
+	if q.Get("seen") == m.seen {
+		return "", console.ErrUnchanged
+	}
+	return p.render("state", map[string]any{"Seen": m.seen, "Since": m.since.Format(time.TimeOnly),
+		"Subjects": count(len(m.rows), "subject"), "Wrong": m.wrong})
+}
+
+// filters are what the matrix can be asked for.
+func (p *pageViews) filters(_ context.Context, q url.Values) (template.HTML, error) {
+	m := p.model()
+	var servers, agents []string
+	for i := range m.res.Project.Servers {
+		servers = append(servers, m.res.Project.Servers[i].Name)
+	}
+	for _, o := range m.res.Outputs {
+		if j, ok := o.Target.(contract.Judged); ok {
+			deciders, _ := j.Open(m.res.FS(), m.res.Input(o.Target).Options)
+			for _, d := range deciders {
+				agents = append(agents, strings.TrimSpace(j.Name()+" "+d.Surface()))
+			}
+		}
+	}
+	return p.render("filters", map[string]any{"Servers": servers, "Agents": agents, "Q": q})
+}
+
+// gridCell is a cell of the matrix.
+type gridCell struct {
+	Open, Letters, Title string
+	Decision             ir.Decision
+	Held                 string // what holds it, where an agent is shown
+	Changed              bool
+}
+
+// gridRow is a subject of the matrix.
+type gridRow struct {
+	Subject, Open string
+	Steers        bool
+	Cells         []gridCell
+}
+
+// matrix renders the subjects that pass the filters.
+func (p *pageViews) matrix(ctx context.Context, q url.Values) (template.HTML, error) {
+	m := p.model()
+	g := grid{m: m, agent: q.Get("agent"), risk: q.Get("risk")}
+	var err error
+	if rev := q.Get("differs"); rev != "" {
+		if g.differ, err = p.differs(m, rev); err != nil {
+			return "", err
+		}
+	}
+	if g.agent != "" {
+		if err := m.lookAtAll(ctx); err != nil {
+			return "", err
+		}
+	}
+	columns := g.columns(q.Get("columns"))
+	var rows []gridRow
+	for i := range m.rows {
+		r := &m.rows[i]
+		if kind := q.Get("kind"); kind != "" && !strings.HasPrefix(r.Subject, kind+" ") ||
+			!strings.Contains(strings.ToLower(r.Subject), strings.ToLower(q.Get("q"))) {
+			continue
+		}
+		row, shown := g.row(r, columns)
+		if shown {
+			rows = append(rows, row)
+		}
+	}
+	return p.render("matrix", map[string]any{"Columns": columns, "Rows": rows, "Of": len(m.rows), "Agent": g.agent,
+		"Differs": q.Get("differs")})
+}
+
+// grid renders cells.
+type grid struct {
+	m           *shownModel
+	agent, risk string
+	differ      *diff.Report
+}
+
+// column is a group, a server or a tool of a server.
+type column struct {
+	Name         string
+	group        ir.Group
+	server, tool string
+}
+
+// columns returns the groups, the servers, or the tools of a server.
+func (g *grid) columns(of string) (list []column) {
+	p := g.m.res.Project
+	switch sv := p.Server(of); {
+	case of == "*":
+		for i := range p.Servers {
+			list = append(list, column{Name: p.Servers[i].Name, group: ir.MCP, server: p.Servers[i].Name})
+		}
+	case sv != nil:
+		for _, t := range sv.Tools {
+			if g.risk == "" || t.Risk == g.risk {
+				list = append(list, column{Name: t.Name, group: ir.MCP, server: of, tool: t.Name})
+			}
+		}
+	default:
+		for _, group := range ir.Decided {
+			list = append(list, column{Name: string(group), group: group})
+		}
+	}
+	return list
+}
+
+// row returns a subject's row, and whether it is to be shown.
+func (g *grid) row(r *shownRow, columns []column) (row gridRow, shown bool) {
+	row = gridRow{Subject: r.Subject, Open: address("subject", r.ref, nil), Steers: len(r.Steers) > 0}
+	shown = g.differ == nil
+	for _, c := range columns {
+		said := g.said(r, c)
+		cell := gridCell{Letters: said.letters(), Decision: said.Decision, Title: titleOf(&said),
+			Open: address("why", r.ref, url.Values{"group": {string(c.group)}, "server": {c.server}, "tool": {c.tool}})}
+		if g.agent != "" {
+			g.asAgent(&cell, r.ref, c.group)
+		}
+		for _, x := range g.changes(r.ref, c) {
+			cell.Changed, shown = true, true
+			cell.Title += fmt.Sprintf("; %s %s: %s → %s", x.Kind, x.What, x.Before.Decision, x.After.Decision)
+		}
+		row.Cells = append(row.Cells, cell)
+	}
+	return row, shown
+}
+
+// said returns what the source says of a column.
+func (g *grid) said(r *shownRow, c column) groupCell {
+	if c.server == "" {
+		return r.Cells[slices.IndexFunc(r.Cells, func(x groupCell) bool { return x.Group == c.group })]
+	}
+	cell, first := groupCell{Group: ir.MCP}, true
+	for i := range r.servers {
+		sv := &r.servers[i]
+		if sv.Server != c.server {
+			continue
+		}
+		for _, t := range sv.Tools {
+			if c.tool != "" && t.Name != c.tool || g.risk != "" && !g.risky(c.server, t.Name) {
+				continue
+			}
+			if first {
+				cell.Decision, first = t.Decision, false
+			}
+			cell.add(t.Decision)
+		}
+	}
+	slices.Sort(cell.Lists)
+	return cell
+}
+
+// name is how an agent's surface is called.
+func (a *agentPart) name() string { return strings.TrimSpace(a.Target + " " + a.Surface) }
+
+func (g *grid) risky(server, tool string) bool {
+	t := g.m.res.Project.Server(server).Tool(tool)
+	return t != nil && t.Risk == g.risk
+}
+
+// asAgent writes into a cell what one agent makes of it.
+func (g *grid) asAgent(cell *gridCell, ref ir.SubjectRef, group ir.Group) {
+	x := g.m.look(ref)
+	i := slices.IndexFunc(x.Agents, func(a agentPart) bool { return a.name() == g.agent })
+	if i < 0 {
+		cell.Held, cell.Title = "—", "not emitted"
+		return
+	}
+	for _, h := range x.Agents[i].Groups {
+		if h.Group != group {
+			continue
+		}
+		var by []string
+		for _, holder := range slices.Compact(slices.Concat(h.Access, h.Approval)) {
+			if !slices.Contains(by, string(holder)) {
+				by = append(by, string(holder))
+			}
+		}
+		cell.Held = strings.Join(by, ", ")
+		if h.free() {
+			cell.Held = "its own"
+		}
+		for _, c := range h.Changes {
+			cell.Title += fmt.Sprintf("; %s becomes %s, as %q", c.Source, c.Here, secret.Text(c.Example))
+		}
+		if len(h.Changes) > 0 {
+			cell.Held += " ≠"
+		}
+	}
+}
+
+// changes returns the differences of a column from the revision.
+func (g *grid) changes(ref ir.SubjectRef, c column) (list []diff.Change) {
+	if g.differ == nil {
+		return nil
+	}
+	for _, x := range g.differ.Changes {
+		named := c.server == "" || strings.HasPrefix(x.What, c.server+":")
+		if x.Subject == ref.String() && x.Group == c.group && named {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+func titleOf(c *groupCell) string {
+	text := decisionLooks[c.Decision].words
+	for i, d := range c.Lists {
+		if i == 0 {
+			text += ", but lists say otherwise: "
+		} else {
+			text += ", "
+		}
+		text += decisionLooks[d].words
+	}
+	return text
+}
+
+// address returns the address of a view of a subject.
+func address(view string, ref ir.SubjectRef, more url.Values) string {
+	q := url.Values{"role": {ref.Role}, "mode": {ref.Mode}}
+	for name, values := range more {
+		q[name] = values
+	}
+	for name, values := range q {
+		if values[0] == "" {
+			delete(q, name)
+		}
+	}
+	return "view/" + view + "?" + q.Encode()
+}
+
+// differs returns how the source differs from a revision, once for each source.
+func (p *pageViews) differs(m *shownModel, rev string) (*diff.Report, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.differ[rev]; r != nil {
+		return r, nil
+	}
+	before, diags, err := (&diffCmd{}).load(p.env, rev)
+	switch {
+	case err != nil:
+		return nil, err
+	case diags.HasErrors():
+		return nil, errors.New(diags[0].String())
+	}
+	after := diffSide{name: "the working tree", res: m.res}
+	r, err := diff.Projects(before.engine(), after.engine(), verifySeed)
+	if err == nil {
+		m.differ[rev] = r
+	}
+	return r, err
+}
+
+// look returns what agents do with a subject that was looked at.
+func (m *shownModel) look(ref ir.SubjectRef) *sheet {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.looked[ref]
+}
+
+// lookAt returns what agents do with a subject.
+func (m *shownModel) lookAt(ctx context.Context, ref ir.SubjectRef) (*sheet, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.looked[ref] == nil {
+		if err := m.lookWith(ctx, []ir.SubjectRef{ref}); err != nil {
+			return nil, err
+		}
+	}
+	return m.looked[ref], nil
+}
+
+// lookAtAll looks at every mode and role.
+func (m *shownModel) lookAtAll(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.all {
+		return nil
+	}
+	err := m.lookWith(ctx, m.res.Project.Subjects())
+	m.all = err == nil
+	return err
+}
+
+func (m *shownModel) lookWith(ctx context.Context, refs []ir.SubjectRef) error {
+	sheets, diags := sheetsOf(ctx, m.res, refs, nil)
+	if diags.HasErrors() {
+		return errors.New(diags[0].String())
+	}
+	for i := range sheets {
+		m.looked[refs[i]] = &sheets[i]
+	}
+	return nil
+}
+
+// named returns the subject of a query.
+func (m *shownModel) named(q url.Values) (ref ir.SubjectRef, err error) {
+	ref = ir.SubjectRef{Role: q.Get("role"), Mode: q.Get("mode")}
+	if _, err := m.res.Policy.Subject(ref); err != nil {
+		return ref, fmt.Errorf("the source has no such mode or role any more: %w", err)
+	}
+	return ref, nil
+}
+
+// subject renders all that there is to know of one.
+func (p *pageViews) subject(ctx context.Context, q url.Values) (template.HTML, error) {
+	m := p.model()
+	ref, err := m.named(q)
+	if err != nil {
+		return "", err
+	}
+	x, err := m.lookAt(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	var modes []string
+	if ref.Role != "" {
+		modes = m.res.Project.ModeNames()
+	}
+	return p.render("subject", map[string]any{"Sheet": *x, "Ref": ref, "Modes": modes})
+}
+
+// why renders the rules of one group of a subject.
+func (p *pageViews) why(_ context.Context, q url.Values) (template.HTML, error) {
+	m := p.model()
+	ref, err := m.named(q)
+	if err != nil {
+		return "", err
+	}
+	var x sheet
+	if err := x.describe(m.res, ref); err != nil {
+		return "", err
+	}
+	group := ir.Group(q.Get("group"))
+	if !slices.Contains(ir.Decided, group) {
+		return "", fmt.Errorf("got the group %q, which there is none of", group)
+	}
+	type part struct {
+		Subject string
+		Of      groupPart
+	}
+	var parts []part
+	example := ""
+	for _, side := range x.Source {
+		for _, g := range side.Groups {
+			if g.Group != group {
+				continue
+			}
+			if sv := q.Get("server"); sv != "" {
+				g.Rules = slices.DeleteFunc(slices.Clone(g.Rules), func(r rulePart) bool {
+					return r.Server != "" && r.Server != sv && !strings.Contains(r.Server, "*")
+				})
+			}
+			parts = append(parts, part{side.Subject, g})
+			for _, r := range g.Rules {
+				if example == "" && group != ir.MCP && !strings.ContainsAny(r.Pattern, "*{[(") {
+					example = r.Pattern
+				}
+			}
+		}
+	}
+	if sv := q.Get("server"); sv != "" {
+		example = sv + ":" + q.Get("tool")
+	}
+	return p.render("why", map[string]any{"Subject": x.Subject, "Ref": ref, "Group": group, "Parts": parts,
+		"Server": q.Get("server"), "Example": example,
+		"Held": address("held", ref, url.Values{"group": {string(group)}})})
+}
+
+// held renders what holds a subject to a group, agent by agent.
+func (p *pageViews) held(ctx context.Context, q url.Values) (template.HTML, error) {
+	m := p.model()
+	ref, err := m.named(q)
+	if err != nil {
+		return "", err
+	}
+	x, err := m.lookAt(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	type line struct {
+		Agent string
+		Of    heldPart
+	}
+	var lines []line
+	for _, a := range x.Agents {
+		for _, g := range a.Groups {
+			if string(g.Group) == q.Get("group") {
+				lines = append(lines, line{a.name(), g})
+			}
+		}
+	}
+	return p.render("held", map[string]any{"Lines": lines, "Elsewhere": x.Elsewhere})
+}
+
+// answer explains an action that somebody tries.
+func (p *pageViews) answer(_ context.Context, q url.Values) (template.HTML, error) {
+	m := p.model()
+	ref, err := m.named(q)
+	if err != nil {
+		return "", err
+	}
+	arg := q.Get("arg")
+	if arg == "" {
+		return "", errors.New("write what to try: a path, a command line, a host, SERVER:TOOL, a mode's slug or a tool")
+	}
+	action, err := policy.ParseAction(q.Get("group"), arg)
+	if err != nil {
+		return "", err
+	}
+	x, err := p.explain(m.res, ref, question{q.Get("group"), arg, action})
+	if err == nil && x.ended.HasErrors() {
+		err = errors.New(x.ended[0].String())
+	}
+	if err != nil {
+		return "", err
+	}
+	type verdictLine struct {
+		verdict
+		Text string
+	}
+	var verdicts []verdictLine
+	files := m.res.FS()
+	for _, v := range x.Verdicts {
+		verdicts = append(verdicts, verdictLine{v, artifactLine(files, v.At)})
+	}
+	return p.render("answer", map[string]any{"X": x, "Line": strings.TrimSpace(p.ui.render.Line(placeOf(x.Pos))),
+		"Verdicts": verdicts})
+}
+
+// artifactLine returns the line of an artifact that a place names.
+func artifactLine(files map[string][]byte, at string) string {
+	pos := placeOf(at)
+	lines := strings.Split(string(files[pos.File]), "\n")
+	if pos.Line < 1 || pos.Line > len(lines) {
+		return ""
+	}
+	return secret.Text(strings.TrimSpace(lines[pos.Line-1]))
+}
+
+// placeOf reads file:line:col.
+func placeOf(text string) (at diag.Pos) {
+	rest, col, _ := cutLast(text)
+	file, line, ok := cutLast(rest)
+	if !ok {
+		return at
+	}
+	at.File, at.Line, at.Col = file, line, col
+	return at
+}
+
+func cutLast(text string) (before string, n int, ok bool) {
+	i := strings.LastIndexByte(text, ':')
+	if i < 0 {
+		return text, 0, false
+	}
+	n, err := strconv.Atoi(text[i+1:])
+	return text[:i], n, err == nil
+}
+
+// losses renders what each agent cannot hold, with the ways to keep it.
+func (p *pageViews) losses(context.Context, url.Values) (template.HTML, error) {
+	type part struct {
+		Target string
+		Losses diag.List
+	}
+	var parts []part
+	for _, o := range p.model().res.Outputs {
+		parts = append(parts, part{o.Target.Name(), slices.DeleteFunc(slices.Clone(o.Losses),
+			func(d diag.Diagnostic) bool { return d.Loss == diag.Text })})
+	}
+	return p.render("losses", parts)
+}
+
+// mostEvents is how many events the page shows.
+const mostEvents = 200
+
+// audit renders the newest events that pass its filters.
+func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error) {
+	data := map[string]any{"Q": q, "None": "", "Events": nil}
+	log, err := p.openAudit()
+	if errors.Is(err, errNoAudit) {
+		data["None"] = err.Error()
+		return p.render("audit", data)
+	}
+	if err != nil {
+		return "", err
+	}
+	filter := auditListCmd{Denied: q.Get("denied") != "", Role: q.Get("role"), Mode: q.Get("mode"), Tool: q.Get("tool")}
+	var list []audit.Event
+	more := 0
+	err = audit.Read(log.File(), func(ev audit.Event) {
+		if !filter.wants(&ev, time.Time{}) {
+			return
+		}
+		if list = append(list, ev); len(list) > mostEvents {
+			list, more = list[1:], more+1
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	slices.Reverse(list)
+	type line struct {
+		audit.Event
+		Open string
+	}
+	var lines []line
+	m := p.model()
+	for _, ev := range list {
+		x := line{Event: ev}
+		ref := ir.SubjectRef{Role: ev.Role, Mode: ev.Mode}
+		if _, err := m.res.Policy.Subject(ref); err == nil && slices.Contains(ir.Decided, ir.Group(ev.Group)) {
+			of := url.Values{"group": {ev.Group}}
+			if ev.Server != "" {
+				of["server"], of["tool"] = []string{ev.Server}, []string{ev.Tool}
+			}
+			x.Open = address("why", ref, of)
+		}
+		lines = append(lines, x)
+	}
+	data["Events"], data["More"] = lines, more
+	return p.render("audit", data)
+}
