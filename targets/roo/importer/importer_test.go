@@ -156,6 +156,9 @@ func TestWrittenExpressions(t *testing.T) {
 		{"an open guard", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$))(?!(?!\.roo/x\.md$)(.*/)?\.roo(/|$)).*$`, access{all: true}},
 		{"an open path that nothing guards", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$))(?!(?!a$)(.*/)?b(/|$)).*$`, access{permits: []string{""}}},
 		{"edited", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$)).*`, access{permits: []string{""}}},
+		{"outside too", `^(?!(.*[/\\])?(.*\.key|\.(git|modec|roo)|modec(\.[^/\\]*\.json)?)([/\\]|$)).*\.md$`,
+			access{permits: []string{`\.md$`}, denies: []ir.Pattern{glob("*.key"), glob("modec.*.json")}, outside: true}},
+		{"outside, of several names", `^(?!(.*[/\\])?a/b([/\\]|$)).*\.md$`, access{permits: []string{""}, outside: true}},
 		{"somebody's own", `^(?!~)\.md$`, access{permits: []string{""}}},
 
 		{"before: guards alone", old + `(?!(?:(?:[^/]+/)*[mM][oO][dD][eE][cC]\.[tT][oO][mM][lL](?:/[\s\S]*)?|[mM][oO][dD][eE][cC](?:/[\s\S]*)?|` +
@@ -253,5 +256,30 @@ func TestAModeIsKeptAsItIsWritten(t *testing.T) {
 	}
 	if o := m.Can.Edit.Open; len(o) != 1 || o[0].Path != ".roomodes" {
 		t.Errorf("got %v", o)
+	}
+}
+
+// What an expression takes outside the project is asked about there, and one that takes everything is
+// none.
+func TestExpressionsThatLeadOutside(t *testing.T) {
+	for re, want := range map[string]string{
+		`\.md$`: "ask", `^.*\.md$`: "ask", `(^|/)docs/`: "ask", `^/etc/`: "ask", `^[A-Z]:/x`: "ask", `^(\.\./)+docs/`: "ask",
+		`^docs/`: "", `^[a-z/]+\.md$`: "ask", `^[a-z]+/[a-z.]+\.md$`: "", `^docs/.*\.\./x$`: "", `^\.github/.*`: "", `^\.`: "ask",
+		`.*`: "agent", ``: "agent", `^`: "agent", `.?`: "agent", `^.*$`: "ask",
+	} {
+		fsys := fstest.MapFS{".roomodes": {Data: []byte(strings.Replace(everyGroup, " edit,", " [edit, {fileRegex: '"+re+"', description: d}],", 1))}}
+		got, diags := Import(contract.Source{Root: fsys}, format.Stock)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		can, is := got.Project.Modes[0].Can, ""
+		if can.OutsideEdit != nil {
+			is = can.OutsideEdit.Decision.String()
+		} else if can.Edit.Default != nil {
+			is = can.Edit.Default.Decision.String()
+		}
+		if is != want || can.Edit.Description != "d" {
+			t.Errorf("%s: got %q (%q), want %q", re, is, can.Edit.Description, want)
+		}
 	}
 }
