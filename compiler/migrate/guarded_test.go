@@ -2,7 +2,6 @@ package migrate_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler/ir"
@@ -10,7 +9,9 @@ import (
 )
 
 // TestRefusedPastAGap counts what the new expression of a mode refuses, although its agent does not test
-// it everywhere: the guards by name, and what has no readable expression.
+// it everywhere: the guards by name, and with them the folder of an agent that
+// its expression refuses whole. What else has no readable expression is told by its form, and where the
+// original permits it.
 func TestRefusedPastAGap(t *testing.T) {
 	res, diags := run(t, map[string]string{".roomodes": `customModes:
   - slug: docs
@@ -27,15 +28,39 @@ func TestRefusedPastAGap(t *testing.T) {
 			t.Errorf("%s: got %+v, want each half once, some of them guarded and none wider", name, tally)
 		}
 	}
-	for _, guard := range []string{"modec/**", "**/.roo/rules-*/*", ".git/"} {
+	for _, guard := range []string{"modec/**", "**/.roo/rules-*/*", ".git/", ".roo/"} {
 		named := func(n migrate.Narrowing) bool { return n.Guard == guard && n.Built }
 		if !slices.ContainsFunc(res.Report.Narrower, named) {
 			t.Errorf("the guard %s is not named: %+v", guard, res.Report.Narrower)
 		}
 	}
 	for _, n := range res.Report.Narrower {
-		if n.Guard == "" && !(n.Built && n.Group == ir.Edit && strings.HasPrefix(n.Rule, "fileRegex: ")) {
+		if n.Guard == "" && (n.Form != migrate.LineBreak || !n.Built || n.Group != ir.Edit || n.At.String() != ".roomodes:5:39") {
 			t.Errorf("got %+v narrower", n)
+		}
+	}
+}
+
+// TestFormsThatAreNarrower tells what of an expression over folders is not kept, each with a reason.
+func TestFormsThatAreNarrower(t *testing.T) {
+	res, diags := run(t, map[string]string{".roomodes": `customModes:
+  - slug: docs
+    name: Docs
+    roleDefinition: You write.
+    groups: [read, [edit, {fileRegex: docs/.*}]]
+`}, nil)
+	if res == nil {
+		t.Fatal(diags)
+	}
+	found := map[migrate.Form]bool{}
+	for _, n := range res.Report.Narrower {
+		if found[n.Form] = true; n.At.String() != ".roomodes:5:39" {
+			t.Errorf("got %+v, want it where the original permits it", n)
+		}
+	}
+	for _, form := range []migrate.Form{migrate.LineBreak, migrate.Spelling} {
+		if !found[form] {
+			t.Errorf("nothing is narrower %s: %+v", form, res.Report.Narrower)
 		}
 	}
 }
