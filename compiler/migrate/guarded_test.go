@@ -6,6 +6,7 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/policy"
 )
 
 // TestRefusedPastAGap counts what the new expression of a mode refuses, although its agent does not test
@@ -61,6 +62,26 @@ func TestFormsThatAreNarrower(t *testing.T) {
 	for _, form := range []migrate.Form{migrate.LineBreak, migrate.Spelling} {
 		if !found[form] {
 			t.Errorf("nothing is narrower %s: %+v", form, res.Report.Narrower)
+		}
+	}
+}
+
+// TestIgnoredGuards denies what an ignore file says about itself in a mode that leaves edits to the agent,
+// too: no guard holds there.
+func TestIgnoredGuards(t *testing.T) {
+	for _, group := range []string{"edit", `[edit, {fileRegex: \.md$}]`} {
+		res, diags := run(t, map[string]string{
+			".roomodes": "customModes:\n  - slug: m\n    name: M\n    roleDefinition: r\n    groups: [read, " + group + "]\n", ".rooignore": "x\n",
+		}, nil)
+		if res == nil {
+			t.Fatal(diags)
+		}
+		s, err := res.Compiled.Policy.Subject(ir.SubjectRef{Mode: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := s.Decide(policy.Action{Group: ir.Edit, Arg: ".rooignore"}); r.Decision != ir.Deny {
+			t.Errorf("%s: edit .rooignore: got %s, want deny", group, r.Decision)
 		}
 	}
 }
