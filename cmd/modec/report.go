@@ -15,6 +15,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
 )
 
@@ -51,6 +52,7 @@ var enums = map[reflect.Type][]any{
 	reflect.TypeFor[diag.Severity]():     {"error", "warning", "note"},
 	reflect.TypeFor[diag.Loss]():         words([]diag.Loss{diag.Narrowing, diag.Widening, diag.Text}),
 	reflect.TypeFor[diff.Kind]():         words([]diff.Kind{diff.Widened, diff.Narrowed, diff.Changed}),
+	reflect.TypeFor[migrate.Form]():      append(words(migrate.Forms), ""),
 	reflect.TypeFor[contract.NoteKind](): words(noteOrder),
 	reflect.TypeFor[contract.OptionType](): words(
 		[]contract.OptionType{contract.String, contract.Bool, contract.Int, contract.Strings, contract.Auto}),

@@ -157,26 +157,28 @@ func tallied(t migrate.Tally) string {
 	return text
 }
 
+// reason is why something is narrower, as a line says it.
+type reason struct {
+	was, is ir.Decision
+	rule    string
+	form    migrate.Form
+}
+
 // narrowings says what the rules permit less than the files did: a line for each reason.
 func narrowings(list []migrate.Narrowing) (lines []string) {
-	type reason struct {
-		was, is ir.Decision
-		rule    string
-		at      diag.Pos
-	}
 	var order []reason
 	by := map[reason][]migrate.Narrowing{}
 	for _, n := range list {
 		source := func(o migrate.Narrowing) bool { // says it already
 			return !o.Built && o.File == n.File && o.Group == n.Group && o.Was == n.Was && o.Is == n.Is &&
-				o.Example == n.Example && o.Count == n.Count
+				o.Form == n.Form && o.Example == n.Example && o.Count == n.Count
 		}
 		if n.Guard != "" || n.Built && slices.ContainsFunc(list, source) {
 			continue
 		}
-		r := reason{n.Was, n.Is, n.Rule, n.At}
+		r := reason{n.Was, n.Is, shortRule(n.Rule), n.Form}
 		same := func(o migrate.Narrowing) bool { // by the source and by what is built of it
-			return o.File == n.File && o.Group == n.Group && o.Example == n.Example
+			return o.Built != n.Built && o.File == n.File && o.Group == n.Group && o.Example == n.Example
 		}
 		if by[r] == nil {
 			order = append(order, r)
@@ -185,31 +187,51 @@ func narrowings(list []migrate.Narrowing) (lines []string) {
 			by[r] = append(by[r], n)
 		}
 	}
-	becomes := map[ir.Decision]string{ir.Deny: "denied", ir.Ask: "asked about", ir.Agent: "left to the agent"}
-	said := map[ir.Decision]string{ir.Ask: "asked about", ir.Allow: "allowed"}
 	for _, r := range order {
-		var files, examples []string
-		more := 0
-		for _, n := range by[r] {
-			if !slices.Contains(files, n.File) {
-				files = append(files, n.File)
-			}
-			example := fmt.Sprintf("%s %q", n.Group, diag.Short(n.Example))
-			if more += n.Count; !slices.Contains(examples, example) && len(examples) < mostExamples {
-				examples, more = append(examples, example), more-1
-			}
-		}
-		line := fmt.Sprintf("%-15s %s: %s", "narrower", some(files), strings.Join(examples, ", "))
-		if more > 0 {
-			line += fmt.Sprintf(" and %d more", more)
-		}
-		line += fmt.Sprintf(", %s there, become %s: %s", said[r.was], becomes[r.is], r.rule)
-		if !r.at.IsZero() {
-			line += " (" + r.at.String() + ")"
-		}
-		lines = append(lines, diag.Clean(line))
+		lines = append(lines, diag.Clean(r.line(by[r])))
 	}
 	return lines
+}
+
+// line says what is narrower for a reason.
+func (r reason) line(list []migrate.Narrowing) string {
+	var files, examples, places []string
+	more := 0
+	for _, n := range list {
+		if !slices.Contains(files, n.File) {
+			files = append(files, n.File)
+		}
+		if at := n.At.String(); !n.At.IsZero() && !slices.Contains(places, at) {
+			places = append(places, at)
+		}
+		example := fmt.Sprintf("%s %q", n.Group, diag.Short(n.Example))
+		if more += n.Count; !slices.Contains(examples, example) && len(examples) < mostExamples {
+			examples, more = append(examples, example), more-1
+		}
+	}
+	line := fmt.Sprintf("%-15s %s: %s", "narrower", some(files), strings.Join(examples, ", "))
+	if more > 0 {
+		line += fmt.Sprintf(" and %d more", more)
+	}
+	if r.form != "" {
+		line += ", " + string(r.form)
+	}
+	becomes := map[ir.Decision]string{ir.Deny: "denied", ir.Ask: "asked about", ir.Agent: "left to the agent"}
+	said := map[ir.Decision]string{ir.Ask: "asked about", ir.Allow: "allowed"}
+	line += fmt.Sprintf(", %s there, become %s: %s", said[r.was], becomes[r.is], r.rule)
+	if len(places) > 0 {
+		line += " (" + some(places) + ")"
+	}
+	return line
+}
+
+// shortRule is a rule as a line has room for it: what names it, where its text is long.
+func shortRule(rule string) string {
+	short := diag.Short(rule)
+	if key, _, ok := strings.Cut(rule, ": "); ok && short != rule {
+		return "the new " + key
+	}
+	return short
 }
 
 // mostExamples is how many actions a reason names.

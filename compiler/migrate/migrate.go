@@ -429,21 +429,28 @@ func deniedPaths(targets []contract.Target) []string {
 }
 
 // dropGuards removes the rules about edits of guarded paths: a guard's deny wins over
-// any other rule. Where a role leaves the rest to the agent, no guard denies in their place.
+// any other rule. Where a role or a mode leaves the rest to the agent, no guard denies in their place, so
+// that a rule that it shares with others stays in all of them.
 func dropGuards(p *ir.Project, guards []string) {
+	leaves := func(m ir.Mode) bool {
+		return m.Can.Edit != nil && m.Can.Edit.Default != nil && m.Can.Edit.Default.Decision == ir.Agent
+	}
+	shared := slices.ContainsFunc(p.Modes, leaves)
 	drop := func(can *ir.Can) {
 		if can.Edit == nil {
 			return
 		}
 		t := *can.Edit
 		t.Rules = slices.DeleteFunc(slices.Clone(t.Rules), func(r ir.Rule) bool {
-			return r.Pattern.Kind == ir.Plain &&
+			return r.Pattern.Kind == ir.Plain && !(shared && r.From != "") &&
 				slices.ContainsFunc(guards, func(g string) bool { return guardCovers(g, r.Pattern.Text) })
 		})
 		can.Edit = &t
 	}
 	for i := range p.Modes {
-		drop(&p.Modes[i].Can)
+		if !leaves(p.Modes[i]) {
+			drop(&p.Modes[i].Can)
+		}
 	}
 	for i := range p.Roles {
 		if r := &p.Roles[i]; r.Can.Default != nil || r.PermissionMode != "" ||

@@ -24,11 +24,45 @@ type Narrowing struct {
 	Was   ir.Decision `json:"was"`             // by the file
 	Is    ir.Decision `json:"is"`              // what becomes of it
 	Rule  string      `json:"rule"`            // the rule that decides now, as a person reads it
-	// At is where the original file has the rule; zero where it has none.
+	// Form says how the paths are written, "" for a clean path inside the project.
+	Form Form `json:"form,omitempty"`
+	// At is where the original file has the rule, or else what decided by it; zero where it has neither.
 	At diag.Pos `json:"at,omitzero"`
+	by diag.Pos // what decided in the original file
 	// Count is of compared actions; Example is the shortest one.
 	Count   int    `json:"count"`
 	Example string `json:"example"`
+}
+
+// Form is how a path is written of which a rule takes some and leaves others.
+type Form string
+
+// The forms of paths. A path counts to the first that it has.
+const (
+	LineBreak Form = "with a line break"
+	Backslash Form = "with a backslash"
+	Spelling  Form = "in another spelling" // ".", "..", or nothing between slashes
+	Outside   Form = "outside the project"
+)
+
+// Forms are the forms of paths.
+var Forms = []Form{LineBreak, Backslash, Spelling, Outside}
+
+func formOf(a policy.Action) Form {
+	clean := path.Clean(a.Arg)
+	switch {
+	case a.Group != ir.Read && a.Group != ir.Edit:
+		return ""
+	case strings.ContainsAny(a.Arg, "\n\r\u2028\u2029"):
+		return LineBreak
+	case strings.Contains(a.Arg, `\`):
+		return Backslash
+	case clean != a.Arg:
+		return Spelling
+	case policy.Leaves(clean):
+		return Outside
+	}
+	return ""
 }
 
 // narrowings counts what is narrower by the rule that makes it so.
@@ -41,7 +75,10 @@ func (p *prover) less(a attempt, is contract.Answer, t *Tally, halves ...bool) {
 	n := Narrowing{
 		File: p.original.File, Target: p.Target, Group: a.Group,
 		Built: t == &p.Built, Guard: p.guard(a, is),
-		Was: a.said, Is: is.Decision, Rule: secret.Text(is.Rule), At: is.At,
+		Was: a.said, Is: is.Decision, Rule: secret.Text(is.Rule), Form: formOf(a.Action), At: is.At,
+	}
+	if a.was.At.File == p.File {
+		n.by = a.was.At
 	}
 	if n.Guard != "" {
 		for _, half := range halves {
@@ -93,13 +130,23 @@ func (p *prover) guardOf(a attempt, is contract.Answer) string {
 		if guard != "" && d == is.Decision && (named || a.said == ir.Ask) {
 			return guard
 		}
+		if guard != "" && d == ir.Ask && is.Governs == contract.Access { // cannot ask, and refuses the folder whole
+			return guard
+		}
+	}
+	if is.Governs == contract.Access && is.Decision == ir.Deny { // refuses the name of a guarded folder anywhere
+		for _, at, more := strings.Cut(a.Arg, "/"); more; _, at, more = strings.Cut(at, "/") {
+			if d, guard := p.policy.Guard(at); d == ir.Deny {
+				return guard
+			}
+		}
 	}
 	return ""
 }
 
 func (all *narrowings) add(n Narrowing, a attempt) {
 	key := n
-	key.At = diag.Pos{}
+	key.At, key.by = diag.Pos{}, diag.Pos{}
 	if all.byRule == nil {
 		all.byRule = map[Narrowing]*Narrowing{}
 	}
@@ -128,6 +175,7 @@ func (all *narrowings) sorted() []Narrowing {
 		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Target, b.Target),
 			falseFirst(a.Built, b.Built), strings.Compare(a.Guard, b.Guard), cmp.Compare(b.Count, a.Count),
 			strings.Compare(string(a.Group), string(b.Group)), strings.Compare(a.Rule, b.Rule),
+			cmp.Compare(slices.Index(Forms, a.Form), slices.Index(Forms, b.Form)),
 			cmp.Compare(a.Was, b.Was), cmp.Compare(a.Is, b.Is))
 	})
 	return list
@@ -149,7 +197,7 @@ func falseFirst(a, b bool) int {
 func (in *imports) locate(list []Narrowing, p *ir.Project) {
 	for i := range list {
 		n := &list[i]
-		n.At = in.origin(n, p)
+		n.At = cmp.Or(in.origin(n, p), n.by)
 	}
 }
 

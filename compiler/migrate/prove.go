@@ -32,7 +32,8 @@ type Tally struct {
 	Compared int `json:"compared"`
 	Equal    int `json:"equal"`
 	Narrower int `json:"narrower"`
-	// Guarded counts what is narrower because the path is a guarded one of modec's own.
+	// Guarded counts what is narrower because the path is a guarded one of modec's own, or lies in a
+	// folder that an expression refuses whole for the sake of one.
 	Guarded int `json:"guarded"`
 	Wider   int `json:"wider"`
 	// Kept counts what the original and the new artifacts deny, and the source asks

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
@@ -46,7 +47,7 @@ func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 			if err := policy.CheckPath(g.Text); err != nil {
 				r.diags.Errorf(diag.BadPath, g.Pos, "%v", err).Path(fmt.Sprintf("%sedit.guarded[%d]", path, i))
 			}
-			c.Edit.Open = append(c.Edit.Open, ir.OpenPath{Path: g.Text, Pos: g.Pos})
+			c.Edit.Open = append(c.Edit.Open, opened(g))
 		}
 		if d := e.Get("description"); d != nil {
 			c.Edit.Description = d.Text
@@ -55,6 +56,9 @@ func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 	c.MCP = r.decodeMCP(n.Get("mcp"), path+"mcp")
 	return c
 }
+
+// opened reads a path of can.edit.guarded. Agents compare it as text, so that it has one spelling.
+func opened(n *source.Node) ir.OpenPath { return ir.OpenPath{Path: path.Clean(n.Text), Pos: n.Pos} }
 
 // elems returns the elements of a list, nil for a node that is not there.
 func elems(n *source.Node) []*source.Node {

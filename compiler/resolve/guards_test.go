@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"modec.dev/modec/compiler/ir"
@@ -159,4 +160,18 @@ func join(a, b map[string]string) map[string]string {
 		a[name] = text
 	}
 	return a
+}
+
+// An opened path has one spelling, in which agents get it.
+func TestOpenedPathsAreClean(t *testing.T) {
+	p := model(t, map[string]string{"a.cue": `package modec
+modes: a: {name: "A", roleDefinition: "r", can: edit: {ask: ["**/*.md"], guarded: ["./.roo//x.md", "a/../CLAUDE.md", "HEAD"]}}
+`})
+	var got []string
+	for _, o := range p.Modes[0].Can.Edit.Open {
+		got = append(got, o.Path)
+	}
+	if want := []string{".roo/x.md", "CLAUDE.md", "HEAD"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

@@ -16,6 +16,9 @@ import (
 
 // edit builds the group edit: what may be edited at all, as one expression.
 func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
+	if g, ok := e.anywhere(m, s); ok {
+		return g, true
+	}
 	w := editWriter{all: s.Default(ir.Edit).Decision > ir.Deny, denies: refusal{dots: true}}
 	if m.Can.Edit != nil {
 		w.open, w.description = m.Can.Edit.Open, m.Can.Edit.Description
@@ -188,10 +191,7 @@ func (w *editWriter) permit(r ir.Rule, x permit) {
 // group writes the expression: a look-ahead that refuses, and what is permitted. What an author
 // wrote stays as it is where it reaches nothing that is refused.
 func (w *editWriter) group() group {
-	g := group{name: "edit", description: w.description}
-	if g.description == "" && slices.ContainsFunc(w.permits, func(p permit) bool { return p.pattern == nil }) {
-		g.description = strings.Join(w.described, ", ") // an expression alone describes itself
-	}
+	g := group{name: "edit", description: w.describes()}
 	if w.all {
 		g.description = cmp.Or(w.description, format.EverythingElse)
 		g.regex = "^" + lookNot(w.refused(everywhere)...) + w.also() + ".*$"
@@ -213,6 +213,14 @@ func (w *editWriter) group() group {
 	}
 	g.regex = text + body
 	return g
+}
+
+// describes returns what the group says for people.
+func (w *editWriter) describes() string {
+	if w.description == "" && slices.ContainsFunc(w.permits, func(p permit) bool { return p.pattern == nil }) {
+		return strings.Join(w.described, ", ") // an expression alone describes itself
+	}
+	return w.description
 }
 
 // deniesNothing reports whether only paths outside the project are refused.

@@ -272,3 +272,89 @@ func FuzzEditIsNeverWider(f *testing.F) {
 		}
 	})
 }
+
+// A mode that may edit outside the project does so in any spelling of a path, where its expressions are
+// about the name of a file alone. Any other one stays inside: another spelling could be another file.
+func TestEditsOutside(t *testing.T) {
+	const guarded = `^(?!(.*[/\\])?(\.claude|modec)([/\\]|$))` // an absolute path may lead to modec/, too
+	const inside = `^(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|\.claude))(/|$))`
+	for _, c := range []struct {
+		re, want string
+		outside  ir.Decision
+	}{
+		{`\.md$`, guarded + `.*\.md$`, ir.Ask},
+		{`\.md$`, guarded + `.*\.md$`, ir.Agent},
+		{`\.md$`, inside + `.*\.md$`, ir.Deny},
+		{`.*\.(py|md)$`, guarded + `.*\.(py|md)$`, ir.Ask},
+		{`a\.ts$|b\.js$`, guarded + `.*(a\.ts$|b\.js$)`, ir.Ask},
+		{`[^/\\]+\.md$`, guarded + `(?=.*$).*[^/\\]+\.md$`, ir.Ask},
+		{`(^|/)a\.md$`, guarded + `.*(^|/)a\.md$`, ir.Ask},
+		{`[^/]+\.md$`, inside + `(?=.*$).*[^/]+\.md$`, ir.Ask}, // a\.md on Windows
+		{`^[A-Z]+\.md$`, `^[A-Z]+\.md$`, ir.Ask},
+		{`\\\.\.$`, inside + `.*\\\.\.$`, ir.Ask},           // a\.. on Windows
+		{`docs/.*\.md$`, inside + `.*docs/.*\.md$`, ir.Ask}, // docs/../../x.md
+		{`^[^é].*\.md$`, `^(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|\.claude))(/|$))(?=.*$)[^é].*\.md$`, ir.Ask},
+		{`\.$`, inside + `.*\.$`, ir.Ask}, // the folder above
+	} {
+		p := editor(0, ir.Deny, false)
+		p.Guards[0].Pattern.Text = ".claude/"
+		p.Guards = append(p.Guards, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: "modec/**"}, Pos: p.Guards[0].Pos})
+		p.Modes[0].Can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, c.re)}
+		p.Modes[0].Can.OutsideEdit = &ir.Default{Decision: c.outside}
+		e, s := emitter1(t, p)
+		if g, _ := e.edit(&p.Modes[0], s); g.regex != c.want {
+			t.Errorf("%s: got %s, want %s", c.re, g.regex, c.want)
+		}
+		projectNeverWider(t, p, spellings()...)
+	}
+}
+
+// The ignore file says nothing of paths outside the project, so that the expression repeats what it refuses:
+// as long as a person can read it.
+func TestIgnoredOutside(t *testing.T) {
+	for _, c := range []struct {
+		ignored []string
+		want    string
+	}{
+		{[]string{".env", "*.pem"}, `^(?!(.*[/\\])?(.*\.pem|\.(claude|env))([/\\]|$)).*\.md$`},
+		{[]string{"/build"}, `^(?!~|.:|.*\\|(.*/)?(\.{0,2}|\.claude)(/|$)).*\.md$`},
+		{[]string{"a", "b", "c", "d"}, `^(?!~|.:|.*\\|(.*/)?(\.{0,2}|\.claude)(/|$)).*\.md$`},
+	} {
+		p := editor(0, ir.Deny, false)
+		p.Guards[0].Pattern.Text = ".claude/"
+		can := &p.Modes[0].Can
+		can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, `\.md$`)}
+		can.OutsideEdit = &ir.Default{Decision: ir.Ask}
+		can.Read = &ir.Table{Default: &ir.Default{Decision: ir.Ask}}
+		for _, glob := range c.ignored {
+			r := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: glob}}
+			can.Edit.Rules, can.Read.Rules = append(can.Edit.Rules, r), append(can.Read.Rules, r)
+		}
+		e, s := emitter1(t, p)
+		e.hoistReads()
+		if g, _ := e.edit(&p.Modes[0], s); g.regex != c.want {
+			t.Errorf("%v: got %s, want %s", c.ignored, g.regex, c.want)
+		}
+	}
+}
+
+// spellings are paths of up to three names, as two systems separate them: those that lead elsewhere,
+// and one that is guarded, are among the names.
+func spellings() []string {
+	paths := editPaths()
+	last := []string{""}
+	for n := range 3 {
+		var longer []string
+		for _, begin := range last {
+			for _, name := range []string{"a.md", "b.md", ".claude", ".CLAUDE", "docs", "..", ".", "", "~", "C:", "...", "a.ts"} {
+				if n == 0 {
+					longer = append(longer, name)
+				} else {
+					longer = append(longer, begin+"/"+name, begin+`\`+name)
+				}
+			}
+		}
+		paths, last = append(paths, longer...), longer
+	}
+	return paths
+}

@@ -58,7 +58,7 @@ const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012
 // character above U+FFFF to Roo's reader ("ignore" on npm). That reader ignores
 // the case of ASCII letters.
 func ignoreLine(p ir.Pattern) (line string, ok bool) {
-	if p.Kind != ir.Plain || strings.Trim(p.Text, plainCharacters) != "" {
+	if p.Kind != ir.Plain || strings.Trim(p.Text, plainCharacters+"#") != "" {
 		return "", false
 	}
 	anchored := strings.Contains(strings.TrimSuffix(p.Text, "/"), "/")
@@ -74,20 +74,29 @@ func ignoreLine(p ir.Pattern) (line string, ok bool) {
 	if anchored && !strings.Contains(text, "/") {
 		text = "/" + text
 	}
+	if text[0] == '#' { // else a comment
+		text = `\` + text
+	}
 	return text, true
 }
 
 // ignoredEdits reports what a mode may edit and cannot, because the ignore file
 // applies to every tool.
 func (e *emitter) ignoredEdits(m *ir.Mode, s *policy.Subject) {
+	edits, rest := s.Rules(ir.Edit), s.Default(ir.Edit).Decision
 	denied := map[string]bool{}
-	for _, r := range s.Rules(ir.Edit) {
-		if r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain {
+	if rest != ir.Agent { // whom no guard holds
+		for _, r := range e.in.Project.Guards {
+			denied[r.Pattern.Text] = r.Decision == ir.Deny
+		}
+	}
+	for _, r := range edits {
+		if r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain && r.Pos.File != ir.GuardsFile {
 			denied[r.Pattern.Text] = true
 		}
 	}
 	for _, r := range s.Rules(ir.Read) {
-		if !e.ignores(r) || denied[r.Pattern.Text] {
+		if !e.ignores(r) || denied[r.Pattern.Text] || rest == ir.Deny && !e.reached(r, edits) {
 			continue
 		}
 		denied[r.Pattern.Text] = true

@@ -30,7 +30,8 @@ func TestIgnoreLine(t *testing.T) {
 		{"[ab]", ""},
 		{"{a,b}", ""},
 		{"é", ""},
-		{"#a", ""},
+		{"#a", `\#a`}, // else a comment
+		{"a#", "a#"},
 		{"a b", ""},
 		{`a\*`, ""},
 	} {
@@ -88,5 +89,22 @@ func TestHoistReads(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What a guard denies anyway, or nothing permits, no mode loses to the ignore file.
+func TestIgnoredEdits(t *testing.T) {
+	for def, want := range map[ir.Decision]int{ir.Deny: 0, ir.Ask: 1, ir.Agent: 2} {
+		p := editor(0, def, false)
+		p.Guards[0].Pattern.Text = ".rooignore"
+		can := &p.Modes[0].Can
+		can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, `^docs/`)}
+		can.Read = &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{rule(ir.Deny, ".rooignore", 3), rule(ir.Deny, "/x", 4)}}
+		e, s := emitter1(t, p)
+		e.hoistReads()
+		e.ignoredEdits(&p.Modes[0], s)
+		if len(e.diags) != want {
+			t.Errorf("%s: got %v, want %d losses", def, e.diags, want)
+		}
 	}
 }

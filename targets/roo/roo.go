@@ -37,6 +37,9 @@
 //     a line break or a backslash too, and the folder of an agent (.roo, .claude) whole, where a
 //     guarded path lies in it and the mode names nothing in it. A guard that asks needs no
 //     expression, because no file of Roo says whether a person is asked.
+//   - A mode edits outside the project, where the source lets it, if its expressions are about the
+//     last name of a path (\.md$): no other expression decides alike about a path in each of its
+//     spellings. Guarded names are then refused in every folder.
 //   - An expression with back references or named groups has no place in fileRegex.
 //   - A mode has no model.
 //

@@ -87,9 +87,36 @@ const (
 	NameEnd   = `(/|$)`
 )
 
+// A fileRegex of modec's that takes files outside the project too is about the last name of a path. It
+// refuses denied names however they are reached, since no look-ahead knows where an absolute path leads:
+//
+//	^(?!(.*[/\\])?(modec|\.git)([/\\]|$)).*\.md$
+const (
+	Folders = `(.*[/\\])?` // as any system separates them
+	AnyEnd  = `([/\\]|$)`
+	AnyName = `[^/\\]` // in place of [^/]
+)
+
+// Anywhere returns the names that the first look-ahead of such an expression refuses; false for any
+// other expression.
+func Anywhere(p *ecma.Pattern) (ecma.Sequence, bool) {
+	if len(p.Root) != 1 || p.Root[0][:min(1, len(p.Root[0]))].String() != "^" {
+		return nil, false
+	}
+	body := refused(p.Root[0], 1)
+	if len(body) != 1 || len(body[0]) < 3 {
+		return nil, false
+	}
+	s, last := body[0], len(body[0])-1
+	return s[1:last], s[:1].String() == Folders && s[last:].String() == AnyEnd
+}
+
 // Refusal returns what a fileRegex of modec's refuses by names, as an expression of its own
 // in which no guarded path is open; false for any other expression.
 func Refusal(p *ecma.Pattern) (string, bool) {
+	if _, ok := Anywhere(p); ok {
+		return p.Root[0][:2].String(), true
+	}
 	if len(p.Root) != 1 || p.Root[0][:min(1, len(p.Root[0]))].String() != "^" {
 		return "", false
 	}

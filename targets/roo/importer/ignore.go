@@ -1,11 +1,14 @@
 package importer
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -13,7 +16,8 @@ import (
 const sharedIgnore = "policy ignore_file"
 
 // ignoreFile reads what no mode may read or edit. A line that the source cannot
-// say denies more: every special character becomes "*".
+// say denies more: every special character becomes "*". One that takes something back has no place in a
+// source, in which any deny that matches holds.
 func (im *importer) ignoreFile(file string, data []byte) {
 	im.originals[file], im.kinds[file] = data, ignoreKind
 	deny := func(glob string, at diag.Pos) {
@@ -26,6 +30,7 @@ func (im *importer) ignoreFile(file string, data []byte) {
 		}
 	}
 	note := ""
+	before := len(im.ignores)
 	for i, line := range strings.Split(string(data), "\n") {
 		at := diag.Pos{File: file, Line: i + 1, Col: 1}
 		line = strings.TrimRight(strings.TrimSuffix(line, "\r"), " \t")
@@ -36,9 +41,11 @@ func (im *importer) ignoreFile(file string, data []byte) {
 		case line == "":
 			note = ""
 			continue
+		case matchesNothing(strings.TrimPrefix(line, "!")):
+			im.out.NoteRule(contract.Understood, at, "", line, "it matches no path: the agent resolves them first")
+			continue
 		case strings.HasPrefix(line, "!"):
-			im.out.NoteRule(contract.Refused, at, "", line,
-				"a deny has no exception here: what it takes back stays denied")
+			im.takenBack(line, at, im.ignores[before:])
 			continue
 		}
 		glob, why := ignoreGlob(line)
@@ -51,17 +58,87 @@ func (im *importer) ignoreFile(file string, data []byte) {
 	}
 }
 
+// matchesNothing reports whether a line is about paths that no tool tests, since the agent resolves a path
+// first, or has a class that does not end.
+func matchesNothing(line string) bool {
+	switch {
+	case strings.Contains(line, `\`):
+		return false
+	case strings.LastIndexByte(line, '[') > strings.LastIndexByte(line, ']'):
+		return true
+	case strings.ContainsAny(line, "*?["):
+		return false
+	}
+	return slices.ContainsFunc(strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "/"), "/"), "/"),
+		func(name string) bool { return name == "" || name == "." || name == ".." })
+}
+
+// takenBack notes a line that takes back what those before it refuse. It takes nothing back where none
+// of them matches, and below a folder that one of them matches.
+func (im *importer) takenBack(line string, at diag.Pos, before []ir.Rule) {
+	text := line[1:]
+	glob, _ := ignoreGlob(text)
+	engine := policy.New(&ir.Project{})
+	meets := func(r ir.Rule) bool {
+		hold, back := r.Pattern.Text, glob
+		if isName(hold) && isName(back) { // one below the other is held by its folder
+			hold, back = "/"+hold, "/"+back
+		}
+		return engine.Meet(ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: hold}},
+			ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: back}})
+	}
+	switch {
+	case !slices.ContainsFunc(before, meets):
+		im.out.NoteRule(contract.Understood, at, "", line, "no line before it refuses what it would take back")
+	case !im.takesBack && slices.ContainsFunc(before, func(r ir.Rule) bool { return holdsFolder(r.Pattern.Text, text) }):
+		im.out.NoteRule(contract.Understood, at, "", line, "it takes nothing back: a folder above is refused")
+	default:
+		im.takesBack = true
+		im.out.NoteRule(contract.Refused, at, "", line,
+			"a deny has no exception here: what it takes back is denied, and a build leaves the line out")
+	}
+}
+
+// isName reports whether a glob is about names at any depth.
+func isName(glob string) bool {
+	return !strings.Contains(strings.TrimSuffix(glob, "/"), "/") && !strings.Contains(glob, "**")
+}
+
+// holdsFolder reports whether a line without a wildcard is about a folder in which a path without one lies.
+func holdsFolder(line, name string) bool {
+	if strings.ContainsAny(line+name, `*?[\`) {
+		return false
+	}
+	folder := policy.Fold(strings.Trim(line, "/"))
+	anywhere := isName(line)
+	if name = strings.Trim(name, "/"); !strings.Contains(name, "/") {
+		return false
+	}
+	for at := path.Dir(policy.Fold(name)); at != "."; at = path.Dir(at) {
+		if at == folder || anywhere && path.Base(at) == folder {
+			return true
+		}
+	}
+	return false
+}
+
 // specialCharacters are those of a gitignore file that a glob reads otherwise.
 const specialCharacters = `\?{},`
+
+var stars = lazy.Regexp(`([^/*])\*{2,}|\*{2,}([^/*])`)
 
 // ignoreGlob writes a line of a gitignore file as a deny that holds no less. why is
 // set where it holds more.
 func ignoreGlob(line string) (glob, why string) {
 	exact := true
 	text := strings.NewReplacer("[k\u212A]", "k", "[K\u212A]", "K", "[s\u017F]", "s", "[S\u017F]", "S").Replace(line)
+	text = stars().ReplaceAllString(text, "$1*$2") // beside other letters they are one
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
+		case i == 0 && strings.HasPrefix(text, `\#`):
+			b.WriteByte('#')
+			i++
 		case c == '[':
 			end := strings.IndexByte(text[i:], ']')
 			if end < 0 {

@@ -69,6 +69,7 @@ type importer struct {
 	servers   map[string]*importedServer
 	modes     map[string]ir.Mode
 	ignores   []ir.Rule       // what the ignore file denies
+	takesBack bool            // a line of it takes back what others refuse
 	guards    map[string]bool // what known returns, made once
 	originals map[string][]byte
 	kinds     map[string]kind           // of the files that were read
@@ -264,6 +265,13 @@ func (im *importer) finish() {
 					"whether a person confirms an edit is a setting of each user (auto-approve): the source asks "+
 						"about what an expression permits, unless --approved says edit")
 			}
+		}
+	}
+	for _, f := range im.out.Files {
+		if slices.ContainsFunc(p.Modes, func(m ir.Mode) bool { return m.Pos.File == f && m.Can.OutsideEdit != nil }) {
+			im.out.Note(contract.NeedsDecision, diag.Pos{File: f}, "", "fileRegex",
+				"an expression without an anchor takes files outside the project, too: outside.edit asks about them, "+
+					"and a mode without that line may not edit them")
 		}
 	}
 	im.layOut(p)

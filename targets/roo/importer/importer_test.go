@@ -156,6 +156,9 @@ func TestWrittenExpressions(t *testing.T) {
 		{"an open guard", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$))(?!(?!\.roo/x\.md$)(.*/)?\.roo(/|$)).*$`, access{all: true}},
 		{"an open path that nothing guards", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$))(?!(?!a$)(.*/)?b(/|$)).*$`, access{permits: []string{""}}},
 		{"edited", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$)).*`, access{permits: []string{""}}},
+		{"outside too", `^(?!(.*[/\\])?(.*\.key|\.(git|modec|roo)|modec(\.[^/\\]*\.json)?)([/\\]|$)).*\.md$`,
+			access{permits: []string{`\.md$`}, denies: []ir.Pattern{glob("*.key"), glob("modec.*.json")}, outside: true}},
+		{"outside, of several names", `^(?!(.*[/\\])?a/b([/\\]|$)).*\.md$`, access{permits: []string{""}, outside: true}},
 		{"somebody's own", `^(?!~)\.md$`, access{permits: []string{""}}},
 
 		{"before: guards alone", old + `(?!(?:(?:[^/]+/)*[mM][oO][dD][eE][cC]\.[tT][oO][mM][lL](?:/[\s\S]*)?|[mM][oO][dD][eE][cC](?:/[\s\S]*)?|` +
@@ -253,5 +256,88 @@ func TestAModeIsKeptAsItIsWritten(t *testing.T) {
 	}
 	if o := m.Can.Edit.Open; len(o) != 1 || o[0].Path != ".roomodes" {
 		t.Errorf("got %v", o)
+	}
+}
+
+// What an expression takes outside the project is asked about there, and one that takes everything is
+// none.
+func TestExpressionsThatLeadOutside(t *testing.T) {
+	for re, want := range map[string]string{
+		`\.md$`: "ask", `^.*\.md$`: "ask", `(^|/)docs/`: "ask", `^/etc/`: "ask", `^[A-Z]:/x`: "ask", `^(\.\./)+docs/`: "ask",
+		`^docs/`: "", `^[a-z/]+\.md$`: "ask", `^[a-z]+/[a-z.]+\.md$`: "", `^docs/.*\.\./x$`: "", `^\.github/.*`: "", `^\.`: "ask",
+		`.*`: "agent", ``: "agent", `^`: "agent", `.?`: "agent", `^.*$`: "ask",
+	} {
+		fsys := fstest.MapFS{".roomodes": {Data: []byte(strings.Replace(everyGroup, " edit,", " [edit, {fileRegex: '"+re+"', description: d}],", 1))}}
+		got, diags := Import(contract.Source{Root: fsys}, format.Stock)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		can, is := got.Project.Modes[0].Can, ""
+		if can.OutsideEdit != nil {
+			is = can.OutsideEdit.Decision.String()
+		} else if can.Edit.Default != nil {
+			is = can.Edit.Default.Decision.String()
+		}
+		if is != want || can.Edit.Description != "d" {
+			t.Errorf("%s: got %q (%q), want %q", re, is, can.Edit.Description, want)
+		}
+	}
+}
+
+// Lines of an ignore file deny what the agent refuses by them, and more only where a note says so. One that
+// takes something back is refused as far as it does.
+func TestIgnoreLines(t *testing.T) {
+	const back = "a deny has no exception here: what it takes back is denied, and a build leaves the line out"
+	paths := []string{"x.md", "a/x.md", "a", "a/b", "b", "ab", "acb", "a/q/b", "x", "#y", "y", "m[", "m", ".env", ".env.example", "ok.pem", "a/ok.pem",
+		"k.pem", "secrets/pub.md", "secrets/x", "B/secrets/pub.md", ".rooignore"}
+	for file, want := range map[string]struct {
+		rules, refused string
+		more           bool // is denied
+	}{
+		"./x.md": {}, "a//b": {}, "../x": {}, "a/../b": {}, "/": {}, "//x": {}, "./": {}, "m[": {}, "!": {}, "!x": {},
+		"a**b":                        {rules: "a*b"},
+		`\#y`:                         {rules: "#y"},
+		"a/**/b":                      {rules: "a/**/b"},
+		"**/b":                        {rules: "**/b"},
+		"!ok.pem\n*.pem":              {rules: "*.pem"},
+		"*.pem\n!ok.pem":              {rules: "*.pem", refused: "!ok.pem: " + back, more: true},
+		".env\n!.env.example":         {rules: ".env"},
+		".env*\n!.env.example":        {rules: ".env*", refused: "!.env.example: " + back, more: true},
+		"secrets\n!secrets/pub.md":    {rules: "secrets"},
+		"Secrets/\n!/secrets/pub.md":  {rules: "Secrets/"},
+		"/secrets/\n!secrets/pub.md":  {rules: "/secrets/"},
+		"secrets/*\n!secrets/pub.md":  {rules: "secrets/*", refused: "!secrets/pub.md: " + back, more: true},
+		"/secrets\n!B/secrets/pub.md": {rules: "/secrets"},
+		"secrets/\n!secrets/\n!secrets/pub.md": {rules: "secrets/", more: true,
+			refused: "!secrets/: " + back + "\n!secrets/pub.md: " + back},
+	} {
+		files := map[string]string{".roomodes": everyGroup, ".rooignore": file}
+		got, decide := importedMode(t, format.Stock, files)
+		var rules, refused []string
+		for _, r := range got.Project.Modes[0].Can.Read.Rules {
+			if r.Pattern.Text != ".rooignore" {
+				rules = append(rules, r.Pattern.Text)
+			}
+		}
+		for _, n := range got.Notes {
+			if n.Kind == contract.Refused {
+				refused = append(refused, n.What+": "+n.Why)
+			}
+		}
+		if is := strings.Join(rules, " "); is != want.rules || strings.Join(refused, "\n") != want.refused {
+			t.Errorf("%q: got %s, refused %q; want %s, refused %q", file, is, refused, want.rules, want.refused)
+		}
+		d, _ := model.Open(got.Originals[0].Files, format.Stock)
+		more := false
+		for _, p := range paths {
+			read := policy.Action{Group: ir.Read, Arg: p}
+			was, is := d.Decide(ir.SubjectRef{Mode: "m"}, read).Decision > ir.Deny, decide(read) > ir.Deny
+			if more = more || was && !is; is && !was {
+				t.Errorf("%q: %s is denied by the agent, and the import allows it", file, p)
+			}
+		}
+		if more != want.more {
+			t.Errorf("%q: denies more: got %t, want %t", file, more, want.more)
+		}
 	}
 }

@@ -392,6 +392,11 @@ func (im *importer) edit(m *ir.Mode, f fileRegex) {
 	subject := "mode " + m.Slug
 	t := &ir.Table{}
 	decision := im.listed(ir.Edit)
+	if takesAll(f.source) { // as a group without an expression
+		im.out.NoteRule(contract.Understood, f.at, subject, f.what, "")
+		im.whole(m, ir.Edit, f.at)
+		return
+	}
 	a := accessOf(f.source, im.known())
 	if a.all {
 		t.Default = &ir.Default{Decision: decision, Pos: f.at}
@@ -433,6 +438,9 @@ func (im *importer) edit(m *ir.Mode, f fileRegex) {
 	m.Can.Edit = t
 	if len(t.Rules) > 0 || a.all {
 		im.out.NoteRule(contract.Understood, f.at, subject, f.what, "")
+	}
+	if a.outside && len(t.Rules) > 0 { // Roo labels such a path, and tests it like any other
+		m.Can.OutsideEdit = &ir.Default{Decision: ir.Ask, Pos: f.at}
 	}
 }
 

@@ -1,11 +1,13 @@
 package importer
 
 import (
+	"errors"
 	"strings"
 
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/roo/format"
 )
 
@@ -14,11 +16,12 @@ type access struct {
 	permits []string
 	denies  []ir.Pattern
 	all     bool // what is not denied is permitted
+	outside bool // files outside the project are permitted, too
 }
 
 // accessOf takes a fileRegex that modec wrote apart. What refuses paths that are not clean
 // paths below the root, and what is known from elsewhere, every project has. An
-// expression of somebody else is the one thing that it permits.
+// expression of somebody else is the one thing that it permits, wherever it takes a path.
 func accessOf(source string, known map[string]bool) access {
 	p, err := ecma.Parse(source)
 	if err == nil {
@@ -29,7 +32,30 @@ func accessOf(source string, known map[string]bool) access {
 			return a
 		}
 	}
-	return access{permits: []string{source}}
+	return access{permits: []string{source}, outside: err != nil || leads(p)}
+}
+
+// leads reports whether an expression takes a path that leads out of the project, written as systems
+// write it. One that is not regular may.
+func leads(p *ecma.Pattern) bool {
+	sp := everyLetter()
+	l, err := sp.ECMAScriptWithin(p, regular.Bound{})
+	out, out1 := sp.Go(`^(/|~/|[A-Za-z]:/|(\.\./)+)$`)
+	odd, odd1 := sp.Go(`(?s)^(.*/)?\.{0,2}(/.*)?$`)
+	return errors.Join(err, out1, odd1) != nil || sp.Meets(l, sp.Cat(out, sp.Not(odd)))
+}
+
+func everyLetter() *regular.Space { return regular.New(regular.SetOf(func(rune) bool { return true })) }
+
+// takesAll reports whether an expression takes every path: it restricts nothing.
+func takesAll(source string) bool {
+	p, err := ecma.Parse(source)
+	if err != nil {
+		return false
+	}
+	sp := everyLetter()
+	l, err := sp.ECMAScriptWithin(p, regular.Bound{Fewer: true})
+	return err == nil && !sp.Meets(regular.Some, sp.Not(l))
 }
 
 // written takes an expression apart that today's emitter wrote; false for any other, and
@@ -40,8 +66,12 @@ func written(p *ecma.Pattern, known map[string]bool) (access, bool) {
 		return a, false
 	}
 	rest := p.Root[0][1:]
-	body, _ := looked(rest, ecma.NotAhead)
-	if !a.refused(body[len(body)-1], known) {
+	if names, ok := format.Anywhere(p); ok {
+		a.outside = true
+		if !a.anywhere(names, known) {
+			return a, false
+		}
+	} else if body, _ := looked(rest, ecma.NotAhead); !a.refused(body[len(body)-1], known) {
 		return a, false
 	}
 	for rest = rest[1:]; ; rest = rest[1:] {
@@ -102,11 +132,29 @@ func (a *access) refused(s ecma.Sequence, known map[string]bool) bool {
 	return true
 }
 
+// anywhere adds the names that a sequence refuses wherever a path leads. It fails on several names behind
+// one another, which the emitter does not write.
+func (a *access) anywhere(s ecma.Sequence, known map[string]bool) bool {
+	parts := strings.Split(s.String(), format.AnyName)
+	p, err := ecma.Parse(strings.Join(parts, "[^/]"))
+	if err != nil || strings.Contains(strings.Join(parts, ""), "/") {
+		return false
+	}
+	all := p.Root
+	if group, ok := groupBody(all[0]); ok && len(all) == 1 {
+		all = group
+	}
+	for _, s := range all {
+		a.names(s, "", known)
+	}
+	return true
+}
+
 // names adds the names that a sequence refuses, but for those that are known. A root is "/"
 // where they begin at the root of the project.
 func (a *access) names(s ecma.Sequence, root string, known map[string]bool) {
 	for _, name := range spelledOut(ecma.Alternation{s}) {
-		if name == format.Dots || isKnown(known, name) || isKnown(known, root+name) {
+		if name == format.Dots || isKnown(known, name) || isKnown(known, "/"+name) && (root != "" || a.outside) {
 			continue
 		}
 		if glob, ok := nameGlob(name, root); ok {

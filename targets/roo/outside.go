@@ -1,0 +1,106 @@
+package roo
+
+import (
+	"errors"
+	"strings"
+
+	"modec.dev/modec/compiler/ecma"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/targets/roo/format"
+)
+
+// anywhere builds the group edit of a mode that may edit files outside the project, where its
+// expressions are about the last name of a path: that is the same however the path is written. It
+// reports false where one path in two spellings could be decided in two ways. The mode then
+// edits inside the project only.
+func (e *emitter) anywhere(m *ir.Mode, s *policy.Subject) (group, bool) {
+	t := m.Can.Edit
+	if m.Can.OutsideEdit == nil || s.Outside(ir.Edit).Decision == ir.Deny || t == nil || len(t.Open) > 0 ||
+		s.Default(ir.Edit).Decision > ir.Deny {
+		return group{}, false
+	}
+	w := editWriter{description: t.Description}
+	rules, ignored := s.Rules(ir.Edit), 0
+	for _, r := range rules {
+		guard := r.Pos.File == ir.GuardsFile
+		switch {
+		case guard && r.Decision > ir.Deny, r.Decision == ir.Deny && !e.reached(r, rules):
+			continue
+		case r.DeniesAll(), r.Pattern.Kind == ir.All, r.Decision == ir.Deny && r.Pattern.Kind == ir.Regex,
+			w.rule(r) != nil:
+			return group{}, false
+		case e.ignores(r): // inside alone
+			ignored++
+		case guard: // an absolute path may lead back to the root
+			w.denies.anywhere, w.denies.rooted = append(w.denies.anywhere, w.denies.rooted...), nil
+		}
+		if len(w.denies.rooted) > 0 || ignored > mostIgnored {
+			return group{}, false
+		}
+	}
+	refused, ok := w.anyNames()
+	body := w.body()
+	if !ok || len(w.permits) == 0 || !aboutNames("^"+body) {
+		return group{}, false
+	}
+	g := group{name: "edit", description: w.describes(), regex: "^"}
+	if own := w.permits[0].pattern; refused == "" && len(w.permits) == 1 && own != nil {
+		g.regex = own.String()
+		return g, true
+	}
+	if refused != "" {
+		g.regex += lookNot(refused)
+	}
+	if breaksLines(body) {
+		g.regex += "(?=.*$)" // of what is refused only the first line is looked at
+	}
+	g.regex += body
+	return g, true
+}
+
+// mostIgnored is how many names of the ignore file an expression repeats, since that file says nothing
+// of paths outside. With more of them nobody could read it.
+const mostIgnored = 3
+
+// anyNames returns what refuses single names wherever they stand in a path, "" where none is
+// refused. It reports false for several names: other ones may stand between them in another spelling.
+func (w *editWriter) anyNames() (string, bool) {
+	names := joined(w.denies.anywhere)
+	if len(names) == 0 {
+		return "", true
+	}
+	text := grouped(names)
+	if bare := strings.ReplaceAll(text, "[^/]", ""); strings.ContainsAny(bare, "/[") {
+		return "", false
+	}
+	return format.Folders + strings.ReplaceAll(text, "[^/]", format.AnyName) + format.AnyEnd, true
+}
+
+// aboutNames reports whether an expression takes a path of one line by its last name alone, whatever
+// leads to it. Where a system separates names by a backslash, it takes that by its last name, too. No
+// such name is one of those that lead elsewhere.
+func aboutNames(expr string) bool {
+	p, err := ecma.Parse(expr)
+	if err != nil {
+		return false
+	}
+	sp := regular.New(units)
+	least, err1 := sp.ECMAScriptWithin(p, regular.Bound{Fewer: true})
+	most, err2 := sp.ECMAScriptWithin(p, regular.Bound{})
+	line, err3 := sp.Go(`^[^\n\r]*$`)
+	slashed, err4 := sp.Go(`/`)
+	separated, err5 := sp.Go(`[/\\]`)
+	elsewhere, err6 := sp.Go(`^\.{0,2}$`)
+	if errors.Join(err1, err2, err3, err4, err5, err6) != nil {
+		return false
+	}
+	most = sp.And(most, line)
+	names := sp.Without(most, slashed)
+	paths := sp.Or(names, sp.Cat(line, sp.Text("/"), names))
+	windows := sp.Without(names, separated)
+	windows = sp.Or(windows, sp.Cat(line, sp.Text(`\`), windows))
+	return !sp.Meets(most, sp.Not(paths)) && !sp.Meets(paths, sp.Not(sp.And(least, line))) &&
+		!sp.Meets(names, sp.Not(windows)) && !sp.Meets(names, elsewhere)
+}
