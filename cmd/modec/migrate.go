@@ -328,6 +328,13 @@ func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error)
 	if !c.again(e, req) {
 		return false, nil
 	}
+	name, _ := output.Locks(e.local)
+	lock, _ := fs.ReadFile(req.Root, name)
+	built, record := output.Built(lock), originals.Load(e.home(e.dir))
+	req.Must = func(file string) bool {
+		_, known := record.Original(file)
+		return known || built(file)
+	}
 	if e.local != "" {
 		if files, ok := c.current(e, req); ok {
 			return true, c.nothing(e, req, files, "current", saysAlready, nil)
