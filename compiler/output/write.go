@@ -688,7 +688,7 @@ func changed(changes []Change) (t transaction) {
 // checkLock reports a lock that differs from the one of this build, where nothing else
 // differs, and in its place the files that people touched. It ignores which version of modec wrote it.
 func (w *writer) checkLock(b Build, changes []Change) []Change {
-	if slices.ContainsFunc(changes, func(c Change) bool { return c.Action != Unchanged }) {
+	if w.diags.HasErrors() || slices.ContainsFunc(changes, func(c Change) bool { return c.Action != Unchanged }) {
 		return nil
 	}
 	next := w.nextLock(b, changes)
