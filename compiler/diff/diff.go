@@ -15,6 +15,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/verify"
@@ -149,6 +150,28 @@ func (r *Report) Settings(before, after map[string]string, file string) {
 			continue
 		}
 		r.other(o)
+	}
+}
+
+// Runs adds what agents run, or take over from files, beside what the source allows: hooks, helpers, variables,
+// people's own rules. Each of these may permit something.
+func (r *Report) Runs(before, after []contract.Run) {
+	for _, x := range after {
+		if !slices.Contains(before, x) {
+			r.other(Other{Kind: Widened, What: x.Of, Text: "has " + x.Text + ", for its agent alone"})
+		}
+	}
+	for _, x := range before {
+		if !slices.Contains(after, x) {
+			r.other(Other{Kind: Narrowed, What: x.Of, Text: "no longer has " + x.Text + ", for its agent alone"})
+		}
+	}
+}
+
+// Entries adds what people changed in a file beside modec's entries, which no decision shows.
+func (r *Report) Entries(file string, list []located.Difference) {
+	for _, d := range list {
+		r.other(Other{Kind: Changed, What: file, Text: d.Path + " " + d.Text, Pos: d.Pos})
 	}
 }
 
