@@ -80,6 +80,8 @@ type Report struct {
 	Others   []Other  `json:"others"`
 	Widened  int      `json:"widened"`
 	Narrowed int      `json:"narrowed"`
+
+	tools *verify.Tools
 }
 
 // Projects compares what the subjects of two projects may do. A subject that only one of
@@ -394,10 +396,34 @@ func (r *Report) subject(before, after *policy.Engine, ref ir.SubjectRef, seed u
 			}
 		}
 	}
+	if r.tools == nil {
+		r.tools = verify.NewTools()
+	}
+	for _, server := range serversOf(before.Project(), after.Project()) {
+		for _, a := range r.tools.On(server, slices.DeleteFunc([]*policy.Subject{c.was.subject, c.is.subject},
+			func(s *policy.Subject) bool { return s == nil })...) {
+			if !seen[a] {
+				seen[a] = true
+				c.compare(a)
+			}
+		}
+	}
 	for _, k := range c.order {
 		r.add(c.change(k, after.Project()))
 	}
 	return nil
+}
+
+// serversOf returns the servers of two projects, and one that neither has.
+func serversOf(a, b *ir.Project) []string {
+	names := []string{contract.UnknownServer}
+	for _, p := range []*ir.Project{a, b} {
+		for i := range p.Servers {
+			names = append(names, p.Servers[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // compare decides an action by both sides.
