@@ -155,9 +155,10 @@ func widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
 	if f.Without {
 		without = " without the hook"
 	}
-	at, other := f.Pos, diag.Related{Pos: f.At, Message: "permitted by " + f.By}
+	permitted := diag.Related{Pos: f.At, Message: "permitted by " + f.By}
+	at, others := f.Pos, []diag.Related{permitted}
 	if !f.At.IsZero() && (f.Foreign || at.IsZero()) {
-		at, other = f.At, diag.Related{Pos: f.Pos, Message: "decided by " + f.Rule}
+		at, others = f.At, []diag.Related{permitted, {Pos: f.Pos, Message: "decided by " + f.Rule}}
 	}
 	d := diags.Errorf(code, at, "got %s%s for %s %q of %s (%s), want %s: %s",
 		f.Artifact, without, f.Group, f.Action, f.Subject, f.Half, f.Source, f.Rule).
@@ -166,7 +167,9 @@ func widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
 		Loses(diag.Widening, string(f.Group)).
 		Hint(hint)
 	if !f.At.IsZero() {
-		d.Related(other.Pos, other.Message)
+		for _, r := range others {
+			d.Related(r.Pos, r.Message)
+		}
 	}
 }
 

@@ -135,6 +135,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	}
 	opt := e.outputs(out)
 	opt.Force, opt.DryRun, opt.Check = c.Force, c.DryRun || c.Diff, c.Diff
+	kept := e.keptBeside(res)
 	changes, list := res.Write(e.ctx, opt)
 	e.offerImport(list)
 	if diags = append(diags, list...); diags.HasErrors() {
@@ -158,6 +159,11 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		summary := fmt.Sprintf("%s in %d ms", buildSummary(res, changes, opt), time.Since(start).Milliseconds())
 		e.ui.build(res, changes, diags, summary)
 		e.ui.kept(diags)
+	}
+	if !e.ui.json {
+		for _, line := range kept {
+			e.ui.note("kept beside the source: %s\n", diag.Clean(line))
+		}
 	}
 	return report, nil
 }
@@ -331,6 +337,9 @@ func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 			line += ": entries of somebody's own changed; `modec verify --disk` says what they permit"
 		}
 		e.ui.printf("%s\n", line)
+		if d.State == output.Touched {
+			e.tellBeside(d.Path)
+		}
 	}
 	edited := func(d output.Change) bool { return d.State == output.Edited }
 	e.ui.diffs(drift, func(d output.Change) bool { return c.Diff || edited(d) && !contract.ForMachines(d.Path) })

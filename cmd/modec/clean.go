@@ -62,7 +62,7 @@ func (c *cleanCmd) acceptRestored(e *env, opt output.Options) error {
 // importedPoints returns what agents' files permit, start and run by themselves.
 func (e *env) importedPoints(files memfs.FS) ([]accepted.Point, error) {
 	res, diags := migrate.Run(e.ctx, migrate.Request{Root: files, Targets: e.targets, Local: e.local, Out: "modec",
-		Today: time.Now().UTC(), Seed: verifySeed})
+		Today: time.Now().UTC(), Seed: verifySeed, Must: func(string) bool { return true }})
 	if diags.HasErrors() {
 		var points []accepted.Point
 		for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -60,6 +60,7 @@ type fileDiff struct {
 type diffSide struct {
 	name string
 	res  *compiler.Result // nil where the project was not there yet
+	runs []contract.Run   // what agents take over from its files beside the source
 }
 
 func (c *diffCmd) Run(e *env) error {
@@ -87,9 +88,17 @@ func (c *diffCmd) Run(e *env) error {
 	}
 	report.Exceptions(before.exceptions(), after.exceptions())
 	report.Settings(before.settings(), after.settings(), config.File)
+	report.Runs(before.runs, after.runs)
 	if b == "" {
 		for _, file := range edited(e) {
-			report.Beside(file)
+			switch list, known := e.besides(file); {
+			case !known:
+				report.Beside(file)
+			case !slices.ContainsFunc(slices.Concat(before.runs, after.runs), func(x contract.Run) bool {
+				return x.Of == file
+			}):
+				report.Entries(file, list)
+			}
 		}
 	}
 	if err := c.print(e, report, before.name, after.name); err != nil {
@@ -165,12 +174,12 @@ func (c *diffCmd) print(e *env, report *diff.Report, a, b string) error {
 // load compiles a side: a folder, a revision, or "" for the working tree.
 func (c *diffCmd) load(e *env, side string) (diffSide, diag.List, error) {
 	req := e.request()
-	p := diffSide{name: side}
+	p, files := diffSide{name: side}, folderFS(e.dir)
 	switch folder, ok := e.folder(side); {
 	case side == "":
 		p.name = "the working tree"
 	case ok:
-		req.Root = folder
+		req.Root, files = folder, folderFS(folder)
 	default:
 		tree, err := gittree.Open(e.ctx, e.dir, side)
 		if err != nil {
@@ -183,12 +192,12 @@ func (c *diffCmd) load(e *env, side string) (diffSide, diag.List, error) {
 		if _, err := fs.Stat(tree, config.File); errors.Is(err, fs.ErrNotExist) {
 			return c.adopted(e, p, tree)
 		}
-		req.FS = tree
+		req.FS, files = tree, tree
 	}
 	var diags diag.List
-	if c.Text {
-		p.res, diags = compiler.Compile(e.ctx, req)
-	} else {
+	if p.res, diags = compiler.Compile(e.ctx, req); !diags.HasErrors() {
+		p.runs = runsOf(p.res, files, e.targets)
+	} else if !c.Text { // what no target takes can be compared too
 		p.res, diags = compiler.Open(e.ctx, req)
 	}
 	for i := range diags { // two sources have files of the same names
@@ -216,6 +225,7 @@ func (c *diffCmd) adopted(e *env, p diffSide, tree fs.FS) (diffSide, diag.List, 
 		return p, diags, nil
 	}
 	p.name, p.res = fmt.Sprintf("%s (as imported: %s)", p.name, few(res.Report.Files)), res.Compiled
+	p.runs = runsOf(p.res, tree, e.targets)
 	return p, nil, nil
 }
 

@@ -102,6 +102,7 @@ func (c *migrateCmd) Run(e *env) error {
 		}
 	}
 	if diags.HasErrors() {
+		c.adviseNested(e, &req, diags)
 		return e.ui.fail(diags)
 	}
 	if err := e.keepsApart(res.Compiled); err != nil {
@@ -328,6 +329,13 @@ func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error)
 	if !c.again(e, req) {
 		return false, nil
 	}
+	name, _ := output.Locks(e.local)
+	lock, _ := fs.ReadFile(req.Root, name)
+	built, record := output.Built(lock), originals.Load(e.home(e.dir))
+	req.Must = func(file string) bool {
+		_, known := record.Original(file)
+		return known || built(file)
+	}
 	if e.local != "" {
 		if files, ok := c.current(e, req); ok {
 			return true, c.nothing(e, req, files, "current", saysAlready, nil)
@@ -467,6 +475,24 @@ func (c *migrateCmd) advise(e *env, seen []migrate.Seen) {
 	for i := range seen {
 		if x := &seen[i]; x.Reason == contract.Nested {
 			x.Next = e.migrating(filepath.Join(c.folder, filepath.FromSlash(x.Path)))
+		}
+	}
+}
+
+// adviseNested adds these commands where nothing is imported.
+func (c *migrateCmd) adviseNested(e *env, req *migrate.Request, diags diag.List) {
+	i := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Code == diag.NothingToMigrate })
+	if i < 0 {
+		return
+	}
+	seen := migrate.Look(e.ctx, *req)
+	c.advise(e, seen)
+	for _, x := range seen {
+		for j := range diags[i].Related {
+			if r := &diags[i].Related[j]; x.Next != "" && r.Pos.File == x.Path {
+				r.Message += "; next: " + x.Next
+				diags[i].Hint = "import each of them by itself"
+			}
 		}
 	}
 }

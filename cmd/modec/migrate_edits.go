@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
@@ -40,11 +41,15 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 				return true, err
 			}
 		}
-		return true, c.nothing(e, req, files, "current", saysAlready, nil)
+		if err := c.nothing(e, req, files, "current", saysAlready, nil); err != nil || e.ui.json || !wasBuilt(e, req) {
+			return true, err
+		}
+		c.tellKept(e)
+		return true, nil
 	default:
 		return false, nil
 	}
-	widens, err := widened(was)
+	widens, err := widened(was, e.targets)
 	if err != nil {
 		return true, err
 	}
@@ -79,6 +84,14 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	}
 	c.tellEdits(e, was, texts, widens)
 	return true, nil
+}
+
+// tellKept prints what people changed beside the source since the last build, and no patch is needed for.
+func (c *migrateCmd) tellKept(e *env) {
+	for _, file := range edited(e) {
+		e.ui.printf("beside the source %s changed: `modec build` keeps it as it is\n", diag.Clean(file))
+		e.tellBeside(file)
+	}
 }
 
 // unread returns what the next build refuses to write over and no import reads, such as a hook of a person's in a file
@@ -164,7 +177,7 @@ func (c *migrateCmd) readAgain(e *env, req *migrate.Request, record *originals.R
 
 // widened returns what a source with the edits permits more, a line each. What was allowed and is left to the
 // agent now is nothing more than before.
-func widened(was *migrate.Edited) (lines []string, err error) {
+func widened(was *migrate.Edited, targets []contract.Target) (lines []string, err error) {
 	report, err := diff.Projects(was.Was, was.Compiled.Policy, verifySeed)
 	if err != nil {
 		return nil, err
@@ -175,6 +188,7 @@ func widened(was *migrate.Edited) (lines []string, err error) {
 			lines = append(lines, x.Subject+": "+action(&x))
 		}
 	}
+	report.Runs(runsOf(was.Before, memfs.FS{}, targets), runsOf(was.Compiled, memfs.FS{}, targets))
 	for _, x := range report.Others { // such as a deny that a role keeps for one agent
 		if x.Kind == diff.Widened {
 			lines = append(lines, x.What+": "+x.Text)

@@ -40,6 +40,8 @@ const (
 	NoTarget Reason = "no-target"
 	// NotRead is a file that the agent itself does not read, or not beside another one.
 	NotRead Reason = "not-read"
+	// NotLoaded is a file that the agent itself refuses as it is.
+	NotLoaded Reason = "not-loaded"
 	// Unknown is a file in an agent's folder about which modec knows nothing.
 	Unknown Reason = "unknown"
 	// Nested is a folder with files of an agent that can be imported by themselves.
@@ -50,7 +52,7 @@ const (
 
 // Reasons are all of them, those first that a person should know of first.
 var Reasons = []Reason{
-	Permission, Programs, Nested, NoTarget, NotSearched, Private, Unknown, NotRead, Settings, Prompts, Instructions,
+	NotLoaded, Permission, Programs, Nested, NoTarget, NotSearched, Private, Unknown, NotRead, Settings, Prompts, Instructions,
 }
 
 // FileLister is an importer that lists the files of its agent, so that a migration can name

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,7 +24,8 @@ type Importer interface {
 	// own name first.
 	Formats() []string
 	// Import reads files. A file that the agent itself would not load is an error at its
-	// place, and nothing of the import is used then.
+	// place, and nothing of the import is used then. Where the agent does without the file
+	// and loads the others, it is among those of Imported.NotLoaded.
 	Import(Source) (Imported, diag.List)
 }
 
@@ -71,6 +73,9 @@ type Source struct {
 type Imported struct {
 	// Files are the files that were read, as places name them.
 	Files []string
+	// NotLoaded are the files that the agent refuses as they are, as errors of the import say. It runs
+	// without them, and so can an import.
+	NotLoaded []string
 	// Project contains servers, modes and roles, each sorted by name, with the place of
 	// everything and without guards. What several subjects share (a rule, a default, an
 	// entry) has the same place in each and From "policy NAME": it is written once, as
@@ -144,6 +149,13 @@ type Note struct {
 // Note appends a note.
 func (im *Imported) Note(k NoteKind, at diag.Pos, subject, what, why string) {
 	im.Notes = append(im.Notes, Note{Kind: k, Pos: at, Subject: subject, What: what, Why: why})
+}
+
+// Refuse adds a file that the agent refuses as it is to NotLoaded.
+func (im *Imported) Refuse(file string) {
+	if !slices.Contains(im.NotLoaded, file) {
+		im.NotLoaded = append(im.NotLoaded, file)
+	}
 }
 
 // NoteRule appends a note about a rule.

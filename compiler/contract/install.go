@@ -20,9 +20,6 @@ type Installer interface {
 // nothing in it but what is at its Places.
 type HomeFile struct {
 	File // Path is slash-separated, relative to the home folder
-	// Strict is set where the agent ignores the whole file if it has comments or trailing
-	// commas.
-	Strict bool
 	// Off is a key of the file that turns the agent's hooks off, and with them the
 	// restrictions of the subject; "": there is no such key, or no hook.
 	Off string

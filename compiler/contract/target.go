@@ -147,6 +147,9 @@ type File struct {
 	// Spelled returns how the target writes what an item of a person's means in the list at a place, "" for
 	// one of its own; nil: each item is the only way to say it.
 	Spelled func(place, item string) string
+	// Strict is set for a file with Places that the agent ignores as a whole if it has comments or trailing
+	// commas.
+	Strict bool
 	// Judged is the file as the agent finds it where Data counts on what people's own entries
 	// say beside modec's; nil: Data.
 	Judged []byte

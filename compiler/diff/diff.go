@@ -15,6 +15,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/verify"
@@ -79,6 +80,8 @@ type Report struct {
 	Others   []Other  `json:"others"`
 	Widened  int      `json:"widened"`
 	Narrowed int      `json:"narrowed"`
+
+	tools *verify.Tools
 }
 
 // Projects compares what the subjects of two projects may do. A subject that only one of
@@ -149,6 +152,28 @@ func (r *Report) Settings(before, after map[string]string, file string) {
 			continue
 		}
 		r.other(o)
+	}
+}
+
+// Runs adds what agents run, or take over from files, beside what the source allows: hooks, helpers, variables,
+// people's own rules. Each of these may permit something.
+func (r *Report) Runs(before, after []contract.Run) {
+	for _, x := range after {
+		if !slices.Contains(before, x) {
+			r.other(Other{Kind: Widened, What: x.Of, Text: "has " + x.Text + ", for its agent alone"})
+		}
+	}
+	for _, x := range before {
+		if !slices.Contains(after, x) {
+			r.other(Other{Kind: Narrowed, What: x.Of, Text: "no longer has " + x.Text + ", for its agent alone"})
+		}
+	}
+}
+
+// Entries adds what people changed in a file beside modec's entries, which no decision shows.
+func (r *Report) Entries(file string, list []located.Difference) {
+	for _, d := range list {
+		r.other(Other{Kind: Changed, What: file, Text: d.Path + " " + d.Text, Pos: d.Pos})
 	}
 }
 
@@ -371,10 +396,34 @@ func (r *Report) subject(before, after *policy.Engine, ref ir.SubjectRef, seed u
 			}
 		}
 	}
+	if r.tools == nil {
+		r.tools = verify.NewTools()
+	}
+	for _, server := range serversOf(before.Project(), after.Project()) {
+		for _, a := range r.tools.On(server, slices.DeleteFunc([]*policy.Subject{c.was.subject, c.is.subject},
+			func(s *policy.Subject) bool { return s == nil })...) {
+			if !seen[a] {
+				seen[a] = true
+				c.compare(a)
+			}
+		}
+	}
 	for _, k := range c.order {
 		r.add(c.change(k, after.Project()))
 	}
 	return nil
+}
+
+// serversOf returns the servers of two projects, and one that neither has.
+func serversOf(a, b *ir.Project) []string {
+	names := []string{contract.UnknownServer}
+	for _, p := range []*ir.Project{a, b} {
+		for i := range p.Servers {
+			names = append(names, p.Servers[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // compare decides an action by both sides.

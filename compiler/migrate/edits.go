@@ -316,7 +316,8 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 		}
 		read := func(root fs.FS, ignored func(context.Context, []string) []string) *imports {
 			in, list := read(e.ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored,
-				Local: e.req.Local, Approved: e.req.Approved, ours: true, own: ownRules(res, t)}, deniedPaths(targets))
+				Local: e.req.Local, Approved: e.req.Approved, Must: e.req.Must, ours: true, own: ownRules(res, t)},
+				deniedPaths(targets))
 			diags = append(diags, list...)
 			dropGuards(in.project, deniedPaths(targets))
 			e.rename(in, t, res)

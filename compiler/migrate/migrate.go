@@ -52,6 +52,9 @@ type Request struct {
 	// Options are settings of [targets.NAME], by the target's name. They win over those
 	// of the importer.
 	Options map[string]map[string]any
+	// Must reports whether a file has to load, since a source stands for it already: where its agent refuses
+	// it, nothing is imported. nil: the import does without such a file, as the agent does.
+	Must func(file string) bool
 	// Ignored returns those of some paths below Root that git ignores; nil: none.
 	Ignored func(ctx context.Context, paths []string) []string
 	// Progress is called while the result is proved; nil: not called.
@@ -159,7 +162,11 @@ func Formats(all []contract.Target) map[string]contract.Importer {
 func Run(ctx context.Context, req Request) (*Result, diag.List) {
 	in, diags := read(ctx, req, deniedPaths(req.Targets))
 	seen := in.seen(ctx, req)
-	if !diags.HasErrors() {
+	switch {
+	case diags.HasErrors():
+	case in.empty() && len(in.without) > 0:
+		diags = append(diags, in.without...)
+	default:
 		diags = append(diags, in.check(req, seen)...)
 	}
 	if diags.HasErrors() {
@@ -174,6 +181,9 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 			diags = append(diags, list...)
 			diags.Sort()
 			if diags.HasErrors() {
+				return nil, diags
+			}
+			if diags = append(diags, in.written(res.Compiled)...); diags.HasErrors() {
 				return nil, diags
 			}
 			res.Report.Seen = seen
@@ -227,8 +237,11 @@ func of(req Request) Request {
 // which it would refuse, sorted.
 func Importable(ctx context.Context, req Request) []string {
 	in, diags := read(ctx, of(req), nil)
-	if p := in.project; len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 && !diags.HasErrors() {
+	if in.empty() && len(in.without) == 0 && !diags.HasErrors() {
 		return nil
+	}
+	for _, d := range in.without {
+		in.files = append(in.files, d.Pos.File)
 	}
 	slices.Sort(in.files)
 	return slices.Compact(in.files)
@@ -242,6 +255,13 @@ type imports struct {
 	config    projectConfig
 	secrets   []string        // what the files state in clear text, and the source must not
 	personal  map[string]bool // files that were not read, since they belong to one person
+	without   diag.List       // why agents refuse files that the import does without
+}
+
+// empty reports whether nothing was imported of which a source could be made.
+func (in *imports) empty() bool {
+	p := in.project
+	return len(p.Modes)+len(p.Roles)+len(p.Servers) == 0
 }
 
 // read lets each target import the files that the team shares, or one person's own.
@@ -270,10 +290,13 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 		if !ok || req.From != "" && formats[req.From] != im {
 			continue
 		}
-		got, list := im.Import(from)
-		for i := range list {
-			list[i].Target = cmp.Or(list[i].Target, t.Name())
+		got, list, without := doWithout(im, from, req.Must)
+		for _, l := range []diag.List{list, without} {
+			for i := range l {
+				l[i].Target = cmp.Or(l[i].Target, t.Name())
+			}
 		}
+		in.without = append(in.without, without...)
 		diags = append(diags, list...)
 		if len(got.Files) == 0 && len(got.Notes) == 0 {
 			continue
@@ -322,8 +345,7 @@ func (in *imports) check(req Request, seen []Seen) (diags diag.List) {
 				Hint("`--from FORMAT` names the agent that it belongs to")
 		}
 	}
-	p := in.project
-	if len(diags) == 0 && len(p.Modes)+len(p.Roles)+len(p.Servers) == 0 {
+	if len(diags) == 0 && in.empty() {
 		what, hint := "file", "name the files, or look into the home folder as well with `--user`"
 		if req.Local != "" {
 			what, hint = "personal file", "`modec help targets` says which files are personal"

@@ -371,7 +371,7 @@ func (h *home) withoutEntries(
 		res, err = jsonedit.Merge(have, nil, jsonedit.Pattern{}, owned, jsonedit.Keep)
 	}
 	if err != nil {
-		unmerged(&h.diags, records[0].Target, p, err)
+		unmerged(&h.diags, records[0].Target, p, err, mend)
 		return res, nil, false
 	}
 	return res, owned, !conflicts(&h.diags, records[0].Target, p, res.Conflicts, "", "")

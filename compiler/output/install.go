@@ -3,7 +3,6 @@ package output
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
@@ -188,7 +187,7 @@ func (h *home) plan(t contract.Installer, f contract.HomeFile) (p planned, ok bo
 	}
 	res, err := jsonedit.Merge(base, f.Data, jsonedit.Pattern{Places: f.Places}, nil, jsonedit.Force(h.opt.Force))
 	if err != nil {
-		unmerged(&h.diags, t.Name(), f.Path, err)
+		unmerged(&h.diags, t.Name(), f.Path, err, mend)
 		return p, false
 	}
 	const hint = "take it out, or `--force` replaces it until `modec uninstall`"
@@ -220,10 +219,7 @@ func (h *home) loads(target string, f contract.HomeFile, original []byte) bool {
 	if original == nil {
 		return true
 	}
-	if f.Strict && !json.Valid(original) {
-		h.diags.Errorf(diag.CannotMerge, diag.Pos{File: f.Path}, "the file is not strict JSON: "+
-			"the agent loads nothing of a file with comments or trailing commas").
-			Hint("mend it, or move it away").Target(target)
+	if unloaded(&h.diags, target, &f.File, original, mend) {
 		return false
 	}
 	if f.Off == "" {

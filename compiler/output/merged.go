@@ -1,17 +1,41 @@
 package output
 
 import (
+	"bytes"
+
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/jsonedit"
 	"modec.dev/modec/compiler/located"
 )
 
+// What to do about a file that modec cannot add its entries to.
+const (
+	mend         = "mend it, or move it away"
+	mendAndBuild = mend + "; then `modec build`"
+)
+
 // unmerged reports a merged file that cannot be read.
-func unmerged(diags *diag.List, name, p string, err error) {
+func unmerged(diags *diag.List, name, p string, err error, hint string) {
 	diags.Errorf(diag.CannotMerge, located.PlaceOf(p, err),
 		"the file is not JSON, and modec cannot add its entries: %s", located.Reason(err)).
-		Hint("mend it, or move it away").
+		Hint(hint).
 		Target(name)
+}
+
+// unloaded reports a merged file of which the agent loads nothing, whatever modec adds to it, and returns true for one.
+func unloaded(diags *diag.List, name string, f *contract.File, have []byte, hint string) bool {
+	if !f.Strict || len(bytes.TrimSpace(have)) == 0 {
+		return false
+	}
+	_, err := located.JSON(f.Path, have)
+	if err != nil {
+		diags.Errorf(diag.CannotMerge, located.PlaceOf(f.Path, err),
+			"the file is not JSON, and the agent loads nothing of it: %s", located.Reason(err)).
+			Hint(hint).
+			Target(name)
+	}
+	return err != nil
 }
 
 // conflicts reports the entries of a merged file that are a person's, and returns true

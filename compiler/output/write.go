@@ -346,7 +346,7 @@ func (w *writer) plan(b Build) []Change {
 	add := func(name string, f contract.File, style *layout.Style) {
 		emitted[f.Path] = true
 		if f.Places != nil {
-			if c, ok := w.merge(name, f.Path, f.Data, patternOf(&f), f.Restrains); ok {
+			if c, ok := w.merge(name, f.Path, &f); ok {
 				changes = append(changes, c)
 			}
 			return
@@ -396,7 +396,7 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 			continue
 		}
 		if hash == mergedFile {
-			if c, ok := w.merge(name, p, nil, jsonedit.Pattern{}, nil); ok {
+			if c, ok := w.merge(name, p, nil); ok {
 				changes = append(changes, c)
 			}
 			continue
@@ -413,12 +413,16 @@ func patternOf(f *contract.File) jsonedit.Pattern {
 	return jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Defaults: f.Defaults, Spelled: f.Spelled}
 }
 
-// merge decides what happens to a file that people write too; want is nil where it
+// merge decides what happens to a file that people write too; f is nil where it
 // is no longer emitted. ok is false where nothing happens to it, or where it is in the
-// way. The entries at the places that restrain permit nothing.
-func (w *writer) merge(
-	name, p string, want []byte, entries jsonedit.Pattern, restrains []string,
-) (c Change, ok bool) {
+// way.
+func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
+	var want []byte
+	var entries jsonedit.Pattern
+	var restrains []string // the entries at these places permit nothing
+	if f != nil {
+		want, entries, restrains = f.Data, patternOf(f), f.Restrains
+	}
 	have, err := w.read(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -432,6 +436,9 @@ func (w *writer) merge(
 		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", w.reason(p, err))
 		return c, false
 	}
+	if f != nil && unloaded(&w.diags, name, f, have, mendAndBuild) {
+		return c, false
+	}
 	owned := w.ownedOf(p, have, want, entries)
 	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Keep)
 	state, forced := w.sharedState(p, have, res.Conflicts), len(res.Conflicts) > 0
@@ -439,7 +446,7 @@ func (w *writer) merge(
 		res, err = jsonedit.Merge(have, want, entries, owned, jsonedit.Overwrite)
 	}
 	if err != nil {
-		unmerged(&w.diags, name, p, err)
+		unmerged(&w.diags, name, p, err, mendAndBuild)
 		return c, false
 	}
 	if conflicts(&w.diags, name, p, res.Conflicts,
@@ -681,7 +688,7 @@ func changed(changes []Change) (t transaction) {
 // checkLock reports a lock that differs from the one of this build, where nothing else
 // differs, and in its place the files that people touched. It ignores which version of modec wrote it.
 func (w *writer) checkLock(b Build, changes []Change) []Change {
-	if slices.ContainsFunc(changes, func(c Change) bool { return c.Action != Unchanged }) {
+	if w.diags.HasErrors() || slices.ContainsFunc(changes, func(c Change) bool { return c.Action != Unchanged }) {
 		return nil
 	}
 	next := w.nextLock(b, changes)

@@ -93,8 +93,7 @@ func (claude) Install(
 	}
 	data := contract.JSON(e.settings(r, c, line))
 	return []contract.HomeFile{{
-		File:     contract.File{Path: format.UserSettings, Data: data, Places: settingsPlaces},
-		Strict:   true,
+		File:     contract.File{Path: format.UserSettings, Data: data, Places: settingsPlaces, Strict: true},
 		Off:      off,
 		Artifact: artifact,
 	}}, e.diags

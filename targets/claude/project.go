@@ -46,7 +46,7 @@ func (e *emitter) everybody(file string) (contract.File, bool) {
 		return contract.File{}, false
 	}
 	return contract.File{Path: file, Data: contract.JSON(settings), Places: settingsPlaces,
-		Restrains: restraining(mode), Spelled: spelled}, true
+		Restrains: restraining(mode), Spelled: spelled, Strict: true}, true
 }
 
 // allowedByAll returns what came out for the baseline role without the rules that not every

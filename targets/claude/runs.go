@@ -25,7 +25,11 @@ func (claude) Runs(
 			}
 			continue
 		}
-		x, _ := format.ReadAgentExtras(p.Mode(ref.Mode))
+		m := p.Mode(ref.Mode)
+		if m == nil { // of a project with servers alone
+			continue
+		}
+		x, _ := format.ReadAgentExtras(m)
 		if x.Mode != "" && x.Mode != format.Default && x.Mode != format.Plan {
 			out = append(out, contract.Run{Of: of, Text: "permissionMode " + x.Mode})
 		}

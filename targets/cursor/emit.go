@@ -109,7 +109,8 @@ func (e *emitter) emit(p *profile) {
 }
 
 func (e *emitter) add(name string, data []byte, places []string) {
-	e.files = append(e.files, contract.File{Path: name, Data: data, Places: places, Restrains: restraining})
+	e.files = append(e.files, contract.File{Path: name, Data: data, Places: places, Restrains: restraining,
+		Strict: places != nil})
 }
 
 // share adds a file of a profile that Cursor reads in a project too: there, where modec's

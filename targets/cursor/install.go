@@ -59,11 +59,11 @@ func (cursor) Install(
 		})
 	}
 	if len(tokens) > 0 {
-		config := contract.JSON(append(e.runMode(p), tokens...))
+		config := home(format.ConfigFile, contract.JSON(append(e.runMode(p), tokens...)), configPlaces)
+		config.Strict = true
 		files = append(files, contract.HomeFile{
-			File:     home(format.ConfigFile, config, configPlaces),
+			File:     config,
 			Artifact: artifact(format.TokensFile, contract.JSON(tokens)),
-			Strict:   true,
 			Start:    contract.JSON(contract.Object{"version", 1, "editor", contract.Object{"vimMode", false}}),
 		})
 	}

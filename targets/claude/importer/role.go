@@ -148,6 +148,7 @@ func (r *roleReader) layer(l format.Layer) bool {
 	before := len(r.out.Notes)
 	s, err := format.ReadSettings(l.File, l.Data)
 	if err != nil {
+		r.out.Refuse(l.File)
 		r.diags.Errorf(CodeImport, located.PlaceOf(l.File, err), "Claude Code does not load the settings: %s",
 			strings.TrimPrefix(located.Reason(err), l.File+": "))
 		return false
@@ -182,6 +183,7 @@ func (r *roleReader) mode(v *located.Value, l format.Layer) bool {
 	mode, ok := format.ModeOf(v)
 	switch {
 	case !ok:
+		r.out.Refuse(l.File)
 		r.diags.Errorf(CodeImport, v.Line(), "got the mode %q, want %s: Claude Code does not load the whole file",
 			mode, format.ModeNames).
 			Path("permissions.defaultMode")

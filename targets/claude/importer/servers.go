@@ -75,12 +75,14 @@ func external(name string, at diag.Pos) *ir.Server {
 func (im *importer) serversFile(file string, data []byte) (names []string) {
 	v, err := located.JSON(file, data)
 	if err != nil {
+		im.out.Refuse(file)
 		im.diags.Errorf(CodeImport, located.PlaceOf(file, err), "Claude Code does not load the servers: %s",
 			strings.TrimPrefix(located.Reason(err), file+": "))
 		return nil
 	}
 	all := v.Get("mcpServers")
 	if all != nil && !all.Is(located.Object) {
+		im.out.Refuse(file)
 		im.diags.Errorf(CodeImport, all.Pos, "got %s, want an object", all.Kind).Path("mcpServers")
 		return nil
 	}

@@ -109,7 +109,7 @@ func (o *opener) givenServers(values []string, at diag.Pos) (names []string) {
 
 // flags returns what the flags say in place of a settings file.
 func (o *opener) flags(c *format.CommandLine, at diag.Pos) *settings {
-	own := &settings{file: at.File, mode: c.Mode, agent: c.Agent}
+	own := &settings{file: at.File, mode: c.Mode, modeAt: at, agent: c.Agent}
 	for _, list := range []struct {
 		decision ir.Decision
 		rules    []string

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -77,10 +78,15 @@ func (s *session) byMode(d ir.Decision, what string) ruling {
 	return ruling{Decision: d, place: place{what, s.mode, s.at}}
 }
 
+// approved is a decision of a mode that approves by itself.
+func (s *session) approved(what string) ruling {
+	return ruling{Decision: ir.Allow, place: place{what, s.mode, cmp.Or(s.modeAt, s.at)}}
+}
+
 // otherwise decides a call that no rule is about.
 func (s *session) otherwise(what string) ruling {
 	if s.approves() {
-		return s.byMode(ir.Allow, what)
+		return s.approved(what)
 	}
 	return s.byMode(ir.Ask, what)
 }
@@ -142,7 +148,7 @@ func (s *session) editRule(c *call) ruling {
 		return r
 	}
 	if s.mode == format.AcceptEdits && c.file.inside {
-		r := s.byMode(ir.Allow, "editing in the project")
+		r := s.approved("editing in the project")
 		r.loose = c.file.odd
 		return r
 	}

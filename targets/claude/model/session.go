@@ -25,8 +25,9 @@ import (
 type session struct {
 	rules    [ir.Allow + 1]ruleSet // by the decision of their list
 	mode     string
-	noAuto   bool // disableAutoMode
-	noBypass bool // disableBypassPermissionsMode
+	modeAt   diag.Pos // that says the mode; zero where none does
+	noAuto   bool     // disableAutoMode
+	noBypass bool     // disableBypassPermissionsMode
 	tools    []format.ToolList
 	hooks    []*listener
 	noHooks  bool // disableAllHooks
@@ -83,7 +84,7 @@ func (s *session) settle() {
 	switch {
 	case s.mode == format.Manual, s.mode == format.Delegate,
 		s.mode == format.Bypass && s.noBypass, s.mode == format.Auto && s.noAuto:
-		s.mode = format.Default
+		s.mode, s.modeAt = format.Default, diag.Pos{}
 	}
 }
 
@@ -93,7 +94,7 @@ func (s *session) add(l *settings) {
 	for d := range s.rules {
 		s.rules[d].join(&l.rules[d])
 	}
-	s.mode = cmp.Or(l.mode, s.mode)
+	s.setMode(l.mode, l.modeAt)
 	s.noAuto = s.noAuto || l.noAuto
 	s.noBypass = s.noBypass || l.noBypass
 	if l.noHooks.Is(located.Bool) { // the last file that writes it holds
@@ -111,7 +112,14 @@ func (s *session) enter(a *agent) {
 	switch s.mode {
 	case format.Bypass, format.AcceptEdits, format.Auto:
 	default:
-		s.mode = cmp.Or(a.mode, s.mode)
+		s.setMode(a.mode, a.modeAt)
+	}
+}
+
+// setMode lays a mode over another; "" says none.
+func (s *session) setMode(mode string, at diag.Pos) {
+	if mode != "" {
+		s.mode, s.modeAt = mode, at
 	}
 }
 

@@ -12,6 +12,7 @@ type settings struct {
 	file     string
 	rules    [ir.Allow + 1]ruleSet // by the decision of their list
 	mode     string
+	modeAt   diag.Pos
 	noAuto   bool           // disableAutoMode
 	noBypass bool           // disableBypassPermissionsMode
 	noHooks  *located.Value // disableAllHooks, nil where it is not written
@@ -46,7 +47,7 @@ func (o *opener) settings(name string, data []byte, base string, of owner) *sett
 			return nil
 		}
 		if mode != format.Auto || of == ofUser {
-			s.mode = mode
+			s.mode, s.modeAt = mode, read.Mode.Line()
 		}
 	}
 	for _, item := range read.Rules {
@@ -74,7 +75,9 @@ type agent struct {
 	at    diag.Pos
 	tools []format.ToolList
 	mode  string
-	hooks []*listener
+	// modeAt is the place of the mode.
+	modeAt diag.Pos
+	hooks  []*listener
 }
 
 // agent reads a subagent's file, nil for one that Claude Code does not load. Without
@@ -95,7 +98,7 @@ func (o *opener) agent(name string, data []byte) *agent {
 	}
 	if mode := read.Root.Get("permissionMode"); mode.Is(located.String) {
 		if text, ok := format.ModeOf(mode); ok {
-			a.mode = text
+			a.mode, a.modeAt = text, mode.Line()
 		} else {
 			o.warn(mode.Line(), "Claude Code ignores the mode %q", text)
 		}

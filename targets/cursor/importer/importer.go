@@ -196,6 +196,7 @@ func object(parse parser) parser {
 func (im *importer) parse(d document, parse parser, program string) *located.Value {
 	v, err := parse(d.name, d.data)
 	if err != nil {
+		im.out.Refuse(d.name)
 		im.diags.Errorf(codeImport, located.PlaceOf(d.name, err), "got a file that %s cannot read: %s", program,
 			strings.TrimPrefix(located.Reason(err), d.name+": "))
 		return nil

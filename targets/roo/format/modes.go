@@ -173,10 +173,11 @@ func (d Dialect) Listed() []string {
 // Lists reports whether a mode may list a group.
 func (d Dialect) Lists(group string) bool { return slices.Contains(d.Listed(), group) }
 
-// Reads reports whether an agent of the family reads a key of a mode, but for groups and source.
+// Reads reports whether an agent of the family reads a key of a mode, but for groups and source. It reads
+// rulesFiles of an export alone.
 func Reads(key string) bool {
 	return slices.Contains([]string{"slug", "name", "roleDefinition", "whenToUse", "description",
-		"customInstructions", "allowedMcpServers", "mcpRestrictions", "rulesFiles"}, key)
+		"customInstructions", "allowedMcpServers", "mcpRestrictions"}, key)
 }
 
 // known returns the groups that an agent has.

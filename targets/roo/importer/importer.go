@@ -105,6 +105,7 @@ func joined(a, b contract.Imported) contract.Imported {
 	}
 	a.Files, a.Notes = append(a.Files, b.Files...), append(a.Notes, b.Notes...)
 	a.Originals = append(a.Originals, b.Originals...)
+	a.NotLoaded = append(a.NotLoaded, b.NotLoaded...)
 	maps.Copy(a.Comments, b.Comments)
 	for _, m := range b.Project.Modes {
 		if a.Project.Mode(m.Slug) == nil {
@@ -364,6 +365,7 @@ func (im *importer) allServers() []byte {
 
 // refuse reports a file that the agent would not load.
 func (im *importer) refuse(file string, err error) {
+	im.out.Refuse(file)
 	at, text := placeOf(file, err)
 	b := im.diags.Errorf(codeImport, at, "the agent loads nothing of the file: %s", strings.TrimSpace(text))
 	if !im.src.Repair {

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -226,7 +227,7 @@ func TestImportErrorsHaveALine(t *testing.T) {
 
 // Every rules file has a name of its own in the one folder that a mode has here.
 func TestRulesFilesKeepApart(t *testing.T) {
-	got, _ := importedMode(t, format.Stock, map[string]string{".roomodes": everyGroup +
+	got, _ := importedMode(t, format.Stock, map[string]string{"custom_modes.yaml": everyGroup +
 		"    rulesFiles: [{relativePath: a/b.md, content: x}, {relativePath: a-b.md, content: y}, {relativePath: A-B.md, content: z}]\n"})
 	var names []string
 	for _, r := range got.Project.Modes[0].Rules {
@@ -234,6 +235,20 @@ func TestRulesFilesKeepApart(t *testing.T) {
 	}
 	if s := strings.Join(names, " "); s != "a-b.md=x a-b-2.md=y A-B-3.md=z" {
 		t.Errorf("got %s", s)
+	}
+}
+
+// The texts of an export are none of a mode where the agent reads the file itself: it drops them.
+func TestRulesFilesOfALiveFile(t *testing.T) {
+	for _, list := range []string{"[{relativePath: a.md, content: x}]", "[{relativePath: ../../x, content: x}]", "1"} {
+		got, _ := importedMode(t, format.Stock, map[string]string{".roomodes": everyGroup + "    rulesFiles: " + list + "\n"})
+		m := got.Project.Modes[0]
+		if len(m.Rules) > 0 || m.Extra["roo"].Fields["rulesFiles"] == nil {
+			t.Errorf("%s: got the rules %v and %v, want the texts as they are", list, m.Rules, m.Extra)
+		}
+		if !slices.ContainsFunc(got.Notes, func(n contract.Note) bool { return n.What == "rulesFiles" && n.Kind == contract.Left }) {
+			t.Errorf("%s: no note names it", list)
+		}
 	}
 }
 

@@ -244,7 +244,13 @@ func (im *importer) mode(slug string, v *located.Value) ir.Mode {
 		case "slug", "name", "description", "whenToUse", "roleDefinition", "customInstructions", "groups",
 			"mcpRestrictions", "allowedMcpServers":
 		case "rulesFiles":
-			im.rulesFiles(&m, member.Value)
+			if im.exported(m.Pos.File) {
+				im.rulesFiles(&m, member.Value)
+				continue
+			}
+			im.out.Note(contract.Left, member.Pos, "mode "+m.Slug, member.Key,
+				"the agent drops it from this file, and reads such texts only where it imports an export: they stay here")
+			fields[member.Key] = plainValue(member.Value)
 		case "source":
 			if text, _ := format.Text(member.Value); format.IsSource(text, format.Stock) {
 				fields[member.Key] = text

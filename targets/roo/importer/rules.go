@@ -17,6 +17,11 @@ import (
 	"modec.dev/modec/targets/roo/format"
 )
 
+// exported reports whether a file of modes is an export, and not one that the agent reads where it lies.
+func (im *importer) exported(file string) bool {
+	return !slices.Contains(im.Modes, file) && !strings.HasPrefix(file, home)
+}
+
 // rulesFiles reads the rules of an export: the text is in the file.
 func (im *importer) rulesFiles(m *ir.Mode, list *located.Value) {
 	if !list.Is(located.List) {

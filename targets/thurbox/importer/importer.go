@@ -99,6 +99,7 @@ func (im *importer) file(name string) {
 	}
 	v, err := located.JSON(name, data)
 	if err != nil {
+		im.out.Refuse(name)
 		im.errorf(diag.Pos{File: name}, "the file is not JSON: %s", strings.TrimPrefix(err.Error(), name+": "))
 		return
 	}
@@ -112,6 +113,7 @@ func (im *importer) file(name string) {
 		}
 	}
 	if !list.Is(located.List) {
+		im.out.Refuse(name)
 		im.errorf(v.Pos, "got no list of roles, want the arguments of set_roles or the answer of list_roles")
 		return
 	}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/gittree"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/originals"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/secret"
+)
+
+// besides returns what people changed in a file beside modec's entries since the last build. It reports false
+// where neither git's last commit nor the user's own record has the file as that build left it.
+func (e *env) besides(file string) (list []located.Difference, known bool) {
+	name, _ := output.Locks(e.local)
+	lock, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, false
+	}
+	have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(file)))
+	if err != nil {
+		return nil, false
+	}
+	asBuilt := output.AsBuilt(lock)
+	var left [][]byte
+	if object := gittree.At(e.ctx, e.dir, file); object != "" {
+		if data, err := gittree.Blob(e.ctx, e.dir, object); err == nil {
+			left = append(left, data)
+		}
+	}
+	if o, ok := originals.Load(e.home(e.dir)).Original(file); ok {
+		left = append(left, o.Data)
+	}
+	i := slices.IndexFunc(left, func(data []byte) bool { return asBuilt(file, data) })
+	if i < 0 {
+		return nil, false
+	}
+	before, err := located.JSONC(file, left[i])
+	if err != nil {
+		return nil, false
+	}
+	after, err := located.JSONC(file, have)
+	if err != nil {
+		return nil, false
+	}
+	return located.Differences(before, after), true
+}
+
+// tellBeside prints what people changed in a file beside modec's entries.
+func (e *env) tellBeside(file string) {
+	list, known := e.besides(file)
+	for _, d := range list {
+		e.ui.printf("  %s %s %s\n", diag.Clean(d.Pos.String()), diag.Clean(d.Path), diag.Clean(d.Text))
+	}
+	if !known {
+		e.ui.printf("  what changed is not known: git's last commit does not have the file as the last build left it\n")
+	}
+}
+
+// runsOf returns what agents run and take over from files beside what the source allows.
+func runsOf(res *compiler.Result, files fs.FS, targets []contract.Target) (list []contract.Run) {
+	subjects := subjectsIn(res.Project)
+	if base := (ir.SubjectRef{Role: res.Project.Baseline}); base.Role != "" {
+		subjects = append([]ir.SubjectRef{base}, slices.DeleteFunc(subjects, func(ref ir.SubjectRef) bool {
+			return ref == base
+		})...)
+	}
+	for _, t := range targets {
+		if r, ok := t.(contract.Runner); ok {
+			for _, x := range r.Runs(files, artifactsOf(res, t), res.Project, subjects) {
+				list = append(list, contract.Run{Of: x.Of, Text: secret.Text(x.Text)})
+			}
+		}
+	}
+	return list
+}
+
+// keptBeside returns what a build keeps of what people wrote into files of theirs since the last one.
+func (e *env) keptBeside(res *compiler.Result) (lines []string) {
+	name, _ := output.Locks(e.local)
+	lock, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return nil
+	}
+	asBuilt := output.AsBuilt(lock)
+	for _, f := range res.Files() {
+		have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(f.Path)))
+		if f.Places == nil || err != nil || asBuilt(f.Path, have) {
+			continue
+		}
+		list, _ := e.besides(f.Path)
+		for _, d := range list {
+			lines = append(lines, fmt.Sprintf("%s %s %s", d.Pos, d.Path, d.Text))
+		}
+	}
+	return lines
+}

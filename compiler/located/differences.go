@@ -1,0 +1,135 @@
+package located
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/secret"
+)
+
+// Difference is what one of two files says and the other does not say.
+type Difference struct {
+	Pos  diag.Pos // in the newer file, or what holds it there
+	Path string   // of keys: "hooks.Stop"
+	Text string   // "has …", "no longer has …"; secrets are masked
+}
+
+// Differences compares two values key by key. Of a list, in whatever order, an item is either there or not.
+func Differences(before, after *Value) []Difference {
+	var d differ
+	d.values("", before, after)
+	return d.out
+}
+
+type differ struct{ out []Difference }
+
+func (d *differ) values(at string, before, after *Value) {
+	switch {
+	case before.Is(Object) && after.Is(Object):
+		for _, m := range after.Members {
+			if old := before.Get(m.Key); after.Get(m.Key) == m.Value {
+				d.member(below(at, m.Key), old, m.Value, m.Pos)
+			}
+		}
+		for _, m := range before.Members {
+			if after.Get(m.Key) == nil && before.Get(m.Key) == m.Value {
+				d.member(below(at, m.Key), m.Value, nil, after.Pos)
+			}
+		}
+	case before.Is(List) && after.Is(List) && !secretive(before) && !secretive(after):
+		d.items(at, before, after, after.Pos)
+	case text(before) != text(after):
+		d.add(after.Pos, at, "is %s, and was %s", after, before)
+	}
+}
+
+// secretive reports whether an item of a list is a secret because of the item before it, as of arguments.
+func secretive(list *Value) bool {
+	flat := !slices.ContainsFunc(list.Items, func(x *Value) bool { return x.Is(Object) || x.Is(List) })
+	return flat && masked("", list) != text(list)
+}
+
+// member compares the values of a key. Of lists that only one side has, each item counts.
+func (d *differ) member(at string, before, after *Value, pos diag.Pos) {
+	none := &Value{Kind: List}
+	switch {
+	case before != nil && after != nil:
+		d.values(at, before, after)
+	case after.Is(List) && len(after.Items) > 0:
+		d.items(at, none, after, pos)
+	case before.Is(List) && len(before.Items) > 0:
+		d.items(at, before, none, pos)
+	case after.Is(Object) && len(after.Members) > 0 && holdsLists(after):
+		d.values(at, &Value{Kind: Object}, after)
+	case before.Is(Object) && len(before.Members) > 0 && holdsLists(before):
+		d.values(at, before, &Value{Kind: Object, Pos: pos})
+	case after != nil:
+		d.add(pos, at, "has %s", after)
+	default:
+		d.add(pos, at, "no longer has %s", before)
+	}
+}
+
+func holdsLists(v *Value) bool {
+	return !slices.ContainsFunc(v.Members, func(m Member) bool { return !m.Value.Is(List) })
+}
+
+func (d *differ) items(at string, before, after *Value, pos diag.Pos) {
+	in := func(list *Value, x *Value) bool {
+		return slices.ContainsFunc(list.Items, func(y *Value) bool { return text(x) == text(y) })
+	}
+	for _, x := range after.Items {
+		if !in(before, x) {
+			d.add(x.Pos, at, "has %s", x)
+		}
+	}
+	for _, x := range before.Items {
+		if !in(after, x) {
+			d.add(pos, at, "no longer has %s", x)
+		}
+	}
+}
+
+func (d *differ) add(pos diag.Pos, at, format string, values ...*Value) {
+	key := at[strings.LastIndex(at, ".")+1:]
+	texts := make([]any, len(values))
+	for i, v := range values {
+		texts[i] = masked(key, v)
+	}
+	d.out = append(d.out, Difference{pos, secret.Text(at), fmt.Sprintf(format, texts...)})
+}
+
+func below(at, key string) string {
+	if at == "" {
+		return key
+	}
+	return at + "." + key
+}
+
+// masked returns a value as JSON without the secrets in it. What a secret is may depend on its key.
+func masked(key string, v *Value) string {
+	of := &Value{Kind: Object, Members: []Member{{Key: key, Value: v}}}
+	all := secret.Text(text(of))
+	rest, ok := strings.CutPrefix(all, `{"`+key+`":`)
+	if !ok {
+		return secret.Text(text(v))
+	}
+	return strings.TrimSuffix(rest, "}")
+}
+
+// text returns a value as JSON on one line, its keys sorted.
+func text(v *Value) string {
+	if v == nil {
+		return "nothing"
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v.Any()); err != nil {
+		return fmt.Sprint(v.Any())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
