@@ -126,6 +126,7 @@ type EndpointOptions struct {
 	// Full reports whether there are as many sessions of the protocol as there may be.
 	Full   func() bool
 	Logger *slog.Logger // of the SDK; nil: nothing is logged
+	Ended  *Endings     // endpoints of one Of have the same; nil: its own
 }
 
 // Endpoint serves a server of the SDK over HTTP in every revision that the SDK speaks: requests of
@@ -138,7 +139,7 @@ type Endpoint struct {
 
 // NewEndpoint returns an endpoint.
 func NewEndpoint(server *sdk.Server, opt EndpointOptions) *Endpoint {
-	opt.HTTPOptions = opt.HTTPOptions.orDefault()
+	opt.HTTPOptions, opt.Ended = opt.HTTPOptions.orDefault(), cmp.Or(opt.Ended, &Endings{})
 	of := func(*http.Request) *sdk.Server { return server }
 	// Hosts are checked for every address, not only where the SDK would.
 	options := sdk.StreamableHTTPOptions{
@@ -153,7 +154,7 @@ func NewEndpoint(server *sdk.Server, opt EndpointOptions) *Endpoint {
 	e := &Endpoint{opt, sdk.NewStreamableHTTPHandler(of, &options), sdk.NewStreamableHTTPHandler(of, &alone)}
 	if opt.Keys != nil {
 		e.inSessions = &shared{EndpointOptions: opt, server: server, next: e.inSessions,
-			here: map[string]*taken{}, ended: map[string]time.Time{}}
+			here: map[string]*taken{}}
 	}
 	return e
 }
