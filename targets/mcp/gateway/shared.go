@@ -655,8 +655,8 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	m := &member{gateway: g, who: p, used: time.Now()}
 	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP,
 		Full:  func() bool { return s.full(p.ID) },
-		Ended: &s.ended,
-		Of:    strings.Join([]string{"gateway", p.ID, key.role, key.mode}, "\x00")})
+		Ended: &s.ended, Progress: true,
+		Of: strings.Join([]string{"gateway", p.ID, key.role, key.mode}, "\x00")})
 	return m
 }
 

@@ -297,7 +297,7 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 		maps.DeleteFunc(e.Headers, func(other, _ string) bool { return strings.EqualFold(other, name) })
 		e.Headers[name] = value
 	}
-	client, err := newRemote(e)
+	client, err := newRemote(e, u.events.progressed)
 	if err != nil {
 		return nil, quiet, err
 	}
