@@ -243,19 +243,6 @@ func (g *Gateway) complete(ctx context.Context, r *sdk.CompleteRequest) (sdk.Res
 	return passed(a, r), nil
 }
 
-// subscribe asks a resource's server to tell of its changes, or to do so no longer. Of what a person is asked about
-// nothing is told.
-func (g *Gateway) subscribe(ctx context.Context, uri string, to subscription) error {
-	o, err := g.resource(ctx, uri)
-	if err != nil {
-		return err
-	}
-	if o.grant.Access == Asked {
-		return refusal("a person is asked before this is read, so changes of it are not told")
-	}
-	return o.up.subscribe(ctx, uri, to)
-}
-
 func unknownResource(uri string) error {
 	data, _ := json.Marshal(map[string]string{"uri": uri}) // a text can be written
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found: " + uri, Data: data}

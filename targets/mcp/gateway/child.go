@@ -185,15 +185,24 @@ func (c *childConn) loop(out io.Reader) {
 
 // progress tells of a message that is about a call's progress.
 func (c *childConn) progress(msg jsonrpc.Message) bool {
+	p := progressIn(msg)
+	if p != nil {
+		c.progressed(p)
+	}
+	return p != nil
+}
+
+// progressIn returns what a message says of a call's progress; nil: nothing.
+func progressIn(msg jsonrpc.Message) *sdk.ProgressNotificationParams {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok || req.IsCall() || req.Method != "notifications/progress" {
-		return false
+		return nil
 	}
-	var p sdk.ProgressNotificationParams
-	if json.Unmarshal(req.Params, &p) == nil {
-		c.progressed(&p)
+	p := &sdk.ProgressNotificationParams{}
+	if json.Unmarshal(req.Params, p) != nil {
+		return &sdk.ProgressNotificationParams{} // of no call
 	}
-	return true
+	return p
 }
 
 func (c *childConn) Read(ctx context.Context) (jsonrpc.Message, error) {

@@ -58,7 +58,8 @@ type Gateway struct {
 	mu       sync.Mutex
 	joins    map[string]*join // by the method of a list
 	progress map[string]progress
-	telling  map[*kind]bool // whether the item that announces it is there
+	telling  map[*kind]bool      // whether the item that announces it is there
+	heard    map[string]*hearing // by the addresses of resources
 }
 
 // state is a table with the servers that it needs.
@@ -96,7 +97,7 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 // withTable returns a gateway that serves a table. start makes its servers; nil: each as its entry says.
 func withTable(t *Table, opt Options, start func(*Gateway, ir.Server) caller) *Gateway {
 	g := &Gateway{opt: opt, asks: opt.asks, joins: map[string]*join{}, progress: map[string]progress{},
-		telling: map[*kind]bool{}}
+		telling: map[*kind]bool{}, heard: map[string]*hearing{}}
 	if g.asks == nil {
 		g.asks = newApprover(nil)
 	}
@@ -218,10 +219,10 @@ func (g *Gateway) server() *sdk.Server {
 				Completions: &sdk.CompletionCapabilities{},
 			},
 			SubscribeHandler: func(ctx context.Context, r *sdk.SubscribeRequest) error {
-				return g.subscribe(ctx, r.Params.URI, begun)
+				return g.subscribe(ctx, r.Session, r.Params.URI)
 			},
 			UnsubscribeHandler: func(ctx context.Context, r *sdk.UnsubscribeRequest) error {
-				return g.subscribe(ctx, r.Params.URI, ended)
+				return g.unsubscribe(ctx, r.Session, r.Params.URI)
 			},
 			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
 				c.TTLMs, c.CacheScope = 0, "private"
@@ -454,7 +455,8 @@ func (o *onceEach) first(what string) bool {
 	return true
 }
 
-// tool returns the tool that clients know by a name. It asks no server but the tool's own.
+// tool returns the tool that clients know by a name. It asks no server but the tool's own, and none where it is hidden
+// whatever the server says: what is denied must not answer later than what does not exist.
 func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 	st := g.state.Load()
 	n, ok := st.table.names[name]
@@ -462,6 +464,9 @@ func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 		return nil, unknownTool(name)
 	}
 	s := st.table.server(n.server)
+	if !s.mayHold(tools, n.tool) {
+		return nil, unknownTool(name)
+	}
 	l, err := st.servers[n.server].list(ctx, tools)
 	if err != nil {
 		return nil, err

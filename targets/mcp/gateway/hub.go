@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -12,10 +13,12 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// hub is a server that the gateways of several principals share. What it tells of one call or resource goes to
-// the gateway that asked, and that another list is there to all.
+// hub is a server that several gateways share: those of all principals, or those of one. What it tells of one call or
+// resource goes to the gateway that asked, and that another list is there to all.
 type hub struct {
-	up *upstream
+	up  *upstream
+	of  *Shared
+	key hubKey
 
 	mu      sync.Mutex
 	members map[*Gateway]bool
@@ -24,22 +27,31 @@ type hub struct {
 	heard   map[string]map[*Gateway]bool // who is told of the changes of a resource
 }
 
-// hub returns the hub of a server.
-func (s *Shared) hub(sv ir.Server) *hub {
+// hubKey is what a hub is for: a server by its name and, where principals do not share it, whose it is and a digest
+// of the headers that it gets of the caller's.
+type hubKey struct{ server, principal, headers string }
+
+// join returns a hub's server as one gateway sees it. The hub begins with its first gateway.
+func (s *Shared) join(
+	g *Gateway, key hubKey, sv ir.Server, log *slog.Logger, forwarded map[string]string,
+) caller {
 	s.hubMu.Lock()
 	defer s.hubMu.Unlock()
-	h := s.hubs[sv.Name]
-	if h != nil && sameEntry(&h.up.entry, &sv) {
-		return h
-	}
-	if h != nil {
+	h := s.hubs[key]
+	if h != nil && !sameEntry(&h.up.entry, &sv) {
 		h.retire()
+		h = nil
 	}
-	h = &hub{left: time.Now(), members: map[*Gateway]bool{}, heard: map[string]map[*Gateway]bool{}}
-	h.up = newUpstream(sv, s.opt.Root, s.opt.Version, s.opt.Logger, h)
-	h.up.reticent = true
-	s.hubs[sv.Name] = h
-	return h
+	if h == nil {
+		h = &hub{of: s, key: key, members: map[*Gateway]bool{}, heard: map[string]map[*Gateway]bool{}}
+		h.up = newUpstream(sv, s.opt.Root, s.opt.Version, log, h)
+		h.up.forwarded, h.up.reticent = forwarded, true
+		s.hubs[key] = h
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.members[g] = true
+	return spoke{h, g}
 }
 
 // retire ends the server once nobody uses it.
@@ -62,14 +74,6 @@ func (h *hub) endUnused() {
 	if h.retired && len(h.members) == 0 {
 		go h.up.close()
 	}
-}
-
-// join returns the server as one gateway sees it.
-func (h *hub) join(g *Gateway) caller {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.members[g] = true
-	return spoke{h, g}
 }
 
 // joined returns the gateways that share the server.
@@ -158,12 +162,20 @@ func (s spoke) leave(uri string) {
 	}
 }
 
-// close leaves the server to the others.
+// close leaves the server to the others. That of one principal ends with its last gateway.
 func (s spoke) close() {
+	s.of.hubMu.Lock()
+	defer s.of.hubMu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.members, s.gateway)
 	s.left = time.Now()
+	if len(s.members) == 0 && s.key.principal != "" {
+		s.retired = true
+		if s.of.hubs[s.key] == s.hub {
+			delete(s.of.hubs, s.key)
+		}
+	}
 	for uri, who := range s.heard {
 		if who[s.gateway] && len(who) == 1 && !s.retired {
 			go s.silence(uri)

@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -12,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/secret"
 )
@@ -37,14 +40,17 @@ type remote struct {
 	base    http.RoundTripper
 	origin  *url.URL
 	headers map[string]string
+	// progressed hears of a call's progress before its result is read: the SDK may tell of it later.
+	progressed func(*sdk.ProgressNotificationParams)
 }
 
-func newRemote(e secret.Entry) (*http.Client, error) {
+func newRemote(e secret.Entry, progressed func(*sdk.ProgressNotificationParams)) (*http.Client, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("got the address %q, want one that begins with https:// or http://", shorten(e.URL))
 	}
-	return &http.Client{Transport: &remote{base: http.DefaultTransport, origin: u, headers: e.Headers}}, nil
+	return &http.Client{Transport: &remote{base: http.DefaultTransport, origin: u, headers: e.Headers,
+		progressed: progressed}}, nil
 }
 
 func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -70,6 +76,8 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/event-stream" {
 		res.Body = &bounded{res.Body, maxMessage}
+	} else if r.progressed != nil {
+		res.Body = &inOrder{Closer: res.Body, lines: bufio.NewReaderSize(res.Body, maxProgress), tell: r.progressed}
 	}
 	return res, nil
 }
@@ -115,6 +123,55 @@ func headerText(s string) string {
 		return s
 	}
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+}
+
+// maxProgress is how many bytes an event that tells of progress has at most. A longer one is left to the SDK.
+const maxProgress = 16 << 10
+
+// inOrder is a stream of events from which those about progress are told as they are read, and taken out.
+type inOrder struct {
+	io.Closer
+	lines *bufio.Reader
+	tell  func(*sdk.ProgressNotificationParams)
+
+	rest   []byte // of the line that was read last
+	within bool   // a line that is longer than the buffer
+}
+
+func (o *inOrder) Read(p []byte) (int, error) {
+	for len(o.rest) == 0 {
+		line, err := o.lines.ReadSlice('\n')
+		began := !o.within
+		o.within = errors.Is(err, bufio.ErrBufferFull)
+		if len(line) == 0 && err != nil {
+			return 0, err
+		}
+		if began && !o.within && o.progress(line) {
+			continue
+		}
+		o.rest = line // what ends the stream is read again
+	}
+	n := copy(p, o.rest)
+	o.rest = o.rest[n:]
+	return n, nil
+}
+
+// progress tells of a line that is about a call's progress.
+func (o *inOrder) progress(line []byte) bool {
+	data, ok := bytes.CutPrefix(line, []byte("data:"))
+	if !ok || !bytes.Contains(data, []byte("notifications/progress")) {
+		return false
+	}
+	msg, err := jsonrpc.DecodeMessage(bytes.TrimSpace(data))
+	if err != nil {
+		return false
+	}
+	p := progressIn(msg)
+	if p == nil {
+		return false
+	}
+	o.tell(p)
+	return true
 }
 
 // bounded is a body of which at most so many bytes are read.

@@ -88,13 +88,15 @@ type Shared struct {
 	now     model // of the last reload
 	members map[memberKey]*member
 	open    map[string]int // requests under way, by principal
+	visits  map[*visit]bool
 	tables  map[tableKey]*Table
 	closed  bool
 	stop    chan struct{}
 	asks    *approver
+	ended   serve.Endings
 
 	hubMu sync.Mutex
-	hubs  map[string]*hub
+	hubs  map[hubKey]*hub
 }
 
 // model is what is served: the policy, and the pins of the servers.
@@ -125,6 +127,16 @@ type member struct {
 	used    time.Time
 }
 
+// visit is a request under way.
+type visit struct {
+	who   *auth.Principal // as its token says
+	token string          // "" where nobody is asked
+	by    *auth.Verifier  // of the last reload that the token was shown to
+	key   tableKey
+	to    *member
+	stop  context.CancelFunc
+}
+
 // NewShared returns a gateway for many. Close ends its servers.
 func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	if opt.Logger == nil {
@@ -137,8 +149,8 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	opt.HTTP.Connections = cmp.Or(opt.HTTP.Connections, 1000)
 	m := model{e, opt.Pins}
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
-		tables: map[tableKey]*Table{},
-		hubs:   map[string]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys)}
+		visits: map[*visit]bool{}, tables: map[tableKey]*Table{},
+		hubs: map[hubKey]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys)}
 	if err := s.check(m); err != nil {
 		return nil, err
 	}
@@ -285,10 +297,8 @@ func (s *Shared) describe(mux *http.ServeMux) (where string, err error) {
 
 // verify is the SDK's way to ask who has a token.
 func (s *Shared) verify(ctx context.Context, token string, r *http.Request) (*sdkauth.TokenInfo, error) {
-	p, err := s.opt.Auth.Verify(ctx, token)
-	if now := s.auth.Load(); err == nil && now != nil {
-		p, err = both(ctx, p, token, now)
-	}
+	v := &visit{token: token, by: s.auth.Load()}
+	p, err := s.who(ctx, token, v.by)
 	switch {
 	case errors.Is(err, auth.ErrInvalid):
 		s.opt.Logger.Info("a token is refused", "why", err, "from", r.RemoteAddr)
@@ -298,7 +308,17 @@ func (s *Shared) verify(ctx context.Context, token string, r *http.Request) (*sd
 		s.opt.Logger.Error("no token can be verified", "why", err)
 		return nil, errors.New("no token can be verified at the moment")
 	}
-	return &sdkauth.TokenInfo{UserID: p.ID, Expiration: p.Expires, Extra: map[string]any{principalKey: p}}, nil
+	v.who = p
+	return &sdkauth.TokenInfo{UserID: p.ID, Expiration: p.Expires, Extra: map[string]any{visitKey: v}}, nil
+}
+
+// who returns who has a token, by the verifier of the start and by that of the last reload.
+func (s *Shared) who(ctx context.Context, token string, now *auth.Verifier) (*auth.Principal, error) {
+	p, err := s.opt.Auth.Verify(ctx, token)
+	if err == nil && now != nil {
+		return both(ctx, p, token, now)
+	}
+	return p, err
 }
 
 // both returns who has a token by a verifier that came later too, with the claims that it has by both.
@@ -320,24 +340,74 @@ func both(ctx context.Context, p *auth.Principal, token string, now *auth.Verifi
 	return &auth.Principal{ID: p.ID, Claims: claims, Expires: p.Expires}, nil
 }
 
-// Restrict takes another list of whose tokens are taken, as far as it is narrower than that of the start.
-func (s *Shared) Restrict(v *auth.Verifier) { s.auth.Store(v) }
+// Restrict takes another list of whose tokens are taken, as far as it is narrower than that of the start. The requests
+// under way of those whose tokens are not taken any more end.
+func (s *Shared) Restrict(v *auth.Verifier) {
+	s.auth.Store(v)
+	s.mu.Lock()
+	visits := slices.Collect(maps.Keys(s.visits))
+	s.mu.Unlock()
+	for _, v := range visits {
+		s.askAgain(v)
+	}
+}
 
-const principalKey = "principal"
+// askAgain asks again who has the token of a request under way.
+func (s *Shared) askAgain(v *visit) {
+	if v.token == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), serve.Patience)
+	defer cancel()
+	p, err := s.who(ctx, v.token, s.auth.Load())
+	if err != nil && !errors.Is(err, auth.ErrInvalid) {
+		return // nobody knows; the token's own time ends the request
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recheck(v, p)
+}
+
+// askedBefore asks again who has the token of a request that has come in, if the list of tokens is another one than
+// when it was looked at: Restrict may not have seen the request.
+func (s *Shared) askedBefore(v *visit) {
+	if s.auth.Load() != v.by {
+		s.askAgain(v)
+	}
+}
+
+// recheck ends a request under way whose principal has other roles now than when it came, with the lock held. It is
+// nobody's where the token is not taken any more.
+func (s *Shared) recheck(v *visit, p *auth.Principal) {
+	if p != nil {
+		if key, _, err := s.table(p, v.key.role, v.key.mode); err == nil && key == v.key {
+			return
+		}
+	}
+	v.stop()
+}
+
+const visitKey = "visit"
 
 // serve answers one request for its own principal.
 func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Del("WWW-Authenticate")
-	p := &auth.Principal{ID: "anyone"}
+	v := &visit{who: &auth.Principal{ID: "anyone"}}
 	if info := sdkauth.TokenInfoFromContext(r.Context()); info != nil {
-		p, _ = info.Extra[principalKey].(*auth.Principal)
+		v, _ = info.Extra[visitKey].(*visit)
 	}
-	if p == nil {
+	if v == nil {
 		http.Error(w, "nobody is known to call", http.StatusUnauthorized)
 		return
 	}
-	m, err := s.enter(p, r)
-	if err != nil {
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	if at := v.who.Expires; !at.IsZero() { // a stream must not outlive its token
+		defer time.AfterFunc(time.Until(at), stop).Stop()
+	}
+	v.stop = stop
+	if err := s.enter(v, r); err != nil {
+		p := v.who
 		var no *turnedAway
 		if errors.As(err, &no) {
 			s.opt.Logger.Info("a request is refused", "why", no.words, "principal", p.ID)
@@ -349,17 +419,12 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the gateway failed", http.StatusInternalServerError)
 		return
 	}
-	defer s.leave(m)
-	ctx := r.Context()
-	if !p.Expires.IsZero() { // a stream must not outlive its token
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, p.Expires)
-		defer cancel()
-	}
+	defer s.leave(v)
+	s.askedBefore(v)
 	r = r.Clone(ctx)
 	r.Header.Del("Authorization")
 	r.Header.Del("Cookie")
-	m.end.ServeHTTP(w, r)
+	v.to.end.ServeHTTP(w, r)
 }
 
 // refused writes into the audit that a request did not come to a gateway.
@@ -386,44 +451,47 @@ var (
 	noRoom     = &turnedAway{http.StatusServiceUnavailable, "the gateway serves as many callers as it may; try later"}
 )
 
-// enter returns the principal's gateway for an endpoint. Its caller leaves it.
-func (s *Shared) enter(p *auth.Principal, r *http.Request) (*member, error) {
+// enter gives a request the principal's gateway for its endpoint. Its caller leaves it.
+func (s *Shared) enter(v *visit, r *http.Request) (err error) {
 	headers, sum := s.forwarded(r)
+	p := v.who
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, noRoom
+		return noRoom
 	}
-	key, t, err := s.table(p, r.PathValue("role"), r.PathValue("mode"))
-	if err != nil {
-		return nil, err
+	var t *Table
+	if v.key, t, err = s.table(p, r.PathValue("role"), r.PathValue("mode")); err != nil {
+		return err
 	}
 	if s.open[p.ID] >= mostAtOnce {
-		return nil, tooMany
+		return tooMany
 	}
-	id := memberKey{p.ID, key, sum}
-	m := s.members[id]
-	if m == nil {
+	id := memberKey{p.ID, v.key, sum}
+	v.to = s.members[id]
+	if v.to == nil {
 		if !s.room(p.ID) {
-			return nil, noRoom
+			return noRoom
 		}
-		m = s.member(p, id, t, headers)
-		s.members[id] = m
+		v.to = s.member(p, id, t, headers)
+		s.members[id] = v.to
 	}
-	m.busy++
+	v.to.busy++
 	s.open[p.ID]++
-	return m, nil
+	s.visits[v] = true
+	return nil
 }
 
 // leave ends a request.
-func (s *Shared) leave(m *member) {
+func (s *Shared) leave(v *visit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m.busy--
-	if s.open[m.who.ID]--; s.open[m.who.ID] == 0 {
-		delete(s.open, m.who.ID)
+	delete(s.visits, v)
+	v.to.busy--
+	if s.open[v.who.ID]--; s.open[v.who.ID] == 0 {
+		delete(s.open, v.who.ID)
 	}
-	m.used = time.Now()
+	v.to.used = time.Now()
 }
 
 // forwarded returns the headers of a request that some server gets, and a digest of them.
@@ -579,16 +647,16 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 		principal: p.ID, asks: s.asks, headers: id.headers}
 	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
 		if s.opt.Servers[sv.Name].Shared {
-			return s.hub(sv).join(g)
+			return s.join(g, hubKey{server: sv.Name}, sv, s.opt.Logger, nil)
 		}
-		u := newUpstream(sv, s.opt.Root, s.opt.Version, log, g)
-		u.forwarded, u.reticent = headers[sv.Name], true
-		return u
+		text, _ := json.Marshal(headers[sv.Name]) // texts, sorted
+		return s.join(g, hubKey{sv.Name, p.ID, digest(text)}, sv, log, headers[sv.Name])
 	})
 	m := &member{gateway: g, who: p, used: time.Now()}
 	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP,
-		Full: func() bool { return s.full(p.ID) },
-		Of:   strings.Join([]string{"gateway", p.ID, key.role, key.mode}, "\x00")})
+		Full:  func() bool { return s.full(p.ID) },
+		Ended: &s.ended, Progress: true,
+		Of: strings.Join([]string{"gateway", p.ID, key.role, key.mode}, "\x00")})
 	return m
 }
 
@@ -625,10 +693,13 @@ func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 		}
 		next[m.gateway] = t
 	}
+	for v := range s.visits {
+		s.recheck(v, v.who)
+	}
 	s.hubMu.Lock()
-	for name, h := range s.hubs {
-		if sv := e.Project().Server(name); sv == nil || !sameEntry(&h.up.entry, sv) {
-			delete(s.hubs, name)
+	for key, h := range s.hubs {
+		if sv := e.Project().Server(key.server); sv == nil || !sameEntry(&h.up.entry, sv) {
+			delete(s.hubs, key)
 			h.retire()
 		}
 	}
@@ -678,9 +749,9 @@ func (s *Shared) clean() {
 			}
 			s.mu.Unlock()
 			s.hubMu.Lock()
-			for name, h := range s.hubs {
+			for key, h := range s.hubs {
 				if h.unused(now.Add(-s.opt.Idle)) {
-					delete(s.hubs, name)
+					delete(s.hubs, key)
 					h.retire()
 				}
 			}

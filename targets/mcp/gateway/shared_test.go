@@ -144,6 +144,7 @@ func newOffice(t testing.TB, e *policy.Engine, more func(*SharedOptions)) *offic
 type visitor struct {
 	url, token, era, session string
 	headers                  map[string]string
+	caps                     object // of the client
 	id                       atomic.Int32
 }
 
@@ -154,40 +155,22 @@ func (v *visitor) send(method string, params object) (int, object, http.Header, 
 		params = object{}
 	}
 	if v.era >= stateless {
-		params["_meta"] = object{reserved + "protocolVersion": v.era, reserved + "clientCapabilities": object{},
+		params["_meta"] = object{reserved + "protocolVersion": v.era, reserved + "clientCapabilities": orNone(v.caps),
 			reserved + "clientInfo": object{"name": "t", "version": "1"}}
 	}
 	m["params"] = params
 	if strings.HasPrefix(method, "notifications/") {
 		delete(m, "id")
 	}
-	body, err := json.Marshal(m)
+	req, err := v.request(http.MethodPost, m)
 	if err != nil {
 		return 0, nil, nil, err
-	}
-	req, err := http.NewRequest(http.MethodPost, v.url, bytes.NewReader(body))
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	if v.token != "" {
-		req.Header.Set("Authorization", "Bearer "+v.token)
-	}
-	if v.era != "" {
-		req.Header.Set("Mcp-Protocol-Version", v.era)
 	}
 	if v.era >= stateless {
 		req.Header.Set("Mcp-Method", method)
 		if name, ok := params["name"].(string); ok {
 			req.Header.Set("Mcp-Name", name)
 		}
-	}
-	if v.session != "" {
-		req.Header.Set("Mcp-Session-Id", v.session)
-	}
-	for name, value := range v.headers {
-		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -213,6 +196,43 @@ func (v *visitor) send(method string, params object) (int, object, http.Header, 
 		out = object{"text": string(data)}
 	}
 	return res.StatusCode, out, res.Header, err
+}
+
+func orNone(o object) object {
+	if o == nil {
+		return object{}
+	}
+	return o
+}
+
+// request returns a request with what a visitor always sends.
+func (v *visitor) request(method string, body any) (*http.Request, error) {
+	data := []byte(nil)
+	if body != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	req, err := http.NewRequest(method, v.url, bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if v.token != "" {
+		req.Header.Set("Authorization", "Bearer "+v.token)
+	}
+	if v.era != "" {
+		req.Header.Set("Mcp-Protocol-Version", v.era)
+	}
+	if v.session != "" {
+		req.Header.Set("Mcp-Session-Id", v.session)
+	}
+	for name, value := range v.headers {
+		req.Header.Set(name, value)
+	}
+	return req, nil
 }
 
 // visit begins as clients of an era do.

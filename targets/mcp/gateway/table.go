@@ -194,6 +194,15 @@ func (s *serverTable) holds(k *kind, it *item) bool {
 	return s.pins == nil || k.pin == "" || s.pins.Items[k.pin][it.key].Sum == it.pin.Sum
 }
 
+// mayHold reports whether an item of a name can be as it was pinned.
+func (s *serverTable) mayHold(k *kind, key string) bool {
+	if s.pins == nil || k.pin == "" {
+		return true
+	}
+	_, pinned := s.pins.Items[k.pin][key]
+	return pinned
+}
+
 // used reports whether anything of the server exists for the subject.
 func (s *serverTable) used() bool {
 	return len(s.tools) > 0 || s.resources.Access > Hidden || s.prompts.Access > Hidden

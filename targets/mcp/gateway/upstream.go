@@ -144,7 +144,8 @@ type upstream struct {
 	forwarded map[string]string
 	// reticent servers tell their callers only that they are not available, and the log why.
 	reticent bool
-	hidden   []string // values that the entry's references stand for
+	hidden   []string      // values that the entry's references stand for
+	backOff  time.Duration // after the second failure
 
 	session flight[*session]
 	lists   map[string]*flight[*list] // by the method
@@ -171,7 +172,7 @@ type session struct {
 
 func newUpstream(entry ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
 	u := &upstream{entry: entry, root: root, version: version, log: log.With("server", entry.Name), events: ev,
-		lists: map[string]*flight[*list]{}, subscribed: map[string]bool{}}
+		lists: map[string]*flight[*list]{}, subscribed: map[string]bool{}, backOff: backOff}
 	u.life, u.end = context.WithCancel(context.Background())
 	for _, k := range kinds {
 		u.lists[k.method] = &flight[*list]{}
@@ -210,7 +211,7 @@ func (u *upstream) pause() time.Duration {
 	if u.failures == 1 {
 		return 0
 	}
-	return min(backOff<<min(u.failures-2, 10), maxBackOff)
+	return min(u.backOff<<min(u.failures-2, 10), maxBackOff)
 }
 
 // watch notes the end of a session.
@@ -297,7 +298,7 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 		maps.DeleteFunc(e.Headers, func(other, _ string) bool { return strings.EqualFold(other, name) })
 		e.Headers[name] = value
 	}
-	client, err := newRemote(e)
+	client, err := newRemote(e, u.events.progressed)
 	if err != nil {
 		return nil, quiet, err
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"cmp"
 	"io"
 	"log/slog"
@@ -126,6 +127,9 @@ type EndpointOptions struct {
 	// Full reports whether there are as many sessions of the protocol as there may be.
 	Full   func() bool
 	Logger *slog.Logger // of the SDK; nil: nothing is logged
+	Ended  *Endings     // endpoints of one Of have the same; nil: its own
+	// Progress says that calls tell of theirs: one that asks for it is answered by a stream.
+	Progress bool
 }
 
 // Endpoint serves a server of the SDK over HTTP in every revision that the SDK speaks: requests of
@@ -138,7 +142,7 @@ type Endpoint struct {
 
 // NewEndpoint returns an endpoint.
 func NewEndpoint(server *sdk.Server, opt EndpointOptions) *Endpoint {
-	opt.HTTPOptions = opt.HTTPOptions.orDefault()
+	opt.HTTPOptions, opt.Ended = opt.HTTPOptions.orDefault(), cmp.Or(opt.Ended, &Endings{})
 	of := func(*http.Request) *sdk.Server { return server }
 	// Hosts are checked for every address, not only where the SDK would.
 	options := sdk.StreamableHTTPOptions{
@@ -151,9 +155,14 @@ func NewEndpoint(server *sdk.Server, opt EndpointOptions) *Endpoint {
 	alone.Stateless, alone.JSONResponse, alone.PropagateRequestCancellation = true, true, true
 	alone.SessionTimeout = 0
 	e := &Endpoint{opt, sdk.NewStreamableHTTPHandler(of, &options), sdk.NewStreamableHTTPHandler(of, &alone)}
+	if opt.Progress {
+		telling := alone
+		telling.JSONResponse = false
+		e.alone = &byProgress{sdk.NewStreamableHTTPHandler(of, &telling), e.alone}
+	}
 	if opt.Keys != nil {
 		e.inSessions = &shared{EndpointOptions: opt, server: server, next: e.inSessions,
-			here: map[string]*taken{}, ended: map[string]time.Time{}}
+			here: map[string]*taken{}}
 	}
 	return e
 }
@@ -174,6 +183,23 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	relay(e.inSessions, w, r)
+}
+
+// byProgress has a request that asks for progress answered by a stream, and others by one message.
+type byProgress struct{ stream, message http.Handler }
+
+func (b *byProgress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body) // of a request that relay has read
+	if err != nil {
+		http.Error(w, "the body did not come whole", http.StatusBadRequest)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if bytes.Contains(body, []byte(`"progressToken"`)) {
+		b.stream.ServeHTTP(w, r)
+		return
+	}
+	b.message.ServeHTTP(w, r)
 }
 
 // InTime ends a request whose body does not come in time. Streams that are read from

@@ -38,9 +38,39 @@ type shared struct {
 	server *sdk.Server
 	next   http.Handler // of the SDK
 
+	mu   sync.Mutex
+	here map[string]*taken // by the id that is sealed
+}
+
+// Endings are the sealed sessions that clients ended, until when their ids would hold. The zero value is ready.
+type Endings struct {
 	mu    sync.Mutex
-	here  map[string]*taken    // by the id that is sealed
-	ended map[string]time.Time // by clients, here; until when the id would hold
+	until map[string]time.Time
+}
+
+// add notes the end of a session. It keeps so many at most, and forgets first those that hold no more.
+func (e *Endings) add(id string, until time.Time, most int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.until) >= most {
+		now := time.Now()
+		for other, t := range e.until {
+			if now.After(t) || len(e.until) >= most {
+				delete(e.until, other)
+			}
+		}
+	}
+	if e.until == nil {
+		e.until = map[string]time.Time{}
+	}
+	e.until[id] = until
+}
+
+func (e *Endings) has(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ended := e.until[id]
+	return ended
 }
 
 // taken is a session of the SDK for a sealed one.
@@ -82,10 +112,7 @@ func (s *shared) open(text string) (session sealed, until time.Time, err error) 
 	if err := json.Unmarshal(value, &session); err != nil {
 		return session, until, err
 	}
-	s.mu.Lock()
-	_, ended := s.ended[session.ID]
-	s.mu.Unlock()
-	if ended || session.Of != s.Of {
+	if s.Ended.has(session.ID) || session.Of != s.Of {
 		return session, until, errors.New("it ended, or belongs to another endpoint")
 	}
 	return session, until, nil
@@ -133,17 +160,9 @@ func (s *shared) forget(id string, t *taken, ss *sdk.ServerSession) {
 // end notes that a client ended a session, and reports whether it is here. Other servers do
 // not learn of it: for them it ends with its time.
 func (s *shared) end(id string, until time.Time) bool {
+	s.Ended.add(id, until, 10*s.Connections)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.ended) >= 10*s.Connections {
-		now := time.Now()
-		for other, t := range s.ended {
-			if now.After(t) || len(s.ended) >= 10*s.Connections {
-				delete(s.ended, other)
-			}
-		}
-	}
-	s.ended[id] = until
 	return s.here[id] != nil
 }
 
