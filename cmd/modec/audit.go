@@ -74,6 +74,9 @@ func (s *hookSubject) event(agent string, a contract.HookAnswer, start time.Time
 	}
 	e.Decision, e.Rule, e.Place = j.Result.Decision.String(), j.Result.Rule, ir.Written(j.Result.Pos).String()
 	e.Input, _ = json.Marshal(j.Input) // it was read as JSON
+	if j.About != nil {
+		e.About = j.About()
+	}
 	if a.Exit == 0 {
 		e.Outcome = outcomes[j.Answer]
 	}
