@@ -130,16 +130,26 @@ func (t *Tally) Add(ev *audit.Event) {
 	}
 }
 
-// Wishes returns what was counted at least so many times, and the source does not permit. The files of the source are
-// those of fsys. Each patch is one of the source as it is, compiled and compared: it changes what it is about by one
-// step (deny to ask, ask to allow), and nothing else.
-func (t *Tally) Wishes(
-	ctx context.Context, fsys fs.FS, req compiler.Request, res *compiler.Result, least int, seed uint64,
-) (*Wishes, error) {
+// Looking says in which project rules are looked for, and for which wishes.
+type Looking struct {
+	FS      fs.FS // the files of the project
+	Request compiler.Request
+	Result  *compiler.Result // of the request
+	Seed    uint64           // of the comparison
+	Least   int              // how often something has to have been wished
+	ID      string           // the only wish to look for; "": all
+}
+
+// Wishes returns what was counted often enough, and the source does not permit. Each patch is one of the source as it
+// is, compiled and compared: it changes what it is about by one step (deny to ask, ask to allow), and nothing else.
+func (t *Tally) Wishes(ctx context.Context, in Looking) (*Wishes, error) {
 	out := &Wishes{}
 	rare := map[wishKey]*Wish{} // by the beginning of their commands
 	for _, w := range t.wishes {
-		if w.Count() >= least {
+		switch {
+		case in.ID != "" && w.id() != in.ID:
+			continue
+		case w.Count() >= in.Least:
 			out.List = append(out.List, *w)
 			continue
 		}
@@ -153,9 +163,9 @@ func (t *Tally) Wishes(
 		}
 	}
 	for _, w := range rare {
-		if w.Count() >= least {
-			w.Why = "each of these lines came fewer than " + times(least) + ", and a rule for their beginning would permit " +
-				"others too: write it yourself where that is right"
+		if w.Count() >= in.Least {
+			w.Why = "each of these lines came fewer than " + times(in.Least) + ", and a rule for their beginning would " +
+				"permit others too: write it yourself where that is right"
 			out.List = append(out.List, *w)
 		}
 	}
@@ -163,7 +173,7 @@ func (t *Tally) Wishes(
 	out.More = max(0, len(out.List)-mostWishes)
 	list := out.List[:len(out.List)-out.More]
 	out.List = nil
-	g := grower{ctx: ctx, fsys: fsys, req: req, res: res, seed: seed}
+	g := grower{ctx: ctx, Looking: in}
 	for i := range list {
 		w := &list[i]
 		already, err := g.fulfil(w)
@@ -185,6 +195,13 @@ func (t *Tally) Wishes(
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Group, b.Group))
 	})
 	return out, nil
+}
+
+// id names the wish.
+func (w *Wish) id() string {
+	a := w.action
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s", w.ref, a.Group, a.Server, a.Arg))
+	return hex.EncodeToString(sum[:4])
 }
 
 func (w *Wish) merge(o *Wish) {
@@ -221,20 +238,16 @@ func times(n int) string {
 
 // grower looks for rules that permit more.
 type grower struct {
-	ctx  context.Context
-	fsys fs.FS
-	req  compiler.Request
-	res  *compiler.Result
-	seed uint64
+	ctx context.Context
+	Looking
 }
 
 // fulfil looks for the rule that permits a wish. It reports whether the source does so already.
 func (g *grower) fulfil(w *Wish) (already bool, err error) {
 	a := w.action
 	w.Subject, w.Group, w.Server, w.What = w.ref.String(), a.Group, a.Server, secret.Text(a.Arg)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s", w.Subject, a.Group, a.Server, a.Arg))
-	w.ID = hex.EncodeToString(sum[:4])
-	p := g.res.Project
+	w.ID = w.id()
+	p := g.Result.Project
 	if w.ref.Role != "" && p.Role(w.ref.Role) == nil || w.ref.Mode != "" && p.Mode(w.ref.Mode) == nil {
 		w.Why = "the source has no such subject"
 		if strings.Contains(w.ref.Role, ",") {
@@ -242,7 +255,7 @@ func (g *grower) fulfil(w *Wish) (already bool, err error) {
 		}
 		return false, nil
 	}
-	s, err := g.res.Policy.Subject(w.ref)
+	s, err := g.Result.Policy.Subject(w.ref)
 	if err != nil {
 		return false, err
 	}
@@ -273,7 +286,7 @@ func (g *grower) fulfil(w *Wish) (already bool, err error) {
 func (g *grower) never(w *Wish, now *policy.Result) string {
 	a := w.action
 	var tool *ir.Tool
-	if sv := g.res.Project.Server(a.Server); sv != nil {
+	if sv := g.Result.Project.Server(a.Server); sv != nil {
 		tool = sv.Tool(a.Arg)
 	}
 	switch {
@@ -316,13 +329,13 @@ func (g *grower) patch(w *Wish, now *policy.Result) error {
 	if err != nil {
 		return err
 	}
-	files, err := migrate.Permit(g.fsys, g.res.Config.Source, permissions...)
+	files, err := migrate.Permit(g.FS, g.Result.Config.Source, permissions...)
 	if err != nil {
 		w.Why = held(now) + ", and no patch can change it: " + err.Error()
 		return nil
 	}
-	req := g.req
-	if req.FS, err = source.Overlay(g.fsys, g.res.Config.Source, contract.InMemory(files)); err != nil {
+	req := g.Request
+	if req.FS, err = source.Overlay(g.FS, g.Result.Config.Source, contract.InMemory(files)); err != nil {
 		return err
 	}
 	after, diags := compiler.Open(g.ctx, req)
@@ -338,7 +351,7 @@ func (g *grower) patch(w *Wish, now *policy.Result) error {
 		w.Why = held(&is)
 		return nil
 	}
-	report, err := diff.Projects(g.res.Policy, after.Policy, g.seed)
+	report, err := diff.Projects(g.Result.Policy, after.Policy, g.Seed)
 	if err != nil {
 		return err
 	}
@@ -374,7 +387,7 @@ func (g *grower) permissions(w *Wish) (list []migrate.Permission, err error) {
 		if ref == (ir.SubjectRef{}) {
 			continue
 		}
-		s, err := g.res.Policy.Subject(ref)
+		s, err := g.Result.Policy.Subject(ref)
 		if err != nil {
 			return nil, err
 		}

@@ -86,10 +86,12 @@ func TestWishes(t *testing.T) {
 		for range 3 {
 			tally.Add(&c.event)
 		}
-		if got, err := tally.Wishes(t.Context(), files, req, res, 4, 1); err != nil || len(got.List)+got.Already > 0 {
+		in := suggest.Looking{FS: files, Request: req, Result: res, Seed: 1, Least: 4}
+		if got, err := tally.Wishes(t.Context(), in); err != nil || len(got.List)+got.Already > 0 {
 			t.Errorf("%s: got %+v, %v for three times", name, got, err)
 		}
-		got, err := tally.Wishes(t.Context(), files, req, res, 3, 1)
+		in.Least = 3
+		got, err := tally.Wishes(t.Context(), in)
 		if err != nil {
 			t.Fatal(name, err)
 		}
