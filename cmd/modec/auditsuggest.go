@@ -35,19 +35,10 @@ type wish struct {
 
 // suggest turns what was refused or asked about again and again into patches of the source.
 func (c *auditListCmd) suggest(e *env) error {
-	now := time.Now()
-	since, err := sinceTime(c.Since, now)
-	if err != nil {
-		return err
-	}
-	log, err := e.openAudit()
-	if err != nil {
-		return err
-	}
 	var tally suggest.Tally
-	err = audit.Read(log.File(), func(ev audit.Event) {
-		if c.Patch != "" || c.wants(&ev, since) {
-			tally.Add(&ev)
+	log, err := c.read(e, func(ev *audit.Event) {
+		if c.Patch != "" || c.wants(ev, time.Time{}) {
+			tally.Add(ev)
 		}
 	})
 	if err != nil {
@@ -88,6 +79,23 @@ func (c *auditListCmd) suggest(e *env) error {
 	}
 	c.tell(e, report, res.Project)
 	return nil
+}
+
+// read calls a function with the events of the log since the time that was named, and returns the log.
+func (c *auditListCmd) read(e *env, each func(*audit.Event)) (*audit.Log, error) {
+	since, err := sinceTime(c.Since, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	log, err := e.openAudit()
+	if err != nil {
+		return nil, err
+	}
+	return log, audit.Read(log.File(), func(ev audit.Event) {
+		if c.Patch != "" || !ev.Time.Before(since) {
+			each(&ev)
+		}
+	})
 }
 
 // contentOf returns what a file has that is to be changed; nil where it is new.
