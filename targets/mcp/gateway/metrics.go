@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -208,6 +207,18 @@ func (s *Shared) Metrics() http.Handler {
 	})
 }
 
+// Status serves /metrics, /healthz and /readyz, and asks nobody who they are.
+func (s *Shared) Status() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", well)
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.Handle("GET /metrics", s.Metrics())
+	return mux
+}
+
+// well answers that the gateway runs.
+func well(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") }
+
 // onlyHere serves requests of this machine that no other program passes on, and knows nothing of others.
 func onlyHere(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -224,7 +235,7 @@ func onlyHere(next http.Handler) http.Handler {
 }
 
 // ready answers whether requests are served: not any more once the gateway ends.
-func (s *Shared) ready(w http.ResponseWriter, _ *http.Request) {
+func (s *Shared) ready(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
@@ -232,5 +243,5 @@ func (s *Shared) ready(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "the gateway ends", http.StatusServiceUnavailable)
 		return
 	}
-	_, _ = io.Copy(w, strings.NewReader("ok\n"))
+	well(w, r)
 }

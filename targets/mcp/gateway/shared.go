@@ -256,7 +256,6 @@ func (s *Shared) Handler() (http.Handler, error) {
 		return nil, err
 	}
 	all := http.NewServeMux() // without the questions of Guard
-	well := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }
 	all.HandleFunc("GET /healthz", well)
 	all.HandleFunc("GET /readyz", s.ready)
 	counted, err := serve.Guard(s.Metrics(), serve.HTTPOptions{}, s.opt.Logger)
