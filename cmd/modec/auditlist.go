@@ -78,7 +78,7 @@ func (c *auditListCmd) Run(e *env) error {
 	switch {
 	case !c.Suggest && c.Patch != "":
 		return errors.New("--patch is for --suggest: `modec audit --suggest` lists what there are patches for")
-	case c.Times < 1:
+	case c.Suggest && c.Times < 1:
 		return fmt.Errorf("got --times %d, want 1 or more", c.Times)
 	case c.Suggest:
 		return c.suggest(e)

@@ -78,7 +78,9 @@ func (c *gatewayCmd) Run(e *env) error {
 	}
 	done := l.logTo(e)
 	defer done()
-	l.record = e.recorder(res.Project, userName(), l.log)
+	rec := e.recorder(res.Project, userName(), l.log)
+	defer rec.end()
+	l.record = rec.function()
 	g, err := gateway.New(res.Policy, gateway.Options{Subject: ref, Version: version(), Root: e.dir,
 		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks, Pins: pinned,
 		Audit: l.record})
@@ -124,8 +126,12 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	if u, err := url.Parse(c.Address); err == nil && u.Hostname() != "" {
 		opt.HTTP.Hosts = append(opt.HTTP.Hosts, u.Hostname())
 	}
-	l.record = e.recorder(res.Project, "", l.log)
-	opt.Audit = l.record
+	rec := e.recorder(res.Project, "", l.log)
+	defer rec.end()
+	l.record = rec.function()
+	if opt.Audit = l.record; rec != nil {
+		opt.Lost = rec.missed
+	}
 	set := res.Config.Gateway
 	for name, o := range set.Servers {
 		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward}
