@@ -60,6 +60,7 @@ var layers = []layer{
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},
 	{pkg: "compiler/audit", may: append(slices.Clip(model), "compiler/originals", "compiler/record")},
+	{pkg: "compiler/audit/otlp", may: append(slices.Clip(model), "compiler/audit", "compiler/originals", "compiler/record")},
 	{pkg: "compiler/policy", may: patterns},
 	{pkg: "compiler/contract", may: append(slices.Clip(decisions), "compiler/digest", "compiler/layout", "compiler/located")},
 

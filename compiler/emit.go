@@ -143,8 +143,15 @@ func (r *Result) exceptions(t contract.Target, list []contract.Exception) []cont
 }
 
 // hooked reports whether an artifact names the policy file, because a hook reads it.
-func (r *Result) hooked() bool {
-	return slices.ContainsFunc(r.Files(), func(f contract.File) bool {
+func (r *Result) hooked() bool { return asksHook(r.Files()) }
+
+// Hooked reports whether the artifacts of a target have its agent ask a hook.
+func (r *Result) Hooked(t contract.Target) bool {
+	return slices.ContainsFunc(r.Outputs, func(o contract.Artifacts) bool { return o.Target == t && asksHook(o.Files) })
+}
+
+func asksHook(files []contract.File) bool {
+	return slices.ContainsFunc(files, func(f contract.File) bool {
 		return !contract.ForMachines(f.Path) && bytes.Contains(f.Data, []byte(contract.PolicyFile))
 	})
 }

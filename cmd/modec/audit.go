@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/audit"
+	"modec.dev/modec/compiler/audit/otlp"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -74,6 +76,9 @@ func (s *hookSubject) event(agent string, a contract.HookAnswer, start time.Time
 	}
 	e.Decision, e.Rule, e.Place = j.Result.Decision.String(), j.Result.Rule, ir.Written(j.Result.Pos).String()
 	e.Input, _ = json.Marshal(j.Input) // it was read as JSON
+	if j.About != nil {
+		e.About = j.About()
+	}
 	if a.Exit == 0 {
 		e.Outcome = outcomes[j.Answer]
 	}
@@ -117,9 +122,17 @@ func (e *env) auditLog() (*audit.Log, error) {
 	return audit.Open(e.dir, *cfg.Audit)
 }
 
-// recorder returns a function that writes events into a project's audit, as long as a server runs; nil where the
-// project has none. The principal is whoever calls, where the event does not say it.
-func (e *env) recorder(p *ir.Project, principal string, log *slog.Logger) func(audit.Event) {
+// recorder writes events into a project's audit, as long as a server runs.
+type recorder struct {
+	to        *audit.Log
+	send      *otlp.Sender // nil: to nobody
+	principal string       // who calls, where an event does not say it
+	log       *slog.Logger
+	lost      atomic.Uint64
+}
+
+// recorder returns what writes events into a project's audit; nil where the project has none.
+func (e *env) recorder(p *ir.Project, principal string, log *slog.Logger) *recorder {
 	if p.Audit == nil {
 		return nil
 	}
@@ -128,11 +141,53 @@ func (e *env) recorder(p *ir.Project, principal string, log *slog.Logger) func(a
 		log.Warn("there is no audit of what is served", "error", err)
 		return nil
 	}
-	return func(ev audit.Event) {
-		ev.Principal = cmp.Or(ev.Principal, principal)
-		if err := to.Append(ev); audit.Untold(err) {
-			log.Warn("events are lost; what was decided holds", "error", err)
+	r := &recorder{to: to, principal: principal, log: log}
+	if p.Audit.OTel {
+		if r.send, err = otlp.Open(os.Getenv, version(), log); err != nil {
+			log.Warn("no event is sent to an OpenTelemetry collector", "error", err)
 		}
+	}
+	return r
+}
+
+// function returns what writes an event; nil where the project has no audit.
+func (r *recorder) function() func(audit.Event) {
+	if r == nil {
+		return nil
+	}
+	return r.write
+}
+
+func (r *recorder) write(ev audit.Event) {
+	ev.Principal = cmp.Or(ev.Principal, r.principal)
+	if r.send != nil {
+		if told, err := r.to.Masked(ev); err == nil {
+			ev.ID, ev.Time = told.ID, told.Time
+			r.send.Send(&told)
+		}
+	}
+	err := r.to.Append(ev)
+	if err != nil {
+		r.lost.Add(1)
+	}
+	if audit.Untold(err) {
+		r.log.Warn("events are lost; what was decided holds", "error", err)
+	}
+}
+
+// missed returns how many events were not written or not sent.
+func (r *recorder) missed() uint64 {
+	n := r.lost.Load()
+	if r.send != nil {
+		n += r.send.Lost()
+	}
+	return n
+}
+
+// end sends what waits to be sent.
+func (r *recorder) end() {
+	if r != nil && r.send != nil {
+		r.send.Close()
 	}
 }
 

@@ -2,10 +2,17 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,6 +60,48 @@ func TestAuditFollow(t *testing.T) {
 	go io.Copy(io.Discard, out) // what is still being written
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// What a server writes down is sent to the collector that the variables name, with the same id and as much masked as in
+// the file. A project that does not ask for it sends nothing.
+func TestRecorderSends(t *testing.T) {
+	const canary = "ghp_CANARYcanary0123456789CANARYcanary01"
+	var mu sync.Mutex
+	var sent bytes.Buffer
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = sent.ReadFrom(r.Body)
+	}))
+	defer collector.Close()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	for _, on := range []bool{false, true} {
+		dir := t.TempDir()
+		e := testEnv(t.Context(), dir, io.Discard)
+		rec := e.recorder(&ir.Project{Audit: &ir.Audit{File: "a.jsonl", MaxMB: 1, OTel: on}}, "ann",
+			slog.New(slog.NewTextHandler(t.Output(), nil)))
+		rec.function()(audit.Event{Via: audit.ViaGateway, Tool: "put", Outcome: audit.Refused, Detail: "token=" + canary,
+			Input: []byte(`{"key": "` + canary + `"}`)})
+		rec.end()
+		file, err := os.ReadFile(filepath.Join(dir, "a.jsonl"))
+		var written audit.Event
+		if bad := json.NewDecoder(bytes.NewReader(file)).Decode(&written); bad != nil || err != nil || rec.missed() > 0 {
+			t.Fatalf("got %s, %v, %v, %d missed", file, err, bad, rec.missed())
+		}
+		got := sent.String()
+		if (got != "") != on || strings.Contains(got, canary) {
+			t.Errorf("otel = %t: got %q", on, got)
+		}
+		for _, text := range []string{written.ID, written.Digest, "ann", "put"} {
+			if on && (text == "" || !strings.Contains(got, text)) {
+				t.Errorf("got no %q in %q", text, got)
+			}
+		}
+	}
+	if none := testEnv(t.Context(), t.TempDir(), io.Discard).recorder(&ir.Project{}, "", nil); none.function() != nil {
+		t.Error("got a function for a project without an audit")
 	}
 }
 

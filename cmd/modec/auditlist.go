@@ -32,9 +32,15 @@ type auditListCmd struct {
 	Since   string `placeholder:"TIME" help:"Only since then: 30m, 24h or 7d ago, a date, or a time of RFC 3339."`
 	Follow  bool   `xor:"how" help:"Go on with the events that come, until ^C; with --json one a line."`
 	Summary bool   `xor:"how" help:"Count the events by rule instead."`
+	Unused  bool   `xor:"how" help:"List the allows and asks of the source by which nothing was decided."`
+	Suggest bool   `xor:"how" help:"Show rules that would permit what was refused or asked about again and again."`
+	Times   int    `default:"3" placeholder:"N" help:"With --suggest: how often that has to have been."`
+	Patch   string `placeholder:"ID" help:"With --suggest: print the patch of one suggestion alone."`
 }
 
-func (auditListCmd) reports() []any { return []any{auditReport{}} }
+func (auditListCmd) reports() []any {
+	return []any{auditReport{}, wishReport{}, unusedReport{}, outcome{}}
+}
 
 // auditReport is the JSON of a list of events.
 type auditReport struct {
@@ -69,6 +75,16 @@ func (e *env) openAudit() (*audit.Log, error) {
 }
 
 func (c *auditListCmd) Run(e *env) error {
+	switch {
+	case !c.Suggest && c.Patch != "":
+		return errors.New("--patch is for --suggest: `modec audit --suggest` lists what there are patches for")
+	case c.Suggest && c.Times < 1:
+		return fmt.Errorf("got --times %d, want 1 or more", c.Times)
+	case c.Suggest:
+		return c.suggest(e)
+	case c.Unused:
+		return c.unused(e)
+	}
 	since, err := sinceTime(c.Since, time.Now())
 	if err != nil {
 		return err

@@ -8,10 +8,12 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/accepted"
@@ -40,6 +42,7 @@ type gatewayCmd struct {
 	Origin      []string `placeholder:"ORIGIN" help:"Origins whose pages may ask; may be repeated."`
 	TLSCert     string   `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with the certificates of FILE."`
 	TLSKey      string   `name:"tls-key" placeholder:"FILE" help:"The private key of --tls-cert."`
+	Metrics     string   `placeholder:"ADDR" help:"Serve /metrics, /healthz and /readyz there, to whoever can reach it."`
 	SessionKeys string   `placeholder:"FILE" help:"Share HTTP sessions by the keys of FILE, or of env:NAME."`
 }
 
@@ -75,7 +78,9 @@ func (c *gatewayCmd) Run(e *env) error {
 	}
 	done := l.logTo(e)
 	defer done()
-	l.record = e.recorder(res.Project, userName(), l.log)
+	rec := e.recorder(res.Project, userName(), l.log)
+	defer rec.end()
+	l.record = rec.function()
 	g, err := gateway.New(res.Policy, gateway.Options{Subject: ref, Version: version(), Root: e.dir,
 		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks, Pins: pinned,
 		Audit: l.record})
@@ -99,9 +104,9 @@ func (c *gatewayCmd) fits(ref ir.SubjectRef) error {
 		return errors.New("the gateway serves one role or mode: name it with --role, --mode or both; " +
 			"--http serves many callers")
 	case c.HTTP == "" && (c.Address != "" || c.TLSCert != "" || c.TLSKey != "" || c.SessionKeys != "" ||
-		len(c.Host)+len(c.Origin) > 0):
-		return errors.New("--address, --host, --origin, --tls-cert, --tls-key and --session-keys are for --http: " +
-			"name the address to listen at with --http 127.0.0.1:8700")
+		c.Metrics != "" || len(c.Host)+len(c.Origin) > 0):
+		return errors.New("--address, --host, --metrics, --origin, --tls-cert, --tls-key and --session-keys are for " +
+			"--http: name the address to listen at with --http 127.0.0.1:8700")
 	case c.HTTP != "" && c.AgentAsks:
 		return errors.New("--agent-asks is for the agent that starts the gateway: callers over HTTP may be others")
 	case (c.TLSCert == "") != (c.TLSKey == ""):
@@ -121,8 +126,12 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	if u, err := url.Parse(c.Address); err == nil && u.Hostname() != "" {
 		opt.HTTP.Hosts = append(opt.HTTP.Hosts, u.Hostname())
 	}
-	l.record = e.recorder(res.Project, "", l.log)
-	opt.Audit = l.record
+	rec := e.recorder(res.Project, "", l.log)
+	defer rec.end()
+	l.record = rec.function()
+	if opt.Audit = l.record; rec != nil {
+		opt.Lost = rec.missed
+	}
 	set := res.Config.Gateway
 	for name, o := range set.Servers {
 		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward}
@@ -158,10 +167,35 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	if c.TLSCert == "" && !onLoopback(listener) {
 		l.log.Warn("tokens cross the network as they are: serve HTTPS with --tls-cert, or have a proxy do it")
 	}
+	if c.Metrics != "" {
+		end, err := c.measured(e, g.Status(), l.log)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		defer end()
+	}
 	l.gateway, l.asked = g, opt.Auth != nil
 	l.watch(w)
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	return e.serveHTTP(listener, h, l.log)
+}
+
+// measured serves the state of the gateway at an address of its own, until end is called.
+func (c *gatewayCmd) measured(e *env, h http.Handler, log *slog.Logger) (end func(), err error) {
+	listener, err := net.Listen("tcp", c.Metrics)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen for --metrics: %w", err)
+	}
+	server := &http.Server{Handler: h, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("metrics are not served any more", "error", err)
+		}
+	}()
+	e.ui.note("metrics at http://%s/metrics\n", listener.Addr())
+	return func() { _ = server.Close() }, nil // whoever reads them comes again
 }
 
 // listen opens the address. Without a question who calls it is one of this machine.

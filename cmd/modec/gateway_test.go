@@ -84,13 +84,17 @@ roles: {
 	said, stdout := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, targets.All(), []string{"-C", dir, "gateway", "--http", "127.0.0.1:0", "--accept"},
+		done <- run(ctx, targets.All(), []string{"-C", dir, "gateway", "--http", "127.0.0.1:0", "--accept",
+			"--metrics", "127.0.0.1:0"},
 			strings.NewReader(""), stdout, io.Discard)
 		stdout.Close()
 	}()
-	address := ""
+	address, numbers := "", ""
 	lines := bufio.NewScanner(said)
 	for address == "" && lines.Scan() {
+		if _, at, ok := strings.Cut(lines.Text(), "metrics at "); ok {
+			numbers = at
+		}
 		_, address, _ = strings.Cut(lines.Text(), "serving ")
 	}
 	go func() { _, _ = io.Copy(io.Discard, said) }()
@@ -128,6 +132,14 @@ roles: {
 			t.Errorf("%s with %q: got %d %s, want %d", c.path, c.token, got, text, c.want)
 		}
 	}
+	res, err := http.Get(numbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(text), "modec_gateway_callers 1\n") {
+		t.Errorf("got %s, %v", text, err)
+	}
 	end()
 	if code := <-done; code != 0 && code != int(exitInterrupted) {
 		t.Errorf("got exit code %d", code)
@@ -140,6 +152,7 @@ roles: {
 		{[]string{"--http", "127.0.0.1:0", "--agent-asks"}, "callers over HTTP may be others"},
 		{[]string{"--http", "127.0.0.1:0", "--tls-cert", "x"}, "needs both files"},
 		{[]string{"--role", "dev", "--session-keys", "x"}, "are for --http"},
+		{[]string{"--role", "dev", "--metrics", "127.0.0.1:0"}, "are for --http"},
 	} {
 		var out, stderr strings.Builder
 		args := append([]string{"-C", dir, "gateway", "--accept"}, c.args...)

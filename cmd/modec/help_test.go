@@ -318,7 +318,11 @@ func mentions(k *kong.Kong, words []string) error {
 			return nil
 		}
 		if strings.HasPrefix(w, "-") {
-			if flagOf(t.flags, w) == nil && w != "--version" {
+			flags := t.flags
+			if of := t.node.DefaultCmd; of != nil {
+				flags = append(flags, of.Flags...)
+			}
+			if flagOf(flags, w) == nil && w != "--version" {
 				return fmt.Errorf("there is no flag %s", w)
 			}
 			continue

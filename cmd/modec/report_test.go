@@ -66,7 +66,7 @@ func reportFolders(t *testing.T) map[string]string {
 	}
 	in := map[string]string{"ACME": acme}
 	for _, name := range []string{"GOOD", "BROKEN", "EDITED", "AGENTS", "HOME", "BADHOME", "BADSTATE", "EMPTY", "OUT",
-		"AUDITED"} {
+		"AUDITED", "BADAUDITED"} {
 		in[name] = t.TempDir()
 	}
 	write(in["GOOD"], cached)
@@ -91,13 +91,15 @@ func reportFolders(t *testing.T) map[string]string {
 	})
 	write(in["BADHOME"], map[string]string{".claude/settings.json": "{"})
 	write(in["BADSTATE"], map[string]string{".local/state/modec/install.toml": "version = 99\n"})
-	write(in["AUDITED"], map[string]string{"modec.toml": "[audit]\nfile = \"audit.jsonl\"\narguments = true\n"})
+	audited := "[targets.claude]\n[audit]\nfile = \"audit.jsonl\"\narguments = true\n"
+	write(in["AUDITED"], map[string]string{"modec.toml": audited, "modec/a.yaml": "roles: {dev: {can: {read: ask}}}\n"})
+	write(in["BADAUDITED"], map[string]string{"modec.toml": audited, "modec/a.yaml": "roles: {dev: {can: {reed: ask}}}\n"})
 	log, err := audit.Open(in["AUDITED"], ir.Audit{File: "audit.jsonl", MaxMB: 1, Arguments: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Append(audit.Event{Via: audit.ViaServe, Tool: "Read", Role: "dev", Rule: "default of read",
-		Outcome: audit.Refused, Input: []byte(`{"file_path": "x"}`)}); err != nil {
+	if err := log.Append(audit.Event{Via: audit.ViaServe, Tool: "Read", Role: "dev", Rule: "default of read", Group: "read",
+		About: "x", Outcome: audit.Refused, Input: []byte(`{"file_path": "x"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"init -q", "add -A", "-c user.name=n -c user.email=e commit -qm m"} {
@@ -143,7 +145,9 @@ var reportLines = []string{
 	"cursor add docs:drop --file GOOD/list.json", "cursor add docs:search --file GOOD/list.json",
 	"on -C GOOD",
 	"serve -C GOOD --print-config claude", "serve -C GOOD --install vscode", "serve -C BROKEN",
-	"audit list -C AUDITED --denied", "audit list -C AUDITED --summary", "audit verify -C AUDITED",
+	"audit list -C AUDITED --denied", "audit list -C AUDITED --summary",
+	"audit list -C AUDITED --suggest --times 1", "audit list -C AUDITED --unused", "audit list -C BADAUDITED --unused",
+	"audit verify -C AUDITED",
 	"doctor -C GOOD", "doctor -C BROKEN",
 	"completion bash", "version",
 }

@@ -76,7 +76,9 @@ func (c *serveCmd) Run(e *env) error {
 	if or(c.HTTP, "") != "" {
 		principal = "" // callers are not authenticated
 	}
-	opt.Audit = e.recorder(model.Project, principal, log)
+	rec := e.recorder(model.Project, principal, log)
+	defer rec.end()
+	opt.Audit = rec.function()
 	s, err := serve.New(model, opt)
 	if err != nil {
 		return err

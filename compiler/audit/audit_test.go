@@ -386,7 +386,7 @@ func TestNoSecrets(t *testing.T) {
 		input := `{"command":"curl -H 'Authorization: Bearer ` + canary + `' https://x","password":"hunter2secret","` +
 			canary + `":["` + canary + `"],"n":12345678901234567890}`
 		e := Event{Via: ViaGateway, Agent: canary, Principal: canary, Role: canary, Mode: canary, Server: canary,
-			Tool: canary, Rule: `deny "git push https://ada:hunter2secret@host"`, Detail: "it failed: token=" + canary,
+			Tool: canary, About: "curl -H 'X-Key: " + canary + "'", Rule: `deny "git push https://ada:hunter2secret@host"`, Detail: "it failed: token=" + canary,
 			Outcome: Failed, Input: []byte(input)}
 		if err := l.Append(e); err != nil {
 			t.Fatal(err)
@@ -429,6 +429,18 @@ func TestNoSecrets(t *testing.T) {
 		}
 		if arguments && !strings.Contains(line, `"n":12345678901234567890`) {
 			t.Errorf("a number changed: %s", line)
+		}
+	}
+}
+
+// What a call is about is an argument, unless it is a tool of a server: that one has a name.
+func TestAbout(t *testing.T) {
+	with := settings
+	with.Arguments = true
+	for _, e := range []Event{{Group: "command", About: "make"}, {Group: "mcp", About: "list_issues"}} {
+		got := e.tidy(nil, settings).About
+		if (got == "") != (e.Group == "command") || e.tidy(nil, with).About != e.About {
+			t.Errorf("%s: got %q", e.Group, got)
 		}
 	}
 }

@@ -56,6 +56,7 @@ type Event struct {
 	Server    string    `json:"server,omitempty" jsonschema:"the MCP server"`
 	Tool      string    `json:"tool" jsonschema:"the tool or the action"`
 	Group     string    `json:"group,omitempty" jsonschema:"the tool group"`
+	About     string    `json:"about,omitempty" jsonschema:"what a rule would name: a server's tool, a command, a path"`
 	Decision  string    `json:"decision,omitempty" jsonschema:"the policy's: deny, ask, allow or agent"`
 	Rule      string    `json:"rule,omitempty" jsonschema:"what decided"`
 	Place     string    `json:"place,omitempty" jsonschema:"where the rule is written"`
@@ -98,7 +99,11 @@ func (e Event) tidy(key []byte, s ir.Audit) Event {
 		e.ID = strings.ToLower(rand.Text()[:16])
 	}
 	e.Time = e.Time.UTC().Truncate(time.Millisecond)
-	for _, text := range []*string{&e.Agent, &e.Principal, &e.Role, &e.Mode, &e.Server, &e.Tool, &e.Rule, &e.Detail} {
+	if !s.Arguments && e.Group != string(ir.MCP) { // a server's tool has a name, anything else is an argument
+		e.About = ""
+	}
+	for _, text := range []*string{&e.Agent, &e.Principal, &e.Role, &e.Mode, &e.Server, &e.Tool, &e.About, &e.Rule,
+		&e.Detail} {
 		*text = masked(*text)
 	}
 	e.Digest, e.Arguments = "", nil

@@ -121,6 +121,20 @@ func (l *Log) at(name string) string { return filepath.Join(l.dir, name) }
 
 func (l *Log) keyPlace() string { return filepath.Join(filepath.Dir(l.dir), "key") }
 
+// Masked returns an event as the log has it, without its place in the chain.
+func (l *Log) Masked(e Event) (Event, error) {
+	key, err := l.makeKey()
+	if err != nil {
+		return e, err
+	}
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	e = e.tidy(key, l.settings)
+	e.Input = nil
+	return e, nil
+}
+
 // Append adds an event. Its error is a [*Failure].
 func (l *Log) Append(e Event) error {
 	err := l.append(e)

@@ -26,6 +26,10 @@ var auditOptions = []contract.Option{
 	}, {
 		Name: "max_mb", Type: contract.Int, Default: 10,
 		Doc: "The most MiB of the file. A full one becomes an older one: NAME.1" + ir.AuditEnding + ".",
+	}, {
+		Name: "otel", Type: contract.Bool, Default: false,
+		Doc: "Have the gateway and servers send events to an OpenTelemetry collector too. " +
+			"The variables of OpenTelemetry say where it is.",
 	},
 }
 
@@ -46,7 +50,8 @@ func (c *configReader) audit(cfg *Config, v any) {
 		return
 	}
 	o := c.options("audit", auditOptions, table)
-	a := &ir.Audit{File: o.String("file"), MaxMB: o.Int("max_mb"), Keep: o.Int("keep"), Arguments: o.Bool("arguments")}
+	a := &ir.Audit{File: o.String("file"), MaxMB: o.Int("max_mb"), Keep: o.Int("keep"), Arguments: o.Bool("arguments"),
+		OTel: o.Bool("otel")}
 	within := func(key string, got, least, most int) {
 		if got < least || got > most {
 			c.diags.Errorf(diag.BadConfig, c.vals["audit."+key], "got %d, want %d to %d", got, least, most).

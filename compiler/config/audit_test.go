@@ -18,8 +18,8 @@ func TestAudit(t *testing.T) {
 	if want := (&ir.Audit{File: "log/a.jsonl", MaxMB: 10, Keep: 5}); len(diags) > 0 || !cmp.Equal(cfg.Audit, want) {
 		t.Errorf("got %+v, %v", cfg.Audit, diags)
 	}
-	cfg, diags = load("[audit]\nfile = \"~/a.jsonl\"\nmax_mb = 1\nkeep = 0\narguments = true\n")
-	if want := (&ir.Audit{File: "~/a.jsonl", MaxMB: 1, Arguments: true}); len(diags) > 0 || !cmp.Equal(cfg.Audit, want) {
+	cfg, diags = load("[audit]\nfile = \"~/a.jsonl\"\nmax_mb = 1\nkeep = 0\narguments = true\notel = true\n")
+	if want := (&ir.Audit{File: "~/a.jsonl", MaxMB: 1, Arguments: true, OTel: true}); len(diags) > 0 || !cmp.Equal(cfg.Audit, want) {
 		t.Errorf("got %+v, %v", cfg.Audit, diags)
 	}
 }
@@ -40,7 +40,7 @@ func TestBadAudit(t *testing.T) {
 		"file = \"a.jsonl\"\nmax_mb = 0":    "",
 		"file = \"a.jsonl\"\nmax_mb = 9999": "",
 		"file = \"a.jsonl\"\nkeep = -1":     "",
-		"file = \"a.jsonl\"\nkepe = 1":      `modec.toml:3:1: error: got unknown option "kepe", want one of "arguments", "file", "keep", "max_mb" [unknown-option]`,
+		"file = \"a.jsonl\"\nkepe = 1":      `modec.toml:3:1: error: got unknown option "kepe", want one of "arguments", "file", "keep", "max_mb", "otel" [unknown-option]`,
 	} {
 		cfg, diags := load("[audit]\n" + text + "\n")
 		if len(diags) != 1 || !diags.HasErrors() || want != "" && diags[0].String() != want {

@@ -86,6 +86,7 @@ func (c *Config) Written() map[string]string {
 		add("audit.max_mb", strconv.Itoa(a.MaxMB))
 		add("audit.keep", strconv.Itoa(a.Keep))
 		add("audit.arguments", strconv.FormatBool(a.Arguments))
+		add("audit.otel", strconv.FormatBool(a.OTel))
 	}
 	for _, t := range c.Targets {
 		at := "targets." + t.Target.Name()

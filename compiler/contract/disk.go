@@ -146,6 +146,21 @@ func (d *Disk) Names(dir, file string) []string {
 	return names
 }
 
+// Own returns a file's path in the project, where it has one by every reading; else "".
+func (d *Disk) Own(dir, file string) string {
+	names := d.Names(dir, file)
+	for _, name := range names {
+		if name = filepath.ToSlash(filepath.Clean(name)); filepath.IsAbs(name) || !filepath.IsLocal(name) ||
+			name != filepath.ToSlash(filepath.Clean(names[0])) {
+			return ""
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Clean(names[0]))
+}
+
 // places returns the absolute paths that a file in a folder may mean, and whether the file is
 // also judged as it is written, because programs read it in different ways.
 func (d *Disk) places(dir, file string) (written bool, places []string) {

@@ -319,6 +319,9 @@ type Judgement struct {
 	Server string // of a tool of an MCP server
 	Mode   string // in which a role works, where the agent says so
 	Input  any    // the arguments: what can be written as JSON
+	// About returns what a rule would name: a tool of the server, a command line, a path of the project, a host or
+	// a mode. It is "" for a call about several things, or about none; nil: nobody knows.
+	About  func() string
 	Result policy.Result
 	Answer ir.Decision // what the agent was told; Agent: nothing
 }

@@ -159,6 +159,7 @@ type Audit struct {
 	MaxMB     int    `json:"maxMB"`
 	Keep      int    `json:"keep"` // how many older files there may be
 	Arguments bool   `json:"arguments,omitempty"`
+	OTel      bool   `json:"otel,omitempty"` // servers send events to an OpenTelemetry collector too
 }
 
 // Globs returns the paths in the project that the audit writes; nil where they are outside.

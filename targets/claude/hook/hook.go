@@ -185,7 +185,39 @@ func (q *question) judged(o *opinion) *contract.Judgement {
 	if mode := q.mode(q.Agent); q.Policy.Project().Mode(mode) != nil {
 		j.Mode = mode
 	}
+	j.About = func() string { return q.about(j) }
 	return j
+}
+
+// about returns what the call is about, as a rule would name it; "" where it is about several things, or about none
+// that a rule can name.
+func (q *question) about(j *contract.Judgement) string {
+	switch j.Group {
+	case ir.MCP:
+		_, name, _ := strings.Cut(strings.TrimPrefix(q.Tool, "mcp__"), "__")
+		if sv := q.Policy.Project().Server(j.Server); sv != nil {
+			if tools := toolsNamed(sv, name); len(tools) == 1 {
+				return tools[0]
+			}
+		}
+	case ir.Read, ir.Edit:
+		if file, ok := q.text("file_path", "notebook_path"); ok && file != "" {
+			return q.disk.Own(q.Cwd, file)
+		}
+	case ir.Command:
+		if line, ok := q.text("command"); ok && q.Tool != "PowerShell" {
+			return line
+		}
+	case ir.Web:
+		raw, _ := q.text("url")
+		host, _ := contract.WebHost(raw)
+		return host
+	case ir.Modes:
+		if name, ok := q.text("subagent_type"); ok {
+			return q.mode(name)
+		}
+	}
+	return ""
 }
 
 // nothing is the rule of a tool that no rule is about.

@@ -301,3 +301,30 @@ func TestHookInWorktree(t *testing.T) {
 		}
 	}
 }
+
+// What a call is about is on record as a rule would name it, and nothing where no rule could.
+func TestAbout(t *testing.T) {
+	for _, c := range []struct{ tool, input, want string }{
+		{"Bash", `{"command":"git push origin main"}`, "git push origin main"},
+		{"PowerShell", `{"command":"git push"}`, ""},
+		{"Edit", `{"file_path":"/p/src/a.go"}`, "src/a.go"},
+		{"NotebookEdit", `{"notebook_path":"src/../a.ipynb"}`, "a.ipynb"},
+		{"Read", `{"file_path":"/etc/passwd"}`, ""},
+		{"Read", `{"file_path":"../a"}`, ""},
+		{"Grep", `{"pattern":"x","path":"/p/src"}`, ""},
+		{"WebFetch", `{"url":"https://a.test:8443/x?key=1"}`, "a.test"},
+		{"Task", `{"subagent_type":"other"}`, "other"},
+		{"mcp__my_docs__put", `{}`, "put"},
+		{"mcp__my_docs__new", `{}`, ""},
+		{"mcp__else__put", `{}`, ""},
+	} {
+		a := Answer(contract.HookRequest{
+			Payload: []byte(`{"hook_event_name":"PreToolUse","cwd":"/p","tool_name":"` + c.tool + `","tool_input":` + c.input + `}`),
+			Policy:  policy.New(project()), Subject: ir.SubjectRef{Role: "dev"}, Root: "/p",
+			Resolve: func(p string) (string, error) { return filepath.Clean(p), nil },
+		})
+		if a.Judgement == nil || a.Judgement.About() != c.want {
+			t.Errorf("%s %s: got %+v, want %q", c.tool, c.input, a.Judgement, c.want)
+		}
+	}
+}

@@ -151,7 +151,31 @@ func (q *question) judged(r policy.Result) *contract.Judgement {
 		j.Group = groups[0]
 	}
 	j.Input = input{q.Command, q.ToolInput, q.URL, q.FilePath, q.SubagentType}
+	j.About = func() string { return q.about(j.Group) }
+	if j.Group == ir.MCP {
+		if servers := q.named(q.ServerName); len(servers) == 1 {
+			j.Server = servers[0]
+		}
+	}
 	return j
+}
+
+// about returns what the call is about, as a rule would name it; "" where it is about several things, or about none
+// that a rule can name. What preToolUse is about has an event of its own, or no group.
+func (q *question) about(g ir.Group) string {
+	switch g {
+	case ir.MCP:
+		return strings.TrimPrefix(q.ToolName, "MCP:")
+	case ir.Read:
+		if q.FilePath != "" && len(q.roots()) == 1 {
+			return q.disk.Own(q.roots()[0], q.FilePath)
+		}
+	case ir.Command:
+		return q.Command
+	case ir.Modes:
+		return q.SubagentType
+	}
+	return ""
 }
 
 // input are the arguments of a call.

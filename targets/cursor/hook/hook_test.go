@@ -396,3 +396,21 @@ func BenchmarkHook(b *testing.B) {
 		}
 	}
 }
+
+// What a call is about is on record as a rule would name it, and nothing where no rule could.
+func TestAbout(t *testing.T) {
+	for payload, want := range map[string]string{
+		`{"hook_event_name":"beforeShellExecution","command":"make test","cwd":"/w"}`:         "make test",
+		`{"hook_event_name":"beforeReadFile","file_path":"/w/src/a.go"}`:                      "src/a.go",
+		`{"hook_event_name":"beforeReadFile","file_path":"/w/link/a"}`:                        "",
+		`{"hook_event_name":"beforeReadFile","file_path":"/etc/passwd"}`:                      "",
+		`{"hook_event_name":"beforeMCPExecution","tool_name":"MCP:get_page","command":"x"}`:   "get_page",
+		`{"hook_event_name":"subagentStart","subagent_type":"explore"}`:                       "explore",
+		`{"hook_event_name":"preToolUse","tool_name":"Edit","tool_input":{"file_path":"/w"}}`: "",
+	} {
+		a := ask(shop.Project(), payload, false)
+		if a.Judgement == nil || a.Judgement.About() != want {
+			t.Errorf("%s: got %+v, want %q", payload, a, want)
+		}
+	}
+}

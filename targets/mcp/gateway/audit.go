@@ -76,6 +76,9 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 	if k != resources {
 		e.Tool = n.offer.key
 	}
+	if k == tools {
+		e.About = n.offer.key
+	}
 	e.Outcome, e.Detail = n.outcome, n.detail
 	switch a, _ := res.(*answer); {
 	case e.Outcome != "":
@@ -124,6 +127,9 @@ func (g *Gateway) hidden(t *Table, e *audit.Event, k *kind, name string) {
 				e.Server, e.Tool, e.Rule = sv.Name, item, "the inventory does not list it"
 			}
 			continue
+		}
+		if k == tools {
+			e.About = item
 		}
 		r, _ := t.decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: item, Kind: k.of})
 		e.Server, e.Tool, e.Decision, e.Rule = sv.Name, item, r.Decision.String(), r.Rule

@@ -34,6 +34,13 @@ func (ev *written) take() (list []string) {
 	return list
 }
 
+// about returns what the last event is about.
+func (ev *written) about() string {
+	ev.mu.Lock()
+	defer ev.mu.Unlock()
+	return ev.all[len(ev.all)-1].About
+}
+
 const audited = `{"servers": {"s": {"command": "s", "tools": {"a": {}, "b": {}, "c": {}, "gone": {}}}},
 	"roles": {"r": {"can": {"mcp": {"s": {"allow": ["a", "gone"], "ask": ["b"], "deny": ["c"], "resources": "allow",
 		"prompts": "deny", "default": "allow"}}}}}}`
@@ -61,6 +68,10 @@ func TestAudit(t *testing.T) {
 				params = object{"uri": c.name}
 			}
 			w.call(c.method, params)
+			if about := ev.about(); about != "" && !strings.HasSuffix(c.name, about) || about == "" != (c.method != "tools/call" ||
+				c.name == "other" || c.name == "s_new") {
+				t.Errorf("%s %s: got that it is about %q", c.method, c.name, about)
+			}
 			got := ev.take()
 			outcome, _, _ := strings.Cut(c.want, ":")
 			if len(got) != 1 || !strings.HasPrefix(got[0], outcome+": ") ||

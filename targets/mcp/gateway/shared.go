@@ -37,6 +37,7 @@ type SharedOptions struct {
 	Naming  Naming
 	Pins    *pins.Set         // of the project; nil: it has none
 	Audit   func(audit.Event) // writes an event; nil: nothing is written
+	Lost    func() uint64     // returns how many events could not be written; nil: nobody counts them
 	// Subject is what everybody is who calls. It is for a gateway without Auth; without both, callers hold
 	// the roles of anyone.
 	Subject ir.SubjectRef
@@ -78,7 +79,8 @@ const (
 // for each, with servers of its own, so that nothing of one is in the answer for another: who calls is found
 // out anew at every request, and an id of somebody else's session is unknown.
 type Shared struct {
-	opt SharedOptions
+	opt    SharedOptions
+	counts *metrics
 
 	reloading sync.Mutex
 	auth      atomic.Pointer[auth.Verifier] // of the last reload; nil: that of the start
@@ -151,11 +153,26 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
 		visits: map[*visit]bool{}, tables: map[tableKey]*Table{},
 		hubs: map[hubKey]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys)}
+	s.count()
 	if err := s.check(m); err != nil {
 		return nil, err
 	}
 	go s.clean()
 	return s, nil
+}
+
+// count has the gateway count what it does.
+func (s *Shared) count() {
+	p := s.first.Project()
+	s.counts = &metrics{started: time.Now(), version: s.opt.Version, calls: map[callLabels]uint64{},
+		took: map[string]*histogram{}, known: func(server string) bool { return p.Server(server) != nil }}
+	write := s.opt.Audit
+	s.opt.Audit = func(e audit.Event) {
+		s.counts.observe(&e)
+		if write != nil {
+			write(e)
+		}
+	}
 }
 
 // check fails where nobody could call, and for settings that do not fit the inventory.
@@ -224,7 +241,8 @@ func (s *Shared) Servers() (list []*ir.Server) {
 	return list
 }
 
-// Handler serves /mcp, /mcp/ROLE and /mcp/ROLE/MODE, the metadata of RFC 9728, /healthz and /readyz.
+// Handler serves /mcp, /mcp/ROLE and /mcp/ROLE/MODE, the metadata of RFC 9728, /healthz and /readyz. To this machine
+// alone it serves /metrics too.
 func (s *Shared) Handler() (http.Handler, error) {
 	var mcp http.Handler = http.HandlerFunc(s.serve)
 	mux := http.NewServeMux()
@@ -250,9 +268,13 @@ func (s *Shared) Handler() (http.Handler, error) {
 		return nil, err
 	}
 	all := http.NewServeMux() // without the questions of Guard
-	well := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }
 	all.HandleFunc("GET /healthz", well)
-	all.HandleFunc("GET /readyz", well) // there is no state before it could answer
+	all.HandleFunc("GET /readyz", s.ready)
+	counted, err := serve.Guard(s.Metrics(), serve.HTTPOptions{}, s.opt.Logger)
+	if err != nil {
+		return nil, err
+	}
+	all.Handle("GET /metrics", onlyHere(counted))
 	all.Handle("/", guarded)
 	return serve.InTime(all, s.opt.HTTP), nil
 }
@@ -429,11 +451,9 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 
 // refused writes into the audit that a request did not come to a gateway.
 func (s *Shared) refused(r *http.Request, principal, why string) {
-	if s.opt.Audit != nil {
-		s.opt.Audit(audit.Event{Time: time.Now(), Via: audit.ViaGateway, Principal: principal,
-			Tool: shorten(r.URL.Path),
-			Role: r.PathValue("role"), Mode: r.PathValue("mode"), Outcome: audit.Refused, Detail: why})
-	}
+	s.opt.Audit(audit.Event{Time: time.Now(), Via: audit.ViaGateway, Principal: principal,
+		Tool: shorten(r.URL.Path),
+		Role: r.PathValue("role"), Mode: r.PathValue("mode"), Outcome: audit.Refused, Detail: why})
 }
 
 // turnedAway is why a request has no gateway.
@@ -683,6 +703,7 @@ func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	defer s.reloading.Unlock()
 	next := map[*Gateway]*Table{}
 	s.mu.Lock()
+	s.counts.reloaded()
 	s.now, s.tables = model{e, set}, map[tableKey]*Table{}
 	waiting = s.wider()
 	for id, m := range s.members {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"modec.dev/modec/compiler/audit"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
@@ -22,6 +24,9 @@ func (s *Server) record(m *Model, ref ir.SubjectRef, tool string, in any, r poli
 		MS: audit.Since(start)}
 	if t, _, known := m.tool(tool); known {
 		e.Group = string(t.Group)
+		if c, ok := in.(callInput); ok {
+			e.Server, e.About = c.Server, c.about(t.Group)
+		}
 	}
 	if ref != (ir.SubjectRef{}) {
 		e.Policy = m.Policy.Digest(ref)
@@ -35,6 +40,26 @@ func (s *Server) record(m *Model, ref ir.SubjectRef, tool string, in any, r poli
 		e.Outcome = audit.Asked
 	}
 	s.opt.Audit(e)
+}
+
+// about returns what a call is about, as a rule would name it; "" where it is about none that a rule can name.
+func (in *callInput) about(g ir.Group) string {
+	switch c := in.call(g); g {
+	case ir.Read, ir.Edit:
+		if file := filepath.ToSlash(filepath.Clean(c.Path)); c.Path != "" && filepath.IsLocal(file) {
+			return file
+		}
+	case ir.Command:
+		return c.Command
+	case ir.Web:
+		host, _ := contract.WebHost(c.URL)
+		return host
+	case ir.MCP:
+		return in.MCPTool
+	case ir.Modes:
+		return in.TargetMode
+	}
+	return ""
 }
 
 // recorded returns a handler of a tool that writes down what the policy refuses it.

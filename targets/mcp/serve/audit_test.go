@@ -15,7 +15,8 @@ func TestAudit(t *testing.T) {
 		var got []string
 		var last audit.Event
 		s := serve(t, Options{Audit: func(e audit.Event) {
-			got = append(got, fmt.Sprintf("%s %s %s %s %s", e.Outcome, e.Tool, e.Group, e.Decision, e.Role+"/"+e.Mode))
+			got = append(got, fmt.Sprintf("%s %s %s %s %s %s", e.Outcome, e.Tool, e.Group, e.Decision, e.Role+"/"+e.Mode,
+				e.About))
 			last = e
 		}})
 		cs := connect(t, s, "", era, nil)
@@ -28,8 +29,8 @@ func TestAudit(t *testing.T) {
 		call[validateOutput](t, cs, "validate_tool_use", map[string]any{"role": "dev", "tool_name": "Bash", "command": "make"})
 		task, _ := call[createTaskOutput](t, cs, "create_task", map[string]any{"mode_slug": "locked"})
 		call[switchModeOutput](t, cs, "switch_mode", map[string]any{"session_id": task.SessionID, "new_mode_slug": "code"})
-		want := []string{"allowed edit edit allow /architect", "refused edit edit deny /architect", "asked Bash command ask dev/",
-			"refused switch_mode modes deny /"}
+		want := []string{"allowed edit edit allow /architect a.md", "refused edit edit deny /architect a.go",
+			"asked Bash command ask dev/ make", "refused switch_mode modes deny / "}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", era, got, want)
 		}

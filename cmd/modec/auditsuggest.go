@@ -1,0 +1,209 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/audit"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/suggest"
+)
+
+// wishReport is the JSON of what an audit asks of the source.
+type wishReport struct {
+	envelope
+	File        string            `json:"file"`
+	Suggestions []wish            `json:"suggestions" jsonschema:"those with a patch first, the most frequent first"`
+	Unnamed     []suggest.Unnamed `json:"unnamed,omitempty" jsonschema:"of which the log does not say what they were about"`
+	Rare        int               `json:"rare" jsonschema:"what was refused or asked about less often"`
+	Already     int               `json:"already" jsonschema:"what the source permits by now"`
+	More        int               `json:"more" jsonschema:"what is as frequent as the last suggestion, and left out"`
+}
+
+// wish is a suggestion with its patch as text.
+type wish struct {
+	suggest.Wish
+	Patch string `json:"patch,omitempty"`
+}
+
+// suggest turns what was refused or asked about again and again into patches of the source.
+func (c *auditListCmd) suggest(e *env) error {
+	var tally suggest.Tally
+	log, err := c.read(e, func(ev *audit.Event) {
+		if c.Patch != "" || c.wants(ev, time.Time{}) {
+			tally.Add(ev)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	req := e.request()
+	res, diags := compiler.Open(e.ctx, req)
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	root, err := os.OpenRoot(e.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	in := suggest.Looking{FS: root.FS(), Request: req, Result: res, Seed: verifySeed, Least: c.Times, ID: c.Patch}
+	if c.Patch != "" {
+		in.Least = 1
+	}
+	found, err := tally.Wishes(e.ctx, in)
+	if err != nil {
+		return err
+	}
+	report := wishReport{envelope: e.ui.envelope(), File: e.fromRoot(log.File()), Unnamed: found.Unnamed,
+		Rare: found.Rare, Already: found.Already, More: found.More}
+	for _, w := range found.List {
+		x := wish{Wish: w}
+		for _, f := range w.Files {
+			x.Patch += patchOf(f.Path, contentOf(root.FS(), f), f.Data)
+		}
+		report.Suggestions = append(report.Suggestions, x)
+	}
+	switch {
+	case c.Patch != "":
+		return c.patch(e, root.FS(), report)
+	case e.ui.json:
+		return e.ui.emit(report)
+	}
+	c.tell(e, report, res.Project)
+	return nil
+}
+
+// read calls a function with the events of the log since the time that was named, and returns the log.
+func (c *auditListCmd) read(e *env, each func(*audit.Event)) (*audit.Log, error) {
+	since, err := sinceTime(c.Since, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	log, err := e.openAudit()
+	if err != nil {
+		return nil, err
+	}
+	return log, audit.Read(log.File(), func(ev audit.Event) {
+		if c.Patch != "" || !ev.Time.Before(since) {
+			each(&ev)
+		}
+	})
+}
+
+// contentOf returns what a file has that is to be changed; nil where it is new.
+func contentOf(fsys fs.FS, f contract.File) []byte {
+	data, err := fs.ReadFile(fsys, f.Path)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// patch prints the patch of one suggestion, for a program that applies it.
+func (c *auditListCmd) patch(e *env, fsys fs.FS, report wishReport) error {
+	if len(report.Suggestions) == 0 {
+		return fmt.Errorf("no suggestion has the id %q: `modec audit --suggest` lists them", c.Patch)
+	}
+	w := &report.Suggestions[0]
+	if w.Why != "" {
+		return fmt.Errorf("there is no patch for %s: %s", what(w), w.Why)
+	}
+	for _, f := range w.Files { // which may have a secret in it that a patch on the screen does not show
+		have := contentOf(fsys, f)
+		if string(masked(have)) != string(have) || string(masked(f.Data)) != string(f.Data) {
+			return fmt.Errorf("%s has a secret in it, which a patch must not have: change the file yourself", f.Path)
+		}
+	}
+	if e.ui.json {
+		return e.ui.emit(report)
+	}
+	e.ui.unified(w.Patch)
+	return nil
+}
+
+// what says what a suggestion is about.
+func what(w *wish) string {
+	name := w.What
+	if w.Server != "" {
+		name = w.Server + ":" + name
+	}
+	return fmt.Sprintf("%s: %s %s", w.Subject, w.Group, name)
+}
+
+// tell prints the suggestions, and what is not suggested with the reason.
+func (c *auditListCmd) tell(e *env, r wishReport, p *ir.Project) {
+	patches := 0
+	for i := range r.Suggestions {
+		w := &r.Suggestions[i]
+		if w.Why != "" {
+			e.ui.printf("not suggested: %s, %s: %s\n", diag.Clean(what(w)), often(w), diag.Clean(w.Why))
+			continue
+		}
+		patches++
+		e.ui.printf("%s, %s\n", diag.Clean(what(w)), often(w))
+		for j := range w.Permits {
+			x := &w.Permits[j]
+			e.ui.printf("  would permit  %s: %s%s\n", diag.Clean(x.Subject), diag.Clean(action(x)), diag.Clean(examples(x)))
+		}
+		e.ui.unified(w.Patch)
+		e.ui.note("next: modec audit --suggest --patch %s | patch -p1%s\n", w.ID, e.patchFolder())
+	}
+	for _, u := range r.Unnamed {
+		e.ui.printf("not suggested: %s: %s, %s: %s\n", diag.Clean(u.Subject), u.Group, count(u.Count, "time"), unnamedWhy(u, p))
+	}
+	switch {
+	case len(r.Suggestions)+len(r.Unnamed) == 0:
+		e.ui.note("nothing was refused or asked about %s that the source does not permit\n", count(c.Times, "time"))
+	case patches > 0:
+		e.ui.note("%s; nothing was written. Apply what you want to permit, and then: modec build\n",
+			count(patches, "suggestion"))
+	}
+	if r.More > 0 {
+		e.ui.note("%d more are left out: --times or --since look for fewer\n", r.More)
+	}
+}
+
+// unnamedWhy says why nothing is suggested for what the log does not name.
+func unnamedWhy(u suggest.Unnamed, p *ir.Project) string {
+	switch {
+	case u.Group == ir.MCP:
+		return "no tool of the inventory, or no subject"
+	case p.Audit != nil && p.Audit.Arguments:
+		return "calls about nothing that one rule names, or from before the log had their arguments"
+	}
+	return "the log has no arguments: `arguments = true` in [audit] has them written from then on"
+}
+
+// often says how often something was wished.
+func often(w *wish) string {
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		word string
+	}{{w.Refused, "refused"}, {w.Asked, "asked"}, {w.Declined, "declined"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", x.word, count(x.n, "time")))
+		}
+	}
+	return strings.Join(parts, ", ") + ", last " + w.Last.Local().Format(time.DateOnly)
+}
+
+// patchFolder returns what the program that applies a patch needs to find the project from where modec was called.
+func (e *env) patchFolder() string {
+	if e.dir == e.cwd {
+		return ""
+	}
+	dir := e.dir
+	if rel, err := filepath.Rel(e.cwd, e.dir); err == nil {
+		dir = filepath.ToSlash(rel)
+	}
+	return " -d " + contract.ShellQuote(dir)
+}
