@@ -17,6 +17,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/memfs"
 )
@@ -30,16 +31,19 @@ const most = 16 << 20
 // Tree is the file system of a folder in a revision. It reads a file when it is first opened.
 // It has no links and no submodules.
 type Tree struct {
-	Commit string // the full name of the commit; "" for the index
-	files  memfs.FS
-	object map[string]string // of the files that were not read yet
+	Commit string            // the full name of the commit; "" for the index
+	names  memfs.FS          // without the content
+	object map[string]string // of each file
 	batch  *batch
+
+	mu   sync.Mutex
+	read map[string][]byte // what was read of the files
 }
 
 // Open reads the names of the files below dir in a revision. The caller closes the tree.
 func Open(ctx context.Context, dir, rev string) (*Tree, error) {
 	g := git{ctx, dir}
-	t := &Tree{files: memfs.FS{}, object: map[string]string{}}
+	t := &Tree{names: memfs.FS{}, object: map[string]string{}, read: map[string][]byte{}}
 	var list []byte
 	var err error
 	if rev == Index {
@@ -63,7 +67,7 @@ func Open(ctx context.Context, dir, rev string) (*Tree, error) {
 			}
 			object = fields[1]
 		}
-		t.files[name] = nil
+		t.names[name] = nil
 		t.object[name] = object
 	}
 	t.batch, err = g.batch()
@@ -96,17 +100,61 @@ func (g git) revision(rev string) (commit string, list []byte, err error) {
 	return commit, list, err
 }
 
-// Open opens a file or a folder.
+// Open opens a file or a folder. Several goroutines may call it.
 func (t *Tree) Open(name string) (fs.File, error) {
-	if object, ok := t.object[name]; ok {
-		data, err := t.batch.read(object)
-		if err != nil {
+	object, ok := t.object[name]
+	if !ok {
+		f, err := t.names.Open(name)
+		if d, ok := f.(fs.ReadDirFile); ok {
+			return folder{d, t, name}, err
+		}
+		return f, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	data, ok := t.read[name]
+	if !ok {
+		var err error
+		if data, err = t.batch.read(object); err != nil {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
-		t.files[name] = data
-		delete(t.object, name)
+		t.read[name] = data
 	}
-	return t.files.Open(name)
+	return memfs.FS{name: data}.Open(name)
+}
+
+// folder lists its files with their sizes, which only reading them tells.
+type folder struct {
+	fs.ReadDirFile
+	tree *Tree
+	name string
+}
+
+// ReadDir lists n of the entries, or all of them.
+func (f folder) ReadDir(n int) ([]fs.DirEntry, error) {
+	list, err := f.ReadDirFile.ReadDir(n)
+	for i, e := range list {
+		if !e.IsDir() {
+			list[i] = entry{e, f.tree, path.Join(f.name, e.Name())}
+		}
+	}
+	return list, err
+}
+
+type entry struct {
+	fs.DirEntry
+	tree *Tree
+	path string
+}
+
+// Info reads the file.
+func (e entry) Info() (fs.FileInfo, error) {
+	f, err := e.tree.Open(e.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
 }
 
 // Sub returns the files of a folder of the tree.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 )
@@ -241,4 +242,28 @@ func TestAFileThatIsTooLarge(t *testing.T) {
 	if data, err := fs.ReadFile(tree, "after"); err != nil || !slices.Equal(data, []byte("y")) {
 		t.Errorf("got %q, %v", data, err)
 	}
+}
+
+// Several agents read their files of a tree at once, and folders beside them.
+func TestReadAtOnce(t *testing.T) {
+	files := map[string]string{}
+	for i := range 40 {
+		files[fmt.Sprintf("a/%d.txt", i)] = fmt.Sprint("text ", i, "\n")
+	}
+	dir, _ := repository(t, files)
+	tree := open(t, dir, "HEAD")
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for name, want := range files {
+				if data, err := fs.ReadFile(tree, name); err != nil || string(data) != want {
+					t.Errorf("%s: got %q, %v", name, data, err)
+				}
+				if list, err := fs.ReadDir(tree, "a"); err != nil || len(list) != len(files) {
+					t.Errorf("got %d files, %v", len(list), err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -21,7 +21,7 @@ func (s *session) rule(c *call) ruling {
 	case ir.Edit:
 		return s.besideRules(c, s.editRule(c), func(rs *ruleSet) []pathRule { return rs.edit })
 	case ir.Command:
-		return s.lineRule(c.line)
+		return s.besideBash(c.tool, s.lineRule(c.line))
 	case ir.Web:
 		return s.fetchRule(c)
 	case ir.MCP:
@@ -33,6 +33,21 @@ func (s *session) rule(c *call) ruling {
 		return s.agentRule(c)
 	}
 	return s.freeRule(c.tool)
+}
+
+// besideBash returns what becomes of a line in another tool than Bash: the rules for Bash hold for it too, and where
+// they only leave it to a question, an allow of that tool answers.
+func (s *session) besideBash(tool string, r ruling) ruling {
+	if tool == "Bash" || r.Decision != ir.Ask || r.rule {
+		return r
+	}
+	allow := s.rules[ir.Allow].tool(tool)
+	if allow == nil {
+		return r
+	}
+	by := byAllow(allow)
+	by.loose = r.loose
+	return by
 }
 
 func byDeny(p *place) ruling  { return ruling{Decision: ir.Deny, place: *p, held: true, rule: true} }
