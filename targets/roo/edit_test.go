@@ -305,6 +305,9 @@ func TestEditsOutside(t *testing.T) {
 		if g, _ := e.edit(&p.Modes[0], s); g.regex != c.want {
 			t.Errorf("%s: got %s, want %s", c.re, g.regex, c.want)
 		}
+		if closed := strings.HasPrefix(c.want, inside) && c.outside > ir.Deny; closed != (len(e.diags) > 0) {
+			t.Errorf("%s: got %v", c.re, e.diags)
+		}
 		projectNeverWider(t, p, spellings()...)
 	}
 }

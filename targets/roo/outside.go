@@ -17,8 +17,7 @@ import (
 // edits inside the project only.
 func (e *emitter) anywhere(m *ir.Mode, s *policy.Subject) (group, bool) {
 	t := m.Can.Edit
-	if m.Can.OutsideEdit == nil || s.Outside(ir.Edit).Decision == ir.Deny || t == nil || len(t.Open) > 0 ||
-		s.Default(ir.Edit).Decision > ir.Deny {
+	if !opensOutside(m, s) || t == nil || len(t.Open) > 0 || s.Default(ir.Edit).Decision > ir.Deny {
 		return group{}, false
 	}
 	w := editWriter{description: t.Description}
@@ -58,6 +57,11 @@ func (e *emitter) anywhere(m *ir.Mode, s *policy.Subject) (group, bool) {
 	}
 	g.regex += body
 	return g, true
+}
+
+// opensOutside reports whether a mode says that it may edit outside the project.
+func opensOutside(m *ir.Mode, s *policy.Subject) bool {
+	return m.Can.OutsideEdit != nil && s.Outside(ir.Edit).Decision > ir.Deny
 }
 
 // mostIgnored is how many names of the ignore file an expression repeats, since that file says nothing

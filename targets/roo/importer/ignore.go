@@ -87,10 +87,11 @@ func (im *importer) takenBack(line string, at diag.Pos, before []ir.Rule) {
 		return engine.Meet(ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: hold}},
 			ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: back}})
 	}
+	holds := func(r ir.Rule) bool { return holdsFolder(r.Pattern.Text, text) }
 	switch {
 	case !slices.ContainsFunc(before, meets):
 		im.out.NoteRule(contract.Understood, at, "", line, "no line before it refuses what it would take back")
-	case !im.takesBack && slices.ContainsFunc(before, func(r ir.Rule) bool { return holdsFolder(r.Pattern.Text, text) }):
+	case !im.takesBack && slices.ContainsFunc(before, holds):
 		im.out.NoteRule(contract.Understood, at, "", line, "it takes nothing back: a folder above is refused")
 	default:
 		im.takesBack = true
