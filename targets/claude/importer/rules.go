@@ -145,6 +145,8 @@ func (r *roleReader) rule(w written) {
 func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 	allow, closes := d == ir.Allow, rules.mode == format.DontAsk
 	switch g := groupOf(r); {
+	case rules.plans():
+		return true
 	case g == "":
 		return false
 	case !r.HasSpec && allow:
@@ -164,6 +166,11 @@ func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 	}
 	return false
 }
+
+// plans reports whether the session plans and approves by itself what no rule is about. What the source said there
+// would have to be held however it is written, and no rule of Claude Code does that: a build would close the plan,
+// and ask about everything else.
+func (rules *importedRules) plans() bool { return rules.mode == format.Plan && !rules.noAuto }
 
 // means reports whether a rule means another thing than the source would say by it: any address of a fetch,
 // which in the source is a search too, and a command that sets a variable, which no list of the source allows
