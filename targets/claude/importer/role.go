@@ -96,7 +96,7 @@ type roleReader struct {
 // role makes a role of a session. The rules are nil where a file does not load.
 func (im *importer) role(from session) (ir.Role, *importedRules) {
 	r := &roleReader{importer: im, role: ir.Role{Name: from.name, Pos: from.at}, subject: "role " + from.name}
-	r.rules.beyond = im.opensBeyond(from)
+	r.rules.beyond, r.rules.ofFiles = im.opensBeyond(from), from.flags == nil
 	for _, l := range from.layers {
 		if !r.layer(l) {
 			return r.role, nil

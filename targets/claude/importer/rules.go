@@ -24,6 +24,7 @@ type importedRules struct {
 	kept    []ir.NativeRule
 	alone   bool // a rule that is kept holds back what other agents may do
 	outside bool // a deny concerns files outside the project
+	ofFiles bool // the session has no command line: a build writes its rules into the file where they stand
 	// beyond are the groups of paths of which something approves those outside the project that no
 	// rule is about.
 	beyond map[ir.Group]bool
@@ -170,7 +171,9 @@ func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 // plans reports whether the session plans and approves by itself what no rule is about. What the source said there
 // would have to be held however it is written, and no rule of Claude Code does that: a build would close the plan,
 // and ask about everything else.
-func (rules *importedRules) plans() bool { return rules.mode == format.Plan && !rules.noAuto }
+func (rules *importedRules) plans() bool {
+	return rules.ofFiles && rules.mode == format.Plan && !rules.noAuto
+}
 
 // means reports whether a rule means another thing than the source would say by it: any address of a fetch,
 // which in the source is a search too, and a command that sets a variable, which no list of the source allows
