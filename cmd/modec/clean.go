@@ -7,6 +7,7 @@ import (
 
 	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
@@ -112,6 +113,7 @@ func (c *cleanCmd) Run(e *env) error {
 		if x.Restored {
 			restored++
 			e.ui.note("%s\n", restoredAs(x, put))
+			c.since(e, &x)
 		} else if x.Action == output.Remove {
 			removed++
 			e.ui.note("%s %s\n", verb, diag.Clean(x.Path))
@@ -127,6 +129,17 @@ func (c *cleanCmd) Run(e *env) error {
 			put, count(restored, "file"))
 	}
 	return nil
+}
+
+// since says how a file that was put back is other than before modec, and what has it as it was.
+func (c *cleanCmd) since(e *env, x *output.Change) {
+	list, blob := x.Since()
+	for _, d := range list {
+		e.ui.note("  %s %s %s\n", diag.Clean(x.Path), diag.Clean(d.Path), diag.Clean(d.Text))
+	}
+	if _, err := gittree.Blob(e.ctx, e.dir, blob); blob != "" && err == nil {
+		e.ui.note("  as it was: git cat-file -p %s\n", blob)
+	}
 }
 
 // restoredAs says how a file is after it was put back.

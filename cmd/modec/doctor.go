@@ -51,9 +51,12 @@ type doctorReport struct {
 
 func (c *doctorCmd) Run(e *env) error {
 	d := &doctor{env: e}
-	d.program()
 	d.disarmed()
-	d.repository()
+	res := d.repository()
+	found := d.found
+	d.found = nil
+	d.program(res)
+	d.found = append(d.found, found...)
 	if err := e.ctx.Err(); err != nil {
 		return err
 	}
@@ -103,8 +106,14 @@ func (d *doctor) wrong(what, format string, args ...any) finding {
 	return d.add(checkup{Level: levelWrong, What: what, Text: fmt.Sprintf(format, args...)})
 }
 
-// program checks that a hook that calls modec calls this one.
-func (d *doctor) program() {
+// hooked reports whether something here calls modec: an artifact, or what this user installed of the project.
+func (d *doctor) hooked(res *compiler.Result) bool {
+	home := homeDir()
+	return res != nil && len(hooking(res)) > 0 || home != "" && len(output.Outdated(home, d.dir, nil)) > 0
+}
+
+// program checks that a hook that calls modec calls this one. res is nil where the source does not compile.
+func (d *doctor) program(res *compiler.Result) {
 	own, err := os.Executable()
 	if err != nil {
 		d.wrong("modec", "its own place cannot be found: %v", err)
@@ -112,6 +121,8 @@ func (d *doctor) program() {
 	}
 	found, err := exec.LookPath("modec")
 	switch {
+	case err != nil && !d.hooked(res):
+		d.note("modec", "is not on the path; nothing here calls it")
 	case err != nil:
 		d.wrong("modec", "is not on the path: the hooks that a build writes ask about every tool call, or refuse it").
 			hint("put the folder of " + own + " on the path")
@@ -122,7 +133,8 @@ func (d *doctor) program() {
 	}
 }
 
-func (d *doctor) repository() {
+// repository looks at the project. It returns nil where the source does not compile.
+func (d *doctor) repository() *compiler.Result {
 	res, changes := d.built()
 	if res != nil {
 		d.ignored(changes)
@@ -135,6 +147,7 @@ func (d *doctor) repository() {
 		}
 	}
 	d.personal()
+	return res
 }
 
 // personal looks at the user's own project beside the team's.

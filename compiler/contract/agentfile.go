@@ -52,7 +52,8 @@ const (
 
 // Reasons are all of them, those first that a person should know of first.
 var Reasons = []Reason{
-	NotLoaded, Permission, Programs, Nested, NoTarget, NotSearched, Private, Unknown, NotRead, Settings, Prompts, Instructions,
+	NotLoaded, Permission, Programs, Nested, NoTarget, NotSearched, Private, Unknown, NotRead, Settings, Prompts,
+	Instructions,
 }
 
 // FileLister is an importer that lists the files of its agent, so that a migration can name

@@ -288,6 +288,7 @@ func (w *writer) restore(c *Change, a adopted, original []byte) {
 		}
 	}
 	c.data, c.Bytes, c.SHA256, c.Restored, c.Later = data, len(data), Sum(data), true, !bytes.Equal(data, original)
+	c.before = original
 	switch {
 	case c.Action == Create:
 	case bytes.Equal(c.have, data):
@@ -295,6 +296,20 @@ func (w *writer) restore(c *Change, a adopted, original []byte) {
 	default:
 		c.Action = Update
 	}
+}
+
+// Since returns how a file that was put back differs from the one before modec, and the name that git gives to
+// that one. Both are empty unless Later is set.
+func (c *Change) Since() (list []located.Difference, blob string) {
+	if !c.Later {
+		return nil, ""
+	}
+	before, err := located.JSONC(c.Path, c.before)
+	after, err2 := located.JSONC(c.Path, c.data)
+	if err == nil && err2 == nil {
+		list = located.Differences(before, after)
+	}
+	return list, gitBlob(c.before)
 }
 
 // sameJSON reports whether two files say the same, however they are written.

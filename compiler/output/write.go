@@ -60,6 +60,7 @@ type Change struct {
 	Restored bool `json:"restored,omitempty"`
 	Later    bool `json:"later,omitempty" jsonschema:"it keeps what people wrote in it since"`
 
+	before  []byte // as it was before modec, of what is restored with what people wrote since
 	data    []byte
 	have    []byte           // what is on disk
 	entries jsonedit.Entries // of a merged file: what is modec's in it

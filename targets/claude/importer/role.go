@@ -96,7 +96,7 @@ type roleReader struct {
 // role makes a role of a session. The rules are nil where a file does not load.
 func (im *importer) role(from session) (ir.Role, *importedRules) {
 	r := &roleReader{importer: im, role: ir.Role{Name: from.name, Pos: from.at}, subject: "role " + from.name}
-	r.rules.beyond = im.opensBeyond(from)
+	r.rules.beyond, r.rules.ofFiles = im.opensBeyond(from), from.flags == nil
 	for _, l := range from.layers {
 		if !r.layer(l) {
 			return r.role, nil
@@ -156,6 +156,7 @@ func (r *roleReader) layer(l format.Layer) bool {
 	if s.Mode != nil && !r.mode(s.Mode, l) {
 		return false
 	}
+	r.rules.noAuto = r.rules.noAuto || s.NoAuto
 	for _, item := range s.Rules {
 		r.listed(item)
 	}
@@ -169,7 +170,6 @@ func (r *roleReader) layer(l format.Layer) bool {
 		r.out.Notes = r.out.Notes[:before]
 	}
 	r.noted[l.File] = true
-	r.rules.noAuto = r.rules.noAuto || s.NoAuto
 	r.rules.noBypass = r.rules.noBypass || s.NoBypass
 	if agent, _ := s.Agent.Str(); agent != "" {
 		r.agent, r.agentAt = agent, s.Agent.Line()

@@ -24,6 +24,7 @@ type importedRules struct {
 	kept    []ir.NativeRule
 	alone   bool // a rule that is kept holds back what other agents may do
 	outside bool // a deny concerns files outside the project
+	ofFiles bool // the session has no command line: a build writes its rules into the file where they stand
 	// beyond are the groups of paths of which something approves those outside the project that no
 	// rule is about.
 	beyond map[ir.Group]bool
@@ -145,6 +146,8 @@ func (r *roleReader) rule(w written) {
 func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 	allow, closes := d == ir.Allow, rules.mode == format.DontAsk
 	switch g := groupOf(r); {
+	case rules.plans():
+		return true
 	case g == "":
 		return false
 	case !r.HasSpec && allow:
@@ -163,6 +166,13 @@ func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 		return allow || r.Tool == "Task"
 	}
 	return false
+}
+
+// plans reports whether the session plans and approves by itself what no rule is about. What the source said there
+// would have to be held however it is written, and no rule of Claude Code does that: a build would close the plan,
+// and ask about everything else.
+func (rules *importedRules) plans() bool {
+	return rules.ofFiles && rules.mode == format.Plan && !rules.noAuto
 }
 
 // means reports whether a rule means another thing than the source would say by it: any address of a fetch,

@@ -249,7 +249,7 @@ func (im *importer) mode(slug string, v *located.Value) ir.Mode {
 				continue
 			}
 			im.out.Note(contract.Left, member.Pos, "mode "+m.Slug, member.Key,
-				"the agent drops it from this file, and reads such texts only where it imports an export: they stay here")
+				"the agent drops it from this file, and reads such texts of an export only: they stay here")
 			fields[member.Key] = plainValue(member.Value)
 		case "source":
 			if text, _ := format.Text(member.Value); format.IsSource(text, format.Stock) {
