@@ -531,6 +531,25 @@ func TestHiddenAsksNobody(t *testing.T) {
 	}
 }
 
+// holdEndMakesRoom ends a session, and with it all that it has subscribed to.
+func holdEndMakesRoom(t *testing.T, v *visitor, left *atomic.Int32) {
+	t.Helper()
+	req, err := v.request(http.MethodDelete, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	for end := time.Now().Add(patience); left.Load() < mostSubscribed; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d subscriptions of a session that ended are over, want %d", left.Load(), mostSubscribed)
+		}
+	}
+}
+
 // TestSubscriptions holds how many resources one caller, and all of them, subscribe to; that a session which ends makes
 // room; and that one session of a caller that has heard enough does not end what another one hears.
 func TestSubscriptions(t *testing.T) {
@@ -581,21 +600,7 @@ func TestSubscriptions(t *testing.T) {
 	if n := int(asked.Load()); began != mostOfServer || n != began {
 		t.Errorf("got %d subscriptions, %d of the server, want %d", began, n, mostOfServer)
 	}
-	// A session ends, with all that it has subscribed to.
-	req, err := all[0].request(http.MethodDelete, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	for end := time.Now().Add(patience); left.Load() < mostSubscribed; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d subscriptions of a session that ended are over, want %d", left.Load(), mostSubscribed)
-		}
-	}
+	holdEndMakesRoom(t, all[0], &left)
 	// Two sessions of one caller hear of one resource.
 	one, two := o.visit(t, "/mcp", all[0].token, eras[0]), o.visit(t, "/mcp", all[0].token, eras[0])
 	for _, v := range []*visitor{one, two} {

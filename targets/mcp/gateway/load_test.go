@@ -61,10 +61,12 @@ func TestKills(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for round := range rounds {
 		var waiting []chan object
-		for range 3 {
-			_, c := w.start("tools/call", object{"name": "s_slow", "arguments": object{"wait": true}, "_meta": object{"progressToken": 1}})
+		for i := range 3 {
+			token := fmt.Sprint(round, "-", i)
+			_, c := w.start("tools/call", object{"name": "s_slow", "arguments": object{"wait": true}, "_meta": object{"progressToken": token}})
 			waiting = append(waiting, c)
-			w.hears("notifications/progress")
+			for w.hears("notifications/progress")["params"].(object)["progressToken"] != token { // until it is under way
+			}
 		}
 		_, c := w.start("tools/call", object{"name": "s_end"})
 		for _, c := range append(waiting, c) {

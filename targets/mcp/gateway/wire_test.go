@@ -102,7 +102,10 @@ func (w *wire) read(r io.Reader) {
 			w.mu.Lock()
 			w.told = append(w.told, m)
 			w.mu.Unlock()
-			w.heard <- struct{}{}
+			select {
+			case w.heard <- struct{}{}:
+			default: // who waits looks through all of them
+			}
 		default:
 			w.mu.Lock()
 			c := w.waits[fmt.Sprint(m["id"])]
