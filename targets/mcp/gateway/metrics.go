@@ -103,7 +103,7 @@ func (m *metrics) families() []*dto.MetricFamily {
 		family("modec_build_info", "The version of modec.", dto.MetricType_GAUGE, gauge(1, "version", m.version)),
 		family("process_start_time_seconds", "When the gateway was started, in seconds since 1970.",
 			dto.MetricType_GAUGE, gauge(started)),
-		family("modec_gateway_requests_refused_total", "Requests of callers that have no access to what they asked for.",
+		family("modec_gateway_requests_refused_total", "Requests without a valid token, or without the role.",
 			dto.MetricType_COUNTER, counted(m.refused)),
 		family("modec_gateway_reloads_total", "How often a changed source was taken.", dto.MetricType_COUNTER,
 			counted(m.reloads)),
