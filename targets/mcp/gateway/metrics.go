@@ -193,7 +193,7 @@ func (s *Shared) state() []*dto.MetricFamily {
 // nobody who they are.
 func (s *Shared) Metrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		format := expfmt.NegotiateIncludingOpenMetrics(r.Header)
+		format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 		w.Header().Set("Content-Type", string(format))
 		to := expfmt.NewEncoder(w, format)
 		for _, f := range append(s.counts.families(), s.state()...) {
