@@ -21,7 +21,7 @@ type wishReport struct {
 	envelope
 	File        string            `json:"file"`
 	Suggestions []wish            `json:"suggestions" jsonschema:"those with a patch first, the most frequent first"`
-	Unnamed     []suggest.Unnamed `json:"unnamed,omitempty" jsonschema:"of which the log does not say what they were about"`
+	Unnamed     []suggest.Unnamed `json:"unnamed,omitempty" jsonschema:"calls about what the log does not name"`
 	Rare        int               `json:"rare" jsonschema:"what was refused or asked about less often"`
 	Already     int               `json:"already" jsonschema:"what the source permits by now"`
 	More        int               `json:"more" jsonschema:"what is as frequent as the last suggestion, and left out"`
@@ -151,13 +151,14 @@ func (c *auditListCmd) tell(e *env, r wishReport, p *ir.Project) {
 		e.ui.printf("%s, %s\n", diag.Clean(what(w)), often(w))
 		for j := range w.Permits {
 			x := &w.Permits[j]
-			e.ui.printf("  would permit  %s: %s%s\n", diag.Clean(x.Subject), diag.Clean(action(x)), diag.Clean(examples(x)))
+			e.ui.printf("  would permit  %s: %s\n", diag.Clean(x.Subject), diag.Clean(action(x)+examples(x)))
 		}
 		e.ui.unified(w.Patch)
 		e.ui.note("next: modec audit --suggest --patch %s | patch -p1%s\n", w.ID, e.patchFolder())
 	}
 	for _, u := range r.Unnamed {
-		e.ui.printf("not suggested: %s: %s, %s: %s\n", diag.Clean(u.Subject), u.Group, count(u.Count, "time"), unnamedWhy(u, p))
+		e.ui.printf("not suggested: %s: %s, %s: %s\n", diag.Clean(u.Subject), u.Group, count(u.Count, "time"),
+			unnamedWhy(u, p))
 	}
 	switch {
 	case len(r.Suggestions)+len(r.Unnamed) == 0:

@@ -42,7 +42,7 @@ type gatewayCmd struct {
 	Origin      []string `placeholder:"ORIGIN" help:"Origins whose pages may ask; may be repeated."`
 	TLSCert     string   `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with the certificates of FILE."`
 	TLSKey      string   `name:"tls-key" placeholder:"FILE" help:"The private key of --tls-cert."`
-	Metrics     string   `placeholder:"ADDR" help:"Serve /metrics, /healthz and /readyz there, to whoever can reach it."`
+	Metrics     string   `placeholder:"ADDR" help:"Serve /metrics, /healthz and /readyz there, to whoever reaches it."`
 	SessionKeys string   `placeholder:"FILE" help:"Share HTTP sessions by the keys of FILE, or of env:NAME."`
 }
 

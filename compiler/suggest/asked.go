@@ -164,8 +164,8 @@ func (t *Tally) Wishes(ctx context.Context, in Looking) (*Wishes, error) {
 	}
 	for _, w := range rare {
 		if w.Count() >= in.Least {
-			w.Why = "each of these lines came fewer than " + times(in.Least) + ", and a rule for their beginning would " +
-				"permit others too: write it yourself where that is right"
+			w.Why = "each of these lines came fewer than " + times(in.Least) + ", and a rule for their beginning " +
+				"would permit others too: write it yourself where that is right"
 			out.List = append(out.List, *w)
 		}
 	}
@@ -314,13 +314,14 @@ func (g *grower) never(w *Wish, now *policy.Result) string {
 
 // destroyers are programs that delete, and words of others that do.
 var destroyers = []string{
-	"rm", "rmdir", "unlink", "shred", "dd", "truncate", "mkfs", "kill", "pkill", "killall", "shutdown", "reboot", "delete",
-	"destroy", "drop", "purge", "remove", "uninstall", "push", "publish", "deploy", "--force", "-f", "--hard",
+	"rm", "rmdir", "unlink", "shred", "dd", "truncate", "mkfs", "kill", "pkill", "killall", "shutdown", "reboot",
+	"delete", "destroy", "drop", "purge", "remove", "uninstall", "push", "publish", "deploy", "--force", "-f", "--hard",
 }
 
 func destroys(line string) bool {
-	words := strings.Fields(line)
-	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(destroyers, word) || policy.Runs(word) })
+	return slices.ContainsFunc(strings.Fields(line), func(word string) bool {
+		return slices.Contains(destroyers, word) || policy.Runs(word)
+	})
 }
 
 // patch looks for the patch of the source by which a wish is decided as it is to be.
@@ -392,7 +393,8 @@ func (g *grower) permissions(w *Wish) (list []migrate.Permission, err error) {
 			return nil, err
 		}
 		if s.Decide(a).Decision < w.To {
-			list = append(list, migrate.Permission{Subject: ref, Group: a.Group, Server: a.Server, Decision: w.To, Text: text})
+			list = append(list, migrate.Permission{Subject: ref, Group: a.Group, Server: a.Server, Decision: w.To,
+				Text: text})
 		}
 	}
 	return list, nil

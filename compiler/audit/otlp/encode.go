@@ -87,7 +87,7 @@ func value(v attribute.Value) (m message) {
 		m.fixed(4, math.Float64bits(v.AsFloat64()))
 		return m
 	}
-	m.bytes(1, []byte(v.Emit()))
+	m.bytes(1, []byte(v.String()))
 	return m
 }
 

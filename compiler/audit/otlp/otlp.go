@@ -93,10 +93,12 @@ func Open(env func(string) string, version string, logger *slog.Logger) (*Sender
 	s.headers.Set("Content-Type", "application/x-protobuf")
 	s.headers.Set("User-Agent", "modec/"+version)
 	s.provider = sdk.NewLoggerProvider(
-		sdk.WithResource(resource.NewSchemaless(attribute.String("service.name", cmp.Or(env("OTEL_SERVICE_NAME"), "modec")),
+		sdk.WithResource(resource.NewSchemaless(
+			attribute.String("service.name", cmp.Or(env("OTEL_SERVICE_NAME"), "modec")),
 			attribute.String("service.version", version))),
-		sdk.WithProcessor(sdk.NewBatchProcessor(s, sdk.WithMaxQueueSize(mostQueued+batch), sdk.WithExportInterval(every),
-			sdk.WithExportMaxBatchSize(batch), sdk.WithExportTimeout(tries*(timeout+mostPause)))))
+		sdk.WithProcessor(sdk.NewBatchProcessor(s,
+			sdk.WithMaxQueueSize(mostQueued+batch), sdk.WithExportMaxBatchSize(batch), sdk.WithExportInterval(every),
+			sdk.WithExportTimeout(tries*(timeout+mostPause)))))
 	s.logger = s.provider.Logger("modec.dev/modec/audit", log.WithInstrumentationVersion(version))
 	return s, nil
 }
@@ -134,7 +136,8 @@ func (s *Sender) Send(e *audit.Event) {
 		r.SetSeverity(log.SeverityWarn)
 		r.SetSeverityText("WARN")
 	}
-	r.SetBody(attribute.StringValue(strings.TrimSpace(string(e.Outcome) + " " + strings.TrimPrefix(e.Server+":"+e.Tool, ":"))))
+	tool := strings.TrimPrefix(e.Server+":"+e.Tool, ":")
+	r.SetBody(attribute.StringValue(strings.TrimSpace(string(e.Outcome) + " " + tool)))
 	for _, x := range []struct{ name, value string }{
 		{"id", e.ID}, {"via", string(e.Via)}, {"agent", e.Agent}, {"principal", e.Principal}, {"role", e.Role},
 		{"mode", e.Mode}, {"server", e.Server}, {"tool", e.Tool}, {"group", e.Group}, {"about", e.About},

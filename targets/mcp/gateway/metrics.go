@@ -103,7 +103,7 @@ func (m *metrics) families() []*dto.MetricFamily {
 		family("modec_build_info", "The version of modec.", dto.MetricType_GAUGE, gauge(1, "version", m.version)),
 		family("process_start_time_seconds", "When the gateway was started, in seconds since 1970.",
 			dto.MetricType_GAUGE, gauge(started)),
-		family("modec_gateway_requests_refused_total", "Requests of callers that have no access to what they asked for.",
+		family("modec_gateway_requests_refused_total", "Requests without a valid token, or without the role.",
 			dto.MetricType_COUNTER, counted(m.refused)),
 		family("modec_gateway_reloads_total", "How often a changed source was taken.", dto.MetricType_COUNTER,
 			counted(m.reloads)),
@@ -193,7 +193,7 @@ func (s *Shared) state() []*dto.MetricFamily {
 // nobody who they are.
 func (s *Shared) Metrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		format := expfmt.NegotiateIncludingOpenMetrics(r.Header)
+		format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...)
 		w.Header().Set("Content-Type", string(format))
 		to := expfmt.NewEncoder(w, format)
 		for _, f := range append(s.counts.families(), s.state()...) {
