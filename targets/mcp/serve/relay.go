@@ -145,8 +145,11 @@ func (a *answers) Write(data []byte) (int, error) {
 		a.refuse(status, strings.TrimSpace(string(data)))
 		return len(data), nil
 	}
-	out := data
-	switch kind := a.Header().Get("Content-Type"); {
+	out, kind := data, ""
+	if !a.events { // of a stream the header may be on its way, in another goroutine
+		kind = a.Header().Get("Content-Type")
+	}
+	switch {
 	case a.events || strings.HasPrefix(kind, "text/event-stream"):
 		a.events = true
 		out = a.eventsOf(data)
