@@ -36,10 +36,14 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 			theirs = of.beside(of.subjects(ctx, o.Target, req.Root, req.Ignored), ours)
 		}
 		for _, s := range theirs {
-			if f := of.wider(ctx, res, o.Target, s.ref); f != nil {
-				diags.Errorf(diag.ForeignWidening, s.at, "%s is in this file and not in the source, and may do more "+
-					"than the session that starts it: got %s for %s %q (%s), want %s: %s",
-					s.ref, f.Artifact, f.Group, f.Action, f.Half, f.Source, f.Rule).
+			said, more := "is in this file and not in the source", "than the session that starts it"
+			twins := placesOf(ours, s.ref)
+			if len(twins) > 0 {
+				said, more = "is in this file too, which an agent may read in place of modec's", "than the source permits"
+			}
+			if f := of.wider(ctx, res, o.Target, s.ref, twins); f != nil {
+				diags.Errorf(diag.ForeignWidening, s.at, "%s %s, and may do more %s: got %s for %s %q (%s), want %s: %s",
+					s.ref, said, more, f.Artifact, f.Group, f.Action, f.Half, f.Source, f.Rule).
 					Hint("take it out, or say in the source what it permits (`modec migrate` offers a patch); "+
 						"then `modec build`").
 					Target(o.Target.Name()).
@@ -47,14 +51,25 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 					Loses(diag.Widening, string(f.Group))
 				continue
 			}
-			diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source: "+
-				"a session may use it, and nothing of the source holds it", s.ref).
+			diags.Warnf(diag.ForeignSubject, s.at, "%s %s: "+
+				"a session may use it, and nothing of the source holds it", s.ref, said).
 				Hint("`modec migrate` shows how the source takes it in, with --apply it does; or take it out").
 				Target(o.Target.Name()).
 				Subject(s.ref.String())
 		}
 	}
 	return diags
+}
+
+// placesOf returns the files of a subject.
+func placesOf(list []readSubject, ref ir.SubjectRef) map[string]bool {
+	files := map[string]bool{}
+	for _, s := range list {
+		if s.ref == ref {
+			files[s.at.File] = true
+		}
+	}
+	return files
 }
 
 // foreign finds subjects that a compiled project has not.
@@ -109,9 +124,11 @@ func (f *foreign) beside(all, ours []readSubject) (theirs []readSubject) {
 }
 
 // wider returns the first thing that a mode of somebody else's permits in a session of the baseline, and that
-// the source does not permit to the session itself; nil where there is none.
+// the source does not permit to the session itself, or to the mode of its own that has the name; nil where there
+// is none. twins are modec's files of that name: which of several files an agent reads is not known, so that the
+// other one is judged without them.
 func (f *foreign) wider(
-	ctx context.Context, res *compiler.Result, t contract.Target, ref ir.SubjectRef,
+	ctx context.Context, res *compiler.Result, t contract.Target, ref ir.SubjectRef, twins map[string]bool,
 ) *verify.Finding {
 	judged, ok := t.(contract.Judged)
 	in := res.Input(t)
@@ -119,13 +136,15 @@ func (f *foreign) wider(
 	if !ok || ref.Mode == "" || project.Role(project.Baseline) == nil {
 		return nil
 	}
-	silent := &ir.Default{Decision: ir.Agent}
-	project.Modes = append(slices.Clone(project.Modes), ir.Mode{Slug: ref.Mode, Name: ref.Mode,
-		Can: ir.Can{Default: silent, Unknown: silent, OutsideRead: silent, OutsideEdit: silent}})
-	in.Project, in.Policy = &project, policy.New(&project)
+	if project.Mode(ref.Mode) == nil {
+		silent := &ir.Default{Decision: ir.Agent}
+		project.Modes = append(slices.Clone(project.Modes), ir.Mode{Slug: ref.Mode, Name: ref.Mode,
+			Can: ir.Can{Default: silent, Unknown: silent, OutsideRead: silent, OutsideEdit: silent}})
+		in.Project, in.Policy = &project, policy.New(&project)
+	}
 	report, err := verify.Run(ctx, verify.Request{
 		Policy:     in.Policy,
-		Targets:    []verify.Target{{Target: judged, Input: in, Files: f.req.Root}},
+		Targets:    []verify.Target{{Target: judged, Input: in, Files: lacking{f.req.Root, "", twins}}},
 		Subjects:   []ir.SubjectRef{{Role: project.Baseline, Mode: ref.Mode}},
 		UntilWider: true,
 	})

@@ -110,3 +110,38 @@ func TestForeignWider(t *testing.T) {
 		}
 	}
 }
+
+// TestTwins holds that another file of a mode's name is judged. One that comes behind modec's is the one that a
+// verification reads.
+func TestTwins(t *testing.T) {
+	project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\nhooks = false\n"),
+		"modec/a.cue": []byte("package modec\n\nroles: dev: {description: \"Does\", can: edit: \"ask\"}\n" +
+			"modes: m: {name: \"M\", description: \"M\", roleDefinition: \"You are m.\", can: read: \"allow\"}\n")}
+	res, diags := compiler.Compile(context.Background(),
+		compiler.Request{FS: project, Targets: targets.All(), Today: time.Now().UTC()})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, f := range res.Files() {
+		project[f.Path] = f.Data
+	}
+	for _, name := range []string{"a0", "deep/m"} {
+		for line, want := range map[string]diag.Code{
+			"permissionMode: acceptEdits": diag.ForeignWidening,
+			"tools: Read":                 diag.ForeignSubject,
+		} {
+			root := maps.Clone(project)
+			root[".claude/agents/"+name+".md"] = []byte("---\nname: m\ndescription: X\n" + line + "\n---\nDo it.\n")
+			diags := migrate.Foreign(context.Background(), migrate.Request{Root: root}, res)
+			if len(diags) != 1 || diags[0].Code != want || !strings.Contains(diags[0].Message, "in this file too") {
+				t.Errorf("%s with %s: got %v, want %s", name, line, diags, want)
+			}
+		}
+	}
+	root := maps.Clone(project)
+	root[".claude/agents/zz.md"] = []byte("---\nname: m\ndescription: X\npermissionMode: acceptEdits\n---\nDo it.\n")
+	report, _ := res.VerifyBy(context.Background(), compiler.Verification{Seed: 1, Disk: root})
+	if report.Wider() == 0 {
+		t.Error("a file behind modec's is not judged")
+	}
+}
