@@ -66,7 +66,8 @@ func (e *env) tellBeside(file string) {
 	}
 }
 
-// runsOf returns what agents run and take over from files beside what the source allows.
+// runsOf returns what agents run and take over from files beside what the source allows, but for those that belong
+// to one person.
 func runsOf(res *compiler.Result, files fs.FS, targets []contract.Target) (list []contract.Run) {
 	subjects := subjectsIn(res.Project)
 	if base := (ir.SubjectRef{Role: res.Project.Baseline}); base.Role != "" {
@@ -77,11 +78,24 @@ func runsOf(res *compiler.Result, files fs.FS, targets []contract.Target) (list 
 	for _, t := range targets {
 		if r, ok := t.(contract.Runner); ok {
 			for _, x := range r.Runs(files, artifactsOf(res, t), res.Project, subjects) {
+				if contract.IsPrivate(targets, x.Of) {
+					continue
+				}
 				list = append(list, contract.Run{Of: x.Of, Text: secret.Text(x.Text)})
 			}
 		}
 	}
 	return list
+}
+
+// shared leaves out what files say that git ignores.
+func (e *env) shared(list []contract.Run) []contract.Run {
+	var names []string
+	for _, x := range list {
+		names = append(names, x.Of)
+	}
+	ignored := e.ignored(e.dir, e.dir)(e.ctx, names)
+	return slices.DeleteFunc(list, func(x contract.Run) bool { return slices.Contains(ignored, x.Of) })
 }
 
 // keptBeside returns what a build keeps of what people wrote into files of theirs since the last one.

@@ -197,6 +197,9 @@ func (c *diffCmd) load(e *env, side string) (diffSide, diag.List, error) {
 	var diags diag.List
 	if p.res, diags = compiler.Compile(e.ctx, req); !diags.HasErrors() {
 		p.runs = runsOf(p.res, files, e.targets)
+		if req.FS == nil {
+			p.runs = e.shared(p.runs)
+		}
 	} else if !c.Text { // what no target takes can be compared too
 		p.res, diags = compiler.Open(e.ctx, req)
 	}
