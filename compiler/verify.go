@@ -148,8 +148,8 @@ func widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
 	code, hint := diag.Wider, "this is a defect of modec; please report it"
 	if f.Foreign {
 		code = diag.ForeignWidening
-		hint = "undo what somebody changed there, or say in the source what it permits (`modec migrate` offers a patch); " +
-			"then `modec build`"
+		hint = "undo what somebody changed there, or say in the source what it permits " +
+			"(`modec migrate` offers a patch); then `modec build`"
 	}
 	without := ""
 	if f.Without {

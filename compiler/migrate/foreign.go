@@ -39,10 +39,12 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 			said, more := "is in this file and not in the source", "than the session that starts it"
 			twins := placesOf(ours, s.ref)
 			if len(twins) > 0 {
-				said, more = "is in this file too, which an agent may read in place of modec's", "than the source permits"
+				said = "is in this file too, which an agent may read in place of modec's"
+				more = "than the source permits"
 			}
 			if f := of.wider(ctx, res, o.Target, s.ref, twins); f != nil {
-				diags.Errorf(diag.ForeignWidening, s.at, "%s %s, and may do more %s: got %s for %s %q (%s), want %s: %s",
+				diags.Errorf(diag.ForeignWidening, s.at,
+					"%s %s, and may do more %s: got %s for %s %q (%s), want %s: %s",
 					s.ref, said, more, f.Artifact, f.Group, f.Action, f.Half, f.Source, f.Rule).
 					Hint("take it out, or say in the source what it permits (`modec migrate` offers a patch); "+
 						"then `modec build`").
