@@ -202,7 +202,7 @@ func allowedTo(res *compiler.Result, ref ir.SubjectRef, session []ir.SubjectRef)
 			}
 		}
 	}
-	if can := canOf(p, ref); can.Edit != nil && len(can.Edit.Open) > 0 {
+	if can := p.Can(ref); can.Edit != nil && len(can.Edit.Open) > 0 {
 		text := "edit opens"
 		for _, o := range can.Edit.Open {
 			text += " " + o.Path

@@ -18,19 +18,28 @@ import (
 	"modec.dev/modec/compiler/secret"
 )
 
+// built returns whether a text is a file as the last build left it. It reports false where nothing was built.
+func (e *env) built() (asBuilt func(file string, data []byte) bool, ok bool) {
+	name, _ := output.Locks(e.local)
+	lock, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
+	return output.AsBuilt(lock), err == nil
+}
+
 // besides returns what people changed in a file beside modec's entries since the last build. It reports false
 // where neither git's last commit nor the user's own record has the file as that build left it.
 func (e *env) besides(file string) (list []located.Difference, known bool) {
-	name, _ := output.Locks(e.local)
-	lock, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
-	if err != nil {
-		return nil, false
-	}
+	asBuilt, ok := e.built()
 	have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(file)))
-	if err != nil {
+	if !ok || err != nil {
 		return nil, false
 	}
-	asBuilt := output.AsBuilt(lock)
+	return e.changedSince(asBuilt, file, have)
+}
+
+// changedSince does so for a file with its content.
+func (e *env) changedSince(
+	asBuilt func(string, []byte) bool, file string, have []byte,
+) (list []located.Difference, known bool) {
 	var left [][]byte
 	if object := gittree.At(e.ctx, e.dir, file); object != "" {
 		if data, err := gittree.Blob(e.ctx, e.dir, object); err == nil {
@@ -100,18 +109,19 @@ func (e *env) shared(list []contract.Run) []contract.Run {
 
 // keptBeside returns what a build keeps of what people wrote into files of theirs since the last one.
 func (e *env) keptBeside(res *compiler.Result) (lines []string) {
-	name, _ := output.Locks(e.local)
-	lock, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
-	if err != nil {
+	asBuilt, ok := e.built()
+	if !ok {
 		return nil
 	}
-	asBuilt := output.AsBuilt(lock)
 	for _, f := range res.Files() {
-		have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(f.Path)))
-		if f.Places == nil || err != nil || asBuilt(f.Path, have) {
+		if f.Places == nil {
 			continue
 		}
-		list, _ := e.besides(f.Path)
+		have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(f.Path)))
+		if err != nil || asBuilt(f.Path, have) {
+			continue
+		}
+		list, _ := e.changedSince(asBuilt, f.Path, have)
 		for _, d := range list {
 			lines = append(lines, fmt.Sprintf("%s %s %s", d.Pos, d.Path, d.Text))
 		}

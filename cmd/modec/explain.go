@@ -44,6 +44,7 @@ type explanation struct {
 	// Elsewhere are the targets that do not emit the subject, or what the action is about.
 	Elsewhere []string `json:"elsewhere,omitempty" jsonschema:"the targets that do not emit the subject or the server"`
 
+	at      diag.Pos  // where the rule is written
 	guarded bool      // by a path of modec's own, which is written nowhere
 	ended   diag.List // why it is not whole
 }
@@ -59,6 +60,8 @@ type verdict struct {
 	At          string       `json:"at" jsonschema:"where it stands"`
 	WithoutHook *ir.Decision `json:"withoutHook,omitempty" jsonschema:"the decision if the hook were gone"`
 	Hole        string       `json:"hole,omitempty" jsonschema:"how the agent itself goes past its artifact"`
+
+	at diag.Pos // where the rule stands
 }
 
 // codeReport is the JSON of an explained code.
@@ -134,7 +137,8 @@ func (e *env) explain(
 	x.ended = e.untilStopped(func() {
 		disk := e.disk()
 		r := disk.Decide(s, q.action, e.dir)
-		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Told()), r.From, ir.Written(r.Pos).String()
+		x.at = ir.Written(r.Pos)
+		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Told()), r.From, x.at.String()
 		x.guarded = r.Pos.File == ir.GuardsFile
 		x.Verdicts, x.Elsewhere = e.verdicts(e.judges(res), ref, q.action, r)
 	})
@@ -236,7 +240,7 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 				continue
 			}
 			x := verdict{Target: j.Name(), Surface: d.Surface(), Decision: v.Decision,
-				Governs: halves[v.Governs], ByItself: byItself, Rule: secret.Text(v.Rule), At: v.At.String()}
+				Governs: halves[v.Governs], ByItself: byItself, Rule: secret.Text(v.Rule), At: v.At.String(), at: v.At}
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}

@@ -288,9 +288,6 @@ func (g *grid) said(r *shownRow, c column) groupCell {
 	return cell
 }
 
-// name is how an agent's surface is called.
-func (a *agentPart) name() string { return strings.TrimSpace(a.Target + " " + a.Surface) }
-
 func (g *grid) risky(server, tool string) bool {
 	t := g.m.res.Project.Server(server).Tool(tool)
 	return t != nil && t.Risk == g.risk
@@ -441,14 +438,18 @@ func (m *shownModel) named(q url.Values) (ref ir.SubjectRef, err error) {
 	return ref, nil
 }
 
+// looking returns the subject of a query, and what agents do with it.
+func (m *shownModel) looking(ctx context.Context, q url.Values) (ref ir.SubjectRef, x *sheet, err error) {
+	if ref, err = m.named(q); err == nil {
+		x, err = m.lookAt(ctx, ref)
+	}
+	return ref, x, err
+}
+
 // subject renders all that there is to know of one.
 func (p *pageViews) subject(ctx context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
-	ref, err := m.named(q)
-	if err != nil {
-		return "", err
-	}
-	x, err := m.lookAt(ctx, ref)
+	ref, x, err := m.looking(ctx, q)
 	if err != nil {
 		return "", err
 	}
@@ -508,12 +509,7 @@ func (p *pageViews) why(_ context.Context, q url.Values) (template.HTML, error) 
 
 // held renders what holds a subject to a group, agent by agent.
 func (p *pageViews) held(ctx context.Context, q url.Values) (template.HTML, error) {
-	m := p.model()
-	ref, err := m.named(q)
-	if err != nil {
-		return "", err
-	}
-	x, err := m.lookAt(ctx, ref)
+	_, x, err := p.model().looking(ctx, q)
 	if err != nil {
 		return "", err
 	}
@@ -561,40 +557,19 @@ func (p *pageViews) answer(_ context.Context, q url.Values) (template.HTML, erro
 	var verdicts []verdictLine
 	files := m.res.FS()
 	for _, v := range x.Verdicts {
-		verdicts = append(verdicts, verdictLine{v, artifactLine(files, v.At)})
+		verdicts = append(verdicts, verdictLine{v, artifactLine(files, v.at)})
 	}
-	return p.render("answer", map[string]any{"X": x, "Line": strings.TrimSpace(p.ui.render.Line(placeOf(x.Pos))),
+	return p.render("answer", map[string]any{"X": x, "Line": strings.TrimSpace(p.ui.render.Line(x.at)),
 		"Verdicts": verdicts})
 }
 
-// artifactLine returns the line of an artifact that a place names.
-func artifactLine(files map[string][]byte, at string) string {
-	pos := placeOf(at)
-	lines := strings.Split(string(files[pos.File]), "\n")
-	if pos.Line < 1 || pos.Line > len(lines) {
+// artifactLine returns the line of an artifact at a place, "" where it has none.
+func artifactLine(files map[string][]byte, at diag.Pos) string {
+	lines := strings.Split(string(files[at.File]), "\n")
+	if at.Line < 1 || at.Line > len(lines) {
 		return ""
 	}
-	return secret.Text(strings.TrimSpace(lines[pos.Line-1]))
-}
-
-// placeOf reads file:line:col.
-func placeOf(text string) (at diag.Pos) {
-	rest, col, _ := cutLast(text)
-	file, line, ok := cutLast(rest)
-	if !ok {
-		return at
-	}
-	at.File, at.Line, at.Col = file, line, col
-	return at
-}
-
-func cutLast(text string) (before string, n int, ok bool) {
-	i := strings.LastIndexByte(text, ':')
-	if i < 0 {
-		return text, 0, false
-	}
-	n, err := strconv.Atoi(text[i+1:])
-	return text[:i], n, err == nil
+	return secret.Text(strings.TrimSpace(lines[at.Line-1]))
 }
 
 // losses renders what each agent cannot hold, with the ways to keep it.

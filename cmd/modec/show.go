@@ -362,7 +362,7 @@ func descriptionOf(p *ir.Project, ref ir.SubjectRef) string {
 func sourceOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef) sourcePart {
 	part := sourcePart{Subject: ref.String(),
 		Outside: &outsidePart{s.Outside(ir.Read).Decision, s.Outside(ir.Edit).Decision}}
-	can := canOf(p, ref)
+	can := p.Can(ref)
 	if r := p.Role(ref.Role); r != nil {
 		part.PermissionMode = r.PermissionMode
 	} else {
@@ -384,14 +384,6 @@ func sourceOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef) sourcePart {
 		part.Groups = append(part.Groups, of)
 	}
 	return part
-}
-
-// canOf returns what a mode or a role may do.
-func canOf(p *ir.Project, ref ir.SubjectRef) *ir.Can {
-	if r := p.Role(ref.Role); r != nil {
-		return &r.Can
-	}
-	return &p.Mode(ref.Mode).Can
 }
 
 // mcpRules returns what a table says of servers, in its order.

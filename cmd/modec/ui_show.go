@@ -313,9 +313,12 @@ func (sv *serverPart) byDecision() (lists []ruleList) {
 	return lists
 }
 
+// name is how an agent's surface is called.
+func (a *agentPart) name() string { return strings.TrimSpace(a.Target + " " + a.Surface) }
+
 // agentPart prints what holds a subject on a surface.
 func (u *ui) agentPart(a *agentPart, said []groupCell) {
-	u.printf("\n%s\n", u.paint(bold, strings.TrimSpace(a.Target+" "+a.Surface)))
+	u.printf("\n%s\n", u.paint(bold, a.name()))
 	u.printf("  %-9s %-6s %-20s %-20s %s\n", "group", "source", "refuses", "asks", "in")
 	for i := range a.Groups {
 		g := &a.Groups[i]

@@ -386,7 +386,8 @@ func TestNoSecrets(t *testing.T) {
 		input := `{"command":"curl -H 'Authorization: Bearer ` + canary + `' https://x","password":"hunter2secret","` +
 			canary + `":["` + canary + `"],"n":12345678901234567890}`
 		e := Event{Via: ViaGateway, Agent: canary, Principal: canary, Role: canary, Mode: canary, Server: canary,
-			Tool: canary, About: "curl -H 'X-Key: " + canary + "'", Rule: `deny "git push https://ada:hunter2secret@host"`, Detail: "it failed: token=" + canary,
+			Tool: canary, About: "curl -H 'X-Key: " + canary + "'", Rule: `deny "git push https://ada:hunter2secret@host"`,
+			Detail:  "it failed: token=" + canary,
 			Outcome: Failed, Input: []byte(input)}
 		if err := l.Append(e); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,8 @@ func TestBadAudit(t *testing.T) {
 		"file = \"a.jsonl\"\nmax_mb = 0":    "",
 		"file = \"a.jsonl\"\nmax_mb = 9999": "",
 		"file = \"a.jsonl\"\nkeep = -1":     "",
-		"file = \"a.jsonl\"\nkepe = 1":      `modec.toml:3:1: error: got unknown option "kepe", want one of "arguments", "file", "keep", "max_mb", "otel" [unknown-option]`,
+		"file = \"a.jsonl\"\nkepe = 1": `modec.toml:3:1: error: got unknown option "kepe", want one of "arguments", ` +
+			`"file", "keep", "max_mb", "otel" [unknown-option]`,
 	} {
 		cfg, diags := load("[audit]\n" + text + "\n")
 		if len(diags) != 1 || !diags.HasErrors() || want != "" && diags[0].String() != want {

@@ -582,6 +582,14 @@ func (p *Project) Role(name string) *Role {
 	return nil
 }
 
+// Can returns what a mode or a role by itself may do. The project has to have it.
+func (p *Project) Can(ref SubjectRef) *Can {
+	if ref.Role != "" {
+		return &p.Role(ref.Role).Can
+	}
+	return &p.Mode(ref.Mode).Can
+}
+
 // ListsTools reports whether the inventory has all tools of a server. A server without a list may have
 // any.
 func (p *Project) ListsTools(s *Server) bool { return p.ClosedInventory && len(s.Tools) > 0 }

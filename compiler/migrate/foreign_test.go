@@ -16,6 +16,20 @@ import (
 	"modec.dev/modec/targets"
 )
 
+// built compiles a project, and adds the files of its agents to it.
+func built(t *testing.T, project memfs.FS) *compiler.Result {
+	t.Helper()
+	res, diags := compiler.Compile(t.Context(),
+		compiler.Request{FS: project, Targets: targets.All(), Today: time.Now().UTC()})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, f := range res.Files() {
+		project[f.Path] = f.Data
+	}
+	return res
+}
+
 // TestForeign holds which of the agents' files define subjects that the source has not.
 func TestForeign(t *testing.T) {
 	const (
@@ -25,14 +39,7 @@ func TestForeign(t *testing.T) {
 		mode   = "  - {slug: b, name: B, roleDefinition: You are b., groups: [command]}\n"
 	)
 	project := memfs.FS{"modec.toml": []byte(config), "modec/a.cue": []byte(source)}
-	res, diags := compiler.Compile(context.Background(),
-		compiler.Request{FS: project, Targets: targets.All(), Today: time.Now().UTC()})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	for _, f := range res.Files() {
-		project[f.Path] = f.Data
-	}
+	res := built(t, project)
 	for _, c := range []struct {
 		name, file, text string
 		ignored, local   string
@@ -87,14 +94,7 @@ func TestForeign(t *testing.T) {
 func TestForeignWider(t *testing.T) {
 	project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\nhooks = false\n"),
 		"modec/a.cue": []byte("package modec\n\nroles: dev: {description: \"Does\", can: command: deny: [\"rm *\"]}\n")}
-	res, diags := compiler.Compile(context.Background(),
-		compiler.Request{FS: project, Targets: targets.All(), Today: time.Now().UTC()})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	for _, f := range res.Files() {
-		project[f.Path] = f.Data
-	}
+	res := built(t, project)
 	for line, want := range map[string]diag.Code{
 		"permissionMode: bypassPermissions": diag.ForeignWidening,
 		"permissionMode: acceptEdits":       diag.ForeignWidening,
@@ -117,14 +117,7 @@ func TestTwins(t *testing.T) {
 	project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\nhooks = false\n"),
 		"modec/a.cue": []byte("package modec\n\nroles: dev: {description: \"Does\", can: edit: \"ask\"}\n" +
 			"modes: m: {name: \"M\", description: \"M\", roleDefinition: \"You are m.\", can: read: \"allow\"}\n")}
-	res, diags := compiler.Compile(context.Background(),
-		compiler.Request{FS: project, Targets: targets.All(), Today: time.Now().UTC()})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	for _, f := range res.Files() {
-		project[f.Path] = f.Data
-	}
+	res := built(t, project)
 	for _, name := range []string{"a0", "deep/m"} {
 		for line, want := range map[string]diag.Code{
 			"permissionMode: acceptEdits": diag.ForeignWidening,

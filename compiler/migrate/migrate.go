@@ -269,7 +269,7 @@ func read(ctx context.Context, req Request, guards []string) (in *imports, diags
 	team := readable(req)
 	for {
 		in, diags = importAll(req, team, guards)
-		in.personal = team.personal
+		in.personal = team.hidden
 		if !team.hide(ctx, req) {
 			return in, diags
 		}

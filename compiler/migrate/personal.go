@@ -17,16 +17,14 @@ import (
 // somebody permits to themselves is no rule of the team's. These are the files whose kind says
 // so, and those that git ignores. For one's own project it is the other way round.
 type team struct {
-	fs.FS
-	personal map[string]bool // files that are not there for an importer
-	named    map[string]bool // files that somebody asked for: opening a personal one is an error
-	opened   map[string]bool // files that were read since git was asked last
+	lacking                 // the personal files
+	named   map[string]bool // files that somebody asked for: opening a personal one is an error
+	opened  map[string]bool // files that were read since git was asked last
 }
 
 // readable returns the project of a request without the files whose kind is personal.
 func readable(req Request) *team {
-	t := &team{FS: req.Root,
-		personal: map[string]bool{}, named: map[string]bool{}, opened: map[string]bool{}}
+	t := &team{lacking{FS: req.Root, hidden: map[string]bool{}}, map[string]bool{}, map[string]bool{}}
 	if req.Local != "" {
 		return t
 	}
@@ -41,11 +39,11 @@ func readable(req Request) *team {
 		if !k.Imported || k.Reason != contract.Private {
 			continue
 		}
-		t.personal[k.Path] = true
+		t.hidden[k.Path] = true
 		for name := range t.named {
 			low := strings.ToLower(name) // some file systems fold case
 			if strings.HasSuffix("/"+low, "/"+k.Path) || strings.HasSuffix("/"+k.Path, "/"+low) {
-				t.personal[name] = true
+				t.hidden[name] = true
 			}
 		}
 	}
@@ -71,8 +69,8 @@ func (t *team) hide(ctx context.Context, req Request) (found bool) {
 		})
 	}
 	for _, name := range ignored {
-		found = found || !t.personal[name]
-		t.personal[name] = true
+		found = found || !t.hidden[name]
+		t.hidden[name] = true
 	}
 	return found
 }
@@ -81,23 +79,20 @@ var errPersonal = errors.New("it is personal, and the source is the team's: " +
 	"write what everybody should have into a file that git does not ignore, and import that one; " +
 	"`modec migrate --local` imports what is yours, for you alone")
 
-// absent returns the error with which a personal file is not there, nil for any other.
-func (t *team) absent(op, name string) error {
-	switch name = path.Clean(name); {
-	case !t.personal[name]:
-		return nil
-	case t.named[name]:
+// refused returns the error with which a personal file is refused that somebody asked for, nil for any other.
+func (t *team) refused(op, name string) error {
+	if t.lacks(name) && t.named[path.Clean(name)] {
 		return &fs.PathError{Op: op, Path: name, Err: errPersonal}
 	}
-	return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	return nil
 }
 
 // Open opens a file that the team shares, or a folder.
 func (t *team) Open(name string) (fs.File, error) {
-	if err := t.absent("open", name); err != nil {
+	if err := t.refused("open", name); err != nil {
 		return nil, err
 	}
-	f, err := t.FS.Open(name)
+	f, err := t.lacking.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -109,16 +104,10 @@ func (t *team) Open(name string) (fs.File, error) {
 
 // Stat describes a file that the team shares, or a folder.
 func (t *team) Stat(name string) (fs.FileInfo, error) {
-	if err := t.absent("stat", name); err != nil {
+	if err := t.refused("stat", name); err != nil {
 		return nil, err
 	}
-	return fs.Stat(t.FS, name)
-}
-
-// ReadDir lists a folder without personal files.
-func (t *team) ReadDir(name string) ([]fs.DirEntry, error) {
-	list, err := fs.ReadDir(t.FS, name)
-	return slices.DeleteFunc(list, func(e fs.DirEntry) bool { return t.personal[path.Join(name, e.Name())] }), err
+	return t.lacking.Stat(name)
 }
 
 // ignoredWhy is said of an agent's file that git ignores.

@@ -90,7 +90,7 @@ func (u *Usage) Unused(e *policy.Engine) (list []Unused, denies int) {
 		r.refs = append(r.refs, ref)
 	}
 	for _, ref := range p.Subjects() {
-		can := canOf(p, ref)
+		can := p.Can(ref)
 		for _, g := range ir.Groups {
 			t := can.Table(g)
 			if t == nil {
@@ -137,12 +137,4 @@ func (u *Usage) used(e *policy.Engine, r *Unused) bool {
 	return u.placed[usedRule{at, r.text}] || slices.ContainsFunc(r.refs, func(ref ir.SubjectRef) bool {
 		return u.owned[usedRule{ref.String(), r.text}] || u.placed[usedRule{at, policyOf(e.Digest(ref))}]
 	})
-}
-
-// canOf returns what a subject may do.
-func canOf(p *ir.Project, ref ir.SubjectRef) *ir.Can {
-	if ref.Role != "" {
-		return &p.Role(ref.Role).Can
-	}
-	return &p.Mode(ref.Mode).Can
 }

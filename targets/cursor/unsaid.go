@@ -90,7 +90,7 @@ func (e *emitter) unsaidPaths(p *profile, g ir.Group) {
 	if p.byDefault(g) < ir.Allow {
 		p.unsaidDefault(g)
 	}
-	can := e.can(p.ref)
+	can := e.in.Project.Can(p.ref)
 	outside := can.Ceiling(g)
 	if outside != nil && outside.Decision == ir.Deny {
 		p.addUnsaid(g, outside.Pos, "what lies outside the project")
@@ -111,7 +111,7 @@ func (e *emitter) unsaidTools(p *profile) {
 			}
 		}
 	}
-	if can := e.can(p.ref); can.MCP != nil {
+	if can := e.in.Project.Can(p.ref); can.MCP != nil {
 		for i := range can.MCP.Entries {
 			if entry := &can.MCP.Entries[i]; entry.Resources != nil && entry.Resources.Decision == ir.Deny {
 				p.addUnsaid(ir.MCP, entry.Resources.Pos, fmt.Sprintf("resources of %q", entry.Key))
@@ -154,7 +154,7 @@ func (e *emitter) onlyInCLI(p *profile) (out []unsaid) {
 
 // deniesServers reports whether a bare deny is about every server, listed or not.
 func (e *emitter) deniesServers(p *profile) bool {
-	can := e.can(p.ref)
+	can := e.in.Project.Can(p.ref)
 	return can.MCP != nil && slices.ContainsFunc(can.MCP.Rules, ir.Rule.DeniesAll)
 }
 
@@ -193,7 +193,7 @@ func (e *emitter) stated(p *profile) []ir.Group {
 			out = append(out, g)
 		}
 	}
-	if slices.Equal(out, []ir.Group{ir.MCP}) && e.can(p.ref).MCP == nil && p.byDefault(ir.MCP) == ir.Agent {
+	if slices.Equal(out, []ir.Group{ir.MCP}) && e.in.Project.Can(p.ref).MCP == nil && p.byDefault(ir.MCP) == ir.Agent {
 		return nil
 	}
 	return out
@@ -275,7 +275,7 @@ func refuses(r ir.Rule) bool {
 // guardOpened reports whether a rule is a guard below which the subject opens a path: a
 // token for the guard would close it again.
 func (e *emitter) guardOpened(p *profile, g ir.Group, r ir.Rule) bool {
-	can := e.can(p.ref)
+	can := e.in.Project.Can(p.ref)
 	if g != ir.Edit || r.Pos.File != ir.GuardsFile || can.Edit == nil {
 		return false
 	}
@@ -283,11 +283,4 @@ func (e *emitter) guardOpened(p *profile, g ir.Group, r ir.Rule) bool {
 	return slices.ContainsFunc(can.Edit.Open, func(o ir.OpenPath) bool {
 		return strings.Contains("/"+o.Path+"/", "/"+name+"/")
 	})
-}
-
-func (e *emitter) can(ref ir.SubjectRef) *ir.Can {
-	if ref.Role != "" {
-		return &e.in.Project.Role(ref.Role).Can
-	}
-	return &e.in.Project.Mode(ref.Mode).Can
 }

@@ -98,15 +98,26 @@ func rejectedOf(answer []byte) int {
 
 // field returns a message in a message, nil where there is none.
 func field(m []byte, of protowire.Number) []byte {
+	v, _ := protowire.ConsumeBytes(at(m, of, protowire.BytesType))
+	return v
+}
+
+// number returns a number in a message, 0 where there is none.
+func number(m []byte, of protowire.Number) uint64 {
+	v, _ := protowire.ConsumeVarint(at(m, of, protowire.VarintType))
+	return v
+}
+
+// at returns a message from the value of a field on, nil where it has no such field.
+func at(m []byte, of protowire.Number, as protowire.Type) []byte {
 	for len(m) > 0 {
 		n, typ, size := protowire.ConsumeTag(m)
 		if size < 0 {
 			return nil
 		}
 		m = m[size:]
-		if n == of && typ == protowire.BytesType {
-			v, _ := protowire.ConsumeBytes(m)
-			return v
+		if n == of && typ == as {
+			return m
 		}
 		if size = protowire.ConsumeFieldValue(n, typ, m); size < 0 {
 			return nil
@@ -114,24 +125,4 @@ func field(m []byte, of protowire.Number) []byte {
 		m = m[size:]
 	}
 	return nil
-}
-
-// number returns a number in a message, 0 where there is none.
-func number(m []byte, of protowire.Number) uint64 {
-	for len(m) > 0 {
-		n, typ, size := protowire.ConsumeTag(m)
-		if size < 0 {
-			return 0
-		}
-		m = m[size:]
-		if n == of && typ == protowire.VarintType {
-			v, _ := protowire.ConsumeVarint(m)
-			return v
-		}
-		if size = protowire.ConsumeFieldValue(n, typ, m); size < 0 {
-			return 0
-		}
-		m = m[size:]
-	}
-	return 0
 }

@@ -140,7 +140,8 @@ func TestTokens(t *testing.T) {
 		{"without a key's id", authtest.Signed(t, jose.ES256, key, "", is.claims(nil)), true},
 		{"static", static, true},
 		{"audience in a list", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"aud": []string{"x", audience}})), true},
-		{"expired a moment ago", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"exp": time.Now().Add(-20 * time.Second).Unix()})), true},
+		{"expired a moment ago", authtest.Signed(t, jose.ES256, key, "a",
+			is.claims(object{"exp": time.Now().Add(-20 * time.Second).Unix()})), true},
 
 		{"empty", "", false},
 		{"static, too short", "short", false},

@@ -165,12 +165,15 @@ func TestStreamsEnd(t *testing.T) {
 		ends func(*office)
 	}{
 		"the token's time": {nil, func(*office) {}},
-		"the token":        {list(map[string]string{one: "dev", other: "ops"}), func(o *office) { o.Restrict(list(map[string]string{other: "ops"})) }},
-		"the claims":       {list(map[string]string{one: "dev ops", other: "ops"}), func(o *office) { o.Restrict(list(map[string]string{one: "ops", other: "ops"})) }},
+		"the token": {list(map[string]string{one: "dev", other: "ops"}),
+			func(o *office) { o.Restrict(list(map[string]string{other: "ops"})) }},
+		"the claims": {list(map[string]string{one: "dev ops", other: "ops"}),
+			func(o *office) { o.Restrict(list(map[string]string{one: "ops", other: "ops"})) }},
 		"the role's claims": {list(map[string]string{one: "dev", other: "ops"}), func(o *office) {
 			o.Reload(engine(t, strings.Replace(source, `"groups": "dev"`, `"groups": "gone"`, 1)), nil)
 		}},
-		"the role": {list(map[string]string{one: "dev", other: "ops"}), func(o *office) { o.Reload(engine(t, strings.Replace(source, `"dev":`, `"dev2":`, 1)), nil) }},
+		"the role": {list(map[string]string{one: "dev", other: "ops"}),
+			func(o *office) { o.Reload(engine(t, strings.Replace(source, `"dev":`, `"dev2":`, 1)), nil) }},
 	} {
 		for _, era := range eras {
 			for _, path := range []string{"/mcp", "/mcp/dev"} {

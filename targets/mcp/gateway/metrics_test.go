@@ -79,7 +79,8 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(text, "canary") || len(families) < 10 {
 		t.Errorf("got %s", text)
 	}
-	if _, text := scraped(t, o, "/metrics", http.Header{"Accept": {"application/openmetrics-text;version=1.0.0"}}); !strings.HasSuffix(text, "# EOF\n") {
+	openMetrics := http.Header{"Accept": {"application/openmetrics-text;version=1.0.0"}}
+	if _, text := scraped(t, o, "/metrics", openMetrics); !strings.HasSuffix(text, "# EOF\n") {
 		t.Errorf("got no OpenMetrics: %s", text)
 	}
 }

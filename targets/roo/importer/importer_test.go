@@ -282,7 +282,8 @@ func TestExpressionsThatLeadOutside(t *testing.T) {
 		`^docs/`: "", `^[a-z/]+\.md$`: "ask", `^[a-z]+/[a-z.]+\.md$`: "", `^docs/.*\.\./x$`: "", `^\.github/.*`: "", `^\.`: "ask",
 		`.*`: "agent", ``: "agent", `^`: "agent", `.?`: "agent", `^.*$`: "ask",
 	} {
-		fsys := fstest.MapFS{".roomodes": {Data: []byte(strings.Replace(everyGroup, " edit,", " [edit, {fileRegex: '"+re+"', description: d}],", 1))}}
+		text := strings.Replace(everyGroup, " edit,", " [edit, {fileRegex: '"+re+"', description: d}],", 1)
+		fsys := fstest.MapFS{".roomodes": {Data: []byte(text)}}
 		got, diags := Import(contract.Source{Root: fsys}, format.Stock)
 		if diags.HasErrors() {
 			t.Fatal(diags)
@@ -303,7 +304,8 @@ func TestExpressionsThatLeadOutside(t *testing.T) {
 // takes something back is refused as far as it does.
 func TestIgnoreLines(t *testing.T) {
 	const back = "a deny has no exception here: what it takes back is denied, and a build leaves the line out"
-	paths := []string{"x.md", "a/x.md", "a", "a/b", "b", "ab", "acb", "a/q/b", "x", "#y", "y", "m[", "m", ".env", ".env.example", "ok.pem", "a/ok.pem",
+	paths := []string{"x.md", "a/x.md", "a", "a/b", "b", "ab", "acb", "a/q/b", "x", "#y", "y", "m[", "m",
+		".env", ".env.example", "ok.pem", "a/ok.pem",
 		"k.pem", "secrets/pub.md", "secrets/x", "B/secrets/pub.md", ".rooignore"}
 	for file, want := range map[string]struct {
 		rules, refused string
