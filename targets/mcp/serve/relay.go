@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -236,7 +237,7 @@ const mostUnread = 256 << 10
 func stream(next http.Handler, a *answers, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	q := &queue{ResponseWriter: a.ResponseWriter, end: cancel, done: make(chan struct{})}
+	q := &queue{to: a.ResponseWriter, header: a.Header().Clone(), end: cancel, done: make(chan struct{})}
 	q.more.L = &q.mu
 	go q.run()
 	a.ResponseWriter = q
@@ -244,27 +245,41 @@ func stream(next http.Handler, a *answers, r *http.Request) {
 	q.close()
 }
 
-// queue is a writer that does not wait for who reads.
+// queue is a writer that does not wait for who reads. It has a header of its own: to, the writer below, is
+// run's alone.
 type queue struct {
-	http.ResponseWriter
-	end  func() // of the request
-	done chan struct{}
+	to     http.ResponseWriter
+	header http.Header
+	end    func() // of the request
+	done   chan struct{}
 
 	mu     sync.Mutex
 	more   sync.Cond
 	waits  []byte
 	flush  bool
-	status int
+	begun  bool
+	status int         // with sent, what run begins the answer with
+	sent   http.Header // as header was when the answer began
 	closed bool
 }
 
 var errUnread = errors.New("the client does not read its stream")
 
+// Header returns the header that the answer begins with.
+func (q *queue) Header() http.Header { return q.header }
+
 func (q *queue) WriteHeader(status int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.status = status
+	q.begin(status)
 	q.more.Signal()
+}
+
+// begin notes how the answer begins, once. The queue is locked.
+func (q *queue) begin(status int) {
+	if !q.begun {
+		q.begun, q.status, q.sent = true, status, q.header.Clone()
+	}
 }
 
 func (q *queue) Write(data []byte) (int, error) {
@@ -274,6 +289,7 @@ func (q *queue) Write(data []byte) (int, error) {
 		q.end()
 		return 0, errUnread
 	}
+	q.begin(http.StatusOK)
 	q.waits = append(q.waits, data...)
 	q.more.Signal()
 	return len(data), nil
@@ -283,6 +299,7 @@ func (q *queue) Write(data []byte) (int, error) {
 func (q *queue) Flush() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.begin(http.StatusOK)
 	q.flush = true
 	q.more.Signal()
 }
@@ -290,20 +307,22 @@ func (q *queue) Flush() {
 // run writes what waits.
 func (q *queue) run() {
 	defer close(q.done)
-	control := http.NewResponseController(q.ResponseWriter)
+	control := http.NewResponseController(q.to)
 	for {
 		q.mu.Lock()
 		for len(q.waits) == 0 && !q.flush && q.status == 0 && !q.closed {
 			q.more.Wait()
 		}
-		data, flush, status, closed := q.waits, q.flush, q.status, q.closed
+		data, flush, status, sent, closed := q.waits, q.flush, q.status, q.sent, q.closed
 		q.waits, q.flush, q.status = nil, false, 0
 		q.mu.Unlock()
 		if status != 0 {
-			q.ResponseWriter.WriteHeader(status)
+			clear(q.to.Header())
+			maps.Copy(q.to.Header(), sent)
+			q.to.WriteHeader(status)
 		}
 		if len(data) > 0 {
-			if _, err := q.ResponseWriter.Write(data); err != nil {
+			if _, err := q.to.Write(data); err != nil {
 				q.end()
 			}
 		}
@@ -318,8 +337,9 @@ func (q *queue) run() {
 
 // close writes what is left, if the client reads it.
 func (q *queue) close() {
-	_ = http.NewResponseController(q.ResponseWriter).SetWriteDeadline(time.Now().Add(Patience))
+	_ = http.NewResponseController(q.to).SetWriteDeadline(time.Now().Add(Patience))
 	q.mu.Lock()
+	q.begin(http.StatusOK)
 	q.closed = true
 	q.more.Signal()
 	q.mu.Unlock()
