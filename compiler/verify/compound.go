@@ -28,7 +28,7 @@ func (j *job) eachAllowed(line string) bool {
 			return false
 		case ir.Agent:
 			itself := j.alone != nil && whole(j.alone.Decide(j.ref, a)).Decision == ir.Allow
-			return !itself && j.ownRule(j.decider.Decide(j.ref, a).Rule) == nil
+			return !itself && j.ownRule(ir.Allow, j.decider.Decide(j.ref, a).Rule) == nil
 		}
 		return true
 	})

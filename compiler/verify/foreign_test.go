@@ -3,6 +3,7 @@ package verify_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,5 +142,29 @@ func TestMostPairs(t *testing.T) {
 		if want := c.roles*c.modes > 500; sampled != want {
 			t.Errorf("%d pairs: sampled is %t", c.roles*c.modes, sampled)
 		}
+	}
+}
+
+// A rule for one agent alone is a part of the source: who takes it out of the artifact permits more, also
+// where the rest of the source is silent or permits what the rule refuses.
+func TestKeptRules(t *testing.T) {
+	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", `{"roles": {"dev": {"description": "Does",
+		"can": {"read": {"deny": [".env"]}, "command": {"allow": ["npm *"]}},
+		"disallowedTools": ["Read(!foo/**)"],
+		"extra": {"claude": {"allowedTools": ["WebFetch(domain:*)"], "askTools": ["WebFetch(domain:pay.example.com)"],
+			"disallowedTools": ["Bash(git commit -m \"x\")", "Bash(FOO=bar rm *)", "Read(secret dir/**)"]}}}}}`)
+	const name = ".claude/settings.json"
+	for _, rule := range []string{
+		`Bash(git commit -m \"x\")`, "Bash(FOO=bar rm *)", "Read(secret dir/**)",
+		"WebFetch(domain:pay.example.com)",
+	} {
+		report := edited(t, res, name, `"`+rule+`"`, `"Read(nothing)"`)
+		told := "a rule for claude alone: " + strings.ReplaceAll(rule, `\`, "")
+		if !slices.ContainsFunc(report.Surfaces[0].Findings, func(f verify.Finding) bool { return f.Rule == told && f.Foreign }) {
+			t.Errorf("without %s: got %+v, want a finding by it", rule, report.Surfaces[0].Findings)
+		}
+	}
+	if report := edited(t, res, name, `"Bash(npm *)"`, `"Bash(npm test)"`); report.Wider() > 0 {
+		t.Errorf("with less allowed: %d wider", report.Wider())
 	}
 }

@@ -168,8 +168,10 @@ func (j *job) compare(ctx context.Context, req Request, universe []*Witness) {
 		if j.tells {
 			j.telling.add(&w, &v)
 		}
-		if j.compiled != nil && v.Governs != contract.Both {
-			j.missing(&w, v, j.compiled.Decide(j.ref, w.Action))
+		if j.compiled != nil {
+			compiled := j.compiled.Decide(j.ref, w.Action)
+			j.byKeptRule(&w, v, compiled)
+			j.missing(&w, v, compiled)
 		}
 		if v.Governs != contract.Neither || v.Bare != nil && v.Bare.Governs != contract.Neither {
 			j.held = true
@@ -243,6 +245,8 @@ func (j *job) missing(w *Witness, v, compiled contract.Verdict) {
 	gone := compiled.Governs &^ v.Governs
 	var h half
 	switch {
+	case gone == 0:
+		return
 	case w.Assumed, v.Governs&contract.Access != 0 && v.Decision == ir.Deny:
 		return
 	case gone&contract.Access != 0 && w.Source.Decision == ir.Deny:
@@ -354,9 +358,8 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	if whole(v).Decision <= alone.Decision {
 		return v
 	}
-	if r := j.ownRule(v.Rule); r != nil {
-		w.Source.Decision, w.Source.Pos = whole(v).Decision, r.Pos
-		w.Source.Rule = "a rule for " + r.Target + " alone: " + r.Text
+	if r := j.ownRule(ir.Allow, v.Rule); r != nil {
+		w.Source = byRule(r, whole(v).Decision)
 		return v
 	}
 	if w.Group == ir.Command && j.eachAllowed(w.Arg) {
@@ -383,10 +386,29 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	return compiled
 }
 
-// ownRule returns the role's rule for this agent alone by which an artifact allows something, nil
+// byKeptRule puts a role's rule for this agent alone into the place of a source that permits more, or
+// is silent, where somebody took that rule out of the artifact: what the compiled one refuses or asks
+// by it, the source refuses or asks.
+func (j *job) byKeptRule(w *Witness, v, compiled contract.Verdict) {
+	compiled = whole(compiled)
+	more := w.Source.Decision == ir.Agent || w.Source.Decision > compiled.Decision
+	if !more || whole(v).Decision <= compiled.Decision {
+		return
+	}
+	if r := j.ownRule(compiled.Decision, compiled.Rule); r != nil {
+		w.Source = byRule(r, compiled.Decision)
+	}
+}
+
+// byRule returns what a source decides by a rule for one agent alone.
+func byRule(r *ir.NativeRule, d ir.Decision) policy.Result {
+	return policy.Result{Decision: d, Rule: "a rule for " + r.Target + " alone: " + r.Text, Pos: r.Pos}
+}
+
+// ownRule returns the role's rule for this agent alone by which an artifact decides something, nil
 // where it is no such rule. In a group that is left to the agent such a rule means what the agent
 // means by it. A mode by itself works in a session of the baseline.
-func (j *job) ownRule(rule string) *ir.NativeRule {
+func (j *job) ownRule(d ir.Decision, rule string) *ir.NativeRule {
 	p := j.target.Input.Project
 	r := p.Role(cmp.Or(j.ref.Role, p.Baseline))
 	if r == nil {
@@ -397,7 +419,7 @@ func (j *job) ownRule(rule string) *ir.NativeRule {
 		agent = s.Shares()
 	}
 	i := slices.IndexFunc(r.Native, func(n ir.NativeRule) bool {
-		return n.Decision == ir.Allow && n.Text == rule && n.Target == agent
+		return n.Decision == d && n.Text == rule && n.Target == agent
 	})
 	if i < 0 {
 		return nil

@@ -405,6 +405,9 @@ func (r *Report) open(req *Request, refs []ir.SubjectRef) (jobs []*job, more *pa
 		r.Diagnostics = append(r.Diagnostics, o.diags...)
 		for _, d := range o.deciders {
 			more.add(d)
+			if t.Compiled != nil {
+				more.add(contract.OnSurface(o.compiled, d.Surface())) // what somebody took out
+			}
 			of := job{target: t, decider: d, surface: r.surface(t, d),
 				compiled: contract.OnSurface(o.compiled, d.Surface()), alone: contract.OnSurface(o.alone, d.Surface())}
 			jobs = append(jobs, of.each(refs)...)

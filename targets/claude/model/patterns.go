@@ -7,15 +7,15 @@ import (
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
-// Patterns returns the patterns of the allow rules in a subject's session, in the source's
-// grammar as near as it goes: WebFetch(domain:*.x) is `*.x`. What lies outside the project begins
-// with "//" or "~/".
+// Patterns returns the patterns of the allow rules in a subject's session and of all rules for lines, in
+// the source's grammar as near as it goes: WebFetch(domain:*.x) is `*.x`. What lies outside the project
+// begins with "//" or "~/". What a rule refuses of lines is compared too, since no cell has a line of
+// quotes or of variables.
 func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	s := d.of(ref)
 	if s == nil {
 		return nil
 	}
-	allow := &s.rules[ir.Allow]
 	out := map[ir.Group][]ir.Pattern{}
 	add := func(g ir.Group, text string) {
 		r, err := rule.Parse(text)
@@ -27,17 +27,23 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 			out[g] = append(out[g], ir.Pattern{Text: glob})
 		}
 	}
-	for i := range allow.bash {
-		add(ir.Command, allow.bash[i].text)
-	}
-	for i := range allow.read {
-		add(ir.Read, allow.read[i].text)
-	}
-	for i := range allow.edit {
-		add(ir.Edit, allow.edit[i].text)
-	}
-	for i := range allow.hosts {
-		add(ir.Web, allow.hosts[i].text)
+	for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
+		of := &s.rules[d]
+		for i := range of.bash {
+			add(ir.Command, of.bash[i].text)
+		}
+		if d != ir.Allow {
+			continue
+		}
+		for i := range of.read {
+			add(ir.Read, of.read[i].text)
+		}
+		for i := range of.edit {
+			add(ir.Edit, of.edit[i].text)
+		}
+		for i := range of.hosts {
+			add(ir.Web, of.hosts[i].text)
+		}
 	}
 	return out
 }

@@ -19,7 +19,7 @@ func TestPatterns(t *testing.T) {
 	}, roleR.Role)
 	d := deciders[0].(contract.Patterned)
 	want := map[ir.Group][]ir.Pattern{
-		ir.Command: {{Text: "npm ci"}, {Text: "deploy:*"}},
+		ir.Command: {{Text: "npm ci"}, {Text: "deploy:*"}, {Text: "rm *"}},
 		ir.Edit:    {{Text: "docs/**"}},
 		ir.Read:    {{Text: "//etc/hosts"}},
 		ir.Web:     {{Text: "*.example.com"}},
