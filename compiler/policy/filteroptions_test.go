@@ -59,23 +59,23 @@ func TestFilterOptions(t *testing.T) {
 	for _, program := range w.installed() {
 		u := filters[program]
 		options += len(u.options())
-		for _, name := range strings.Fields(u.flags) {
+		for _, name := range some(u.flags) {
 			if !w.refuses(program, name) {
 				t.Errorf("%s %s is not a flag", program, name)
 			}
 		}
-		for _, name := range strings.Fields(u.values) {
+		for _, name := range some(u.values) {
 			value := filterValue(program, name)
 			if w.refuses(program, name) || !w.refuses(program, name, value) || !w.refuses(program, joined(name, value)) {
 				t.Errorf("%s %s %s does not take a value", program, name, value)
 			}
-			for _, f := range strings.Fields(u.flags) {
+			for _, f := range some(u.flags) {
 				if len(name) == 2 && len(f) == 2 && w.refuses(program, f+name[1:]) {
 					t.Errorf("%s %s%s does not take a value", program, f, name[1:])
 				}
 			}
 		}
-		for _, name := range strings.Fields(u.attached) {
+		for _, name := range some(u.attached) {
 			if word := joined(name, filterValue(program, name)); !w.refuses(program, word) {
 				t.Errorf("%s %s does not take a value", program, word)
 			}
@@ -100,14 +100,14 @@ func TestFilterOptionsOnlyRead(t *testing.T) {
 		case u.files == 1:
 			operands = []string{"one", "a.txt"}
 		}
-		for _, f := range strings.Fields(u.flags) {
+		for _, f := range some(u.flags) {
 			w.notes(append([]string{program, f}, operands...))
 			w.notes(append(append([]string{program}, operands...), f))
 		}
-		for _, v := range strings.Fields(u.values) {
+		for _, v := range some(u.values) {
 			w.notes(append([]string{program, v, filterValue(program, v)}, operands...))
 		}
-		for _, v := range strings.Fields(u.values + " " + u.attached) {
+		for _, v := range some(u.values + " " + u.attached) {
 			w.notes(append([]string{program, joined(v, filterValue(program, v))}, operands...))
 		}
 		w.notes(append([]string{program}, operands...))

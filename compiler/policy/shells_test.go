@@ -46,7 +46,7 @@ var stubs = []string{"ls", "git", "npm", "make", "cat", "x", "no", "nope"}
 func TestShells(t *testing.T) {
 	count := 20000
 	if testing.Short() {
-		count = 2000
+		count = 600
 	}
 	lines := plainLines(rand.New(rand.NewPCG(15, 1)), count)
 	ran := 0
