@@ -153,6 +153,43 @@ func TestOwnEntriesOutliveClean(t *testing.T) {
 	}
 }
 
+// What people add to a file that modec began is noticed as in one that they began, until a build notes it.
+// In a person's own project the agent itself writes there.
+func TestEntriesBesideThoseOfABuild(t *testing.T) {
+	for local, want := range map[string]State{"": Touched, "modec/local": ""} {
+		opt := adopting(t, nil)
+		opt.Local = local
+		check := opt
+		check.Check = true
+		b := merged("claude", "a.json", `{"a": {"x": 1}}`, "/a/*")
+		state := func() State {
+			for _, c := range differing(t, b, check) {
+				return c.State
+			}
+			return ""
+		}
+		mustWrite(t, b, opt)
+		put(t, opt.Dir, "a.json", `{"a": {"x": 1, "own": 2}}`)
+		if got := state(); got != want {
+			t.Errorf("in %q: got %q, want %q", local, got, want)
+		}
+		mustWrite(t, b, opt)
+		if got := state(); got != "" {
+			t.Errorf("in %q after a build: got %q, want nothing", local, got)
+		}
+	}
+}
+
+// differing returns what a build would change.
+func differing(t *testing.T, b Build, opt Options) []Change {
+	t.Helper()
+	changes, diags := Write(t.Context(), b, opt)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return slices.DeleteFunc(changes, func(c Change) bool { return c.Action == Unchanged })
+}
+
 func TestForceKeepsWhatWasThere(t *testing.T) {
 	opt := adopting(t, nil)
 	put(t, opt.Dir, "a.md", "mine")

@@ -16,12 +16,13 @@ func (w *writer) settle() {
 		return
 	}
 	l := *w.pending
-	l.Artifacts, l.Entries, l.Adopted = map[string]string{}, nil, map[string]adopted{}
+	l.Artifacts, l.Entries, l.Left, l.Adopted = map[string]string{}, nil, nil, map[string]adopted{}
 	if w.lock != nil {
 		accepted := slices.Concat(w.lock.Accepted, w.pending.Accepted)
 		slices.Sort(accepted)
 		l = *w.lock
 		l.Accepted, l.Entries = slices.Compact(accepted), maps.Clone(w.lock.Entries)
+		l.Left = maps.Clone(w.lock.Left)
 		l.Artifacts = map[string]string{}
 		maps.Copy(l.Artifacts, w.lock.Artifacts)
 		l.Adopted = map[string]adopted{}
@@ -31,6 +32,7 @@ func (w *writer) settle() {
 		if have, err := w.read(p); err == nil && w.reached(p, have) {
 			l.Artifacts[p] = v
 			l.remember(p, w.pending.Entries[p])
+			l.left(p, w.pending.Left[p])
 			if a, ok := w.pending.Adopted[p]; ok {
 				l.Adopted[p] = a
 			}

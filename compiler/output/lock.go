@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
@@ -39,6 +40,9 @@ type Lock struct {
 	// Theirs are the places of entries in such files that people wrote and the source says too: they stay
 	// where the source no longer does, and one that somebody takes out is not written again in silence.
 	Theirs map[string][]string `toml:"theirs,omitempty"`
+	// Left are the hashes of such files as the last build left them, by path, so that a check notices what
+	// people change beside modec's entries. A person's own project has none: the agent itself writes there.
+	Left map[string]string `toml:"left,omitempty"`
 	// Adopted are the files that people wrote and modec took over, by path.
 	Adopted map[string]adopted `toml:"adopted,omitempty"`
 }
@@ -71,6 +75,21 @@ func (l *Lock) remember(p string, entries jsonedit.Entries) {
 	}
 	l.Entries[p] = entries
 }
+
+// left notes the hash of a file that people write too; "" for one that is modec's alone.
+func (l *Lock) left(p, sum string) {
+	delete(l.Left, p)
+	if sum == "" {
+		return
+	}
+	if l.Left == nil {
+		l.Left = map[string]string{}
+	}
+	l.Left[p] = sum
+}
+
+// asBuilt returns the hash of a file that people write too as the build left it, "" where that is not known.
+func (l *Lock) asBuilt(p string) string { return cmp.Or(l.Left[p], l.Adopted[p].Built) }
 
 // found notes the entries of a file that are a person's, and emitted too.
 func (l *Lock) found(p string, places []string) {
@@ -106,7 +125,7 @@ func Built(lock []byte) func(path string) bool {
 }
 
 // AsBuilt returns whether bytes are those that the last build left at a path, as the bytes of the
-// lock say. Of a file that people write too that is known where it was adopted.
+// lock say.
 func AsBuilt(lock []byte) func(path string, data []byte) bool {
 	l, err := parseLock(lock)
 	return func(path string, data []byte) bool {
@@ -115,7 +134,7 @@ func AsBuilt(lock []byte) func(path string, data []byte) bool {
 		}
 		_, hash := splitArtifact(l.Artifacts[path])
 		sum := Sum(data)
-		return hash == sum || l.Adopted[path].Built == sum
+		return hash == sum || l.asBuilt(path) == sum
 	}
 }
 

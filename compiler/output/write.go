@@ -39,7 +39,7 @@ const (
 	Edited   State = "edited"   // somebody changed it since modec wrote it
 	Foreign  State = "foreign"  // modec did not write it
 	Orphaned State = "orphaned" // as modec wrote it, and the source no longer compiles to it
-	Touched  State = "touched"  // somebody changed entries of their own in a file that modec took over
+	Touched  State = "touched"  // somebody changed entries of their own in a file that they write too
 	Removed  State = "removed"  // somebody removed it since modec took it over
 )
 
@@ -710,7 +710,7 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 func (w *writer) touched(next *Lock, changes []Change) (any bool) {
 	for i := range changes {
 		c := &changes[i]
-		if old, known := w.lock.Adopted[c.Path]; known && old.Built != next.Adopted[c.Path].Built {
+		if old := w.lock.asBuilt(c.Path); old != "" && old != next.asBuilt(c.Path) {
 			c.Action, c.State, any = Update, Touched, true
 		}
 	}
@@ -751,6 +751,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			if name, _ := splitArtifact(v); !compiled[name] {
 				l.Artifacts[p] = v
 				l.remember(p, w.settled.Entries[p])
+				l.left(p, w.settled.Left[p])
 			}
 		}
 		l.Adopted = maps.Clone(w.settled.Adopted)
@@ -769,6 +770,9 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 		case len(c.entries) > 0:
 			l.Artifacts[c.Path] = artifactLine(c.Target, mergedFile)
 			l.remember(c.Path, c.entries)
+			if w.opt.Local == "" {
+				l.left(c.Path, c.SHA256)
+			}
 		}
 	}
 	for p, a := range l.Adopted {
