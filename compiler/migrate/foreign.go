@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"slices"
@@ -17,7 +18,8 @@ import (
 
 // Foreign returns a warning for each mode and role that an agent would load from the team's files below the
 // root of a request, and that is none of the compiled project: an error where it permits what the source does
-// not permit to the session that starts it. What one person has for themselves is none.
+// not permit to the session that starts it. It returns an error for each server there that the source does not
+// have, and of which an agent may call what the source does not permit. What one person has for themselves is none.
 func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
 	if req.Local != "" {
 		return nil
@@ -30,14 +32,18 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 		if _, ok := o.Target.(contract.Importer); !ok {
 			continue
 		}
-		ours := of.subjects(ctx, o.Target, of.written, nil)
-		theirs := of.beside(of.subjects(ctx, o.Target, req.Root, nil), ours)
-		if len(theirs) > 0 && req.Ignored != nil { // git is asked only where it makes a difference
-			theirs = of.beside(of.subjects(ctx, o.Target, req.Root, req.Ignored), ours)
+		ours := of.load(ctx, o.Target, of.written, nil)
+		theirs := of.beside(of.load(ctx, o.Target, req.Root, nil), ours, o.Target.Name(), res.Project)
+		if (len(theirs.subjects) > 0 || len(theirs.servers) > 0) && req.Ignored != nil {
+			// git is asked only where it makes a difference
+			theirs = of.beside(of.load(ctx, o.Target, req.Root, req.Ignored), ours, o.Target.Name(), res.Project)
 		}
-		for _, s := range theirs {
+		for _, s := range theirs.servers {
+			of.judgeServer(ctx, res, o.Target, s, &diags)
+		}
+		for _, s := range theirs.subjects {
 			said, more := "is in this file and not in the source", "than the session that starts it"
-			twins := placesOf(ours, s.ref)
+			twins := placesOf(ours.subjects, s.ref)
 			if len(twins) > 0 {
 				said = "is in this file too, which an agent may read in place of modec's"
 				more = "than the source permits"
@@ -87,42 +93,108 @@ type readSubject struct {
 	at  diag.Pos
 }
 
-// subjects returns what a target's agent loads below a root. A file that it would not load has none.
-func (f *foreign) subjects(
+// loaded is what a target's agent loads below a root.
+type loaded struct {
+	subjects []readSubject
+	servers  []ir.Server
+}
+
+// load returns what a target's agent loads below a root. A file that it would not load has none.
+func (f *foreign) load(
 	ctx context.Context, t contract.Target, root fs.FS, ignored func(context.Context, []string) []string,
-) (list []readSubject) {
+) (of loaded) {
 	in, _ := read(ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored, ours: true}, nil)
 	for i := range in.project.Modes {
 		m := &in.project.Modes[i]
-		list = append(list, readSubject{ir.SubjectRef{Mode: m.Slug}, m.Pos})
+		of.subjects = append(of.subjects, readSubject{ir.SubjectRef{Mode: m.Slug}, m.Pos})
 	}
 	for i := range in.project.Roles {
 		r := &in.project.Roles[i]
-		list = append(list, readSubject{ir.SubjectRef{Role: r.Name}, r.Pos})
+		of.subjects = append(of.subjects, readSubject{ir.SubjectRef{Role: r.Name}, r.Pos})
 	}
-	return list
+	of.servers = in.project.Servers
+	return of
 }
 
-// beside returns the subjects that are none of ours. A role is one only beside a role of ours: the rules of a
-// session in a file without one are entries of people's own, which a verification judges.
-func (f *foreign) beside(all, ours []readSubject) (theirs []readSubject) {
+// beside returns the subjects and servers that are none of ours. A role is one only beside a role of ours: the
+// rules of a session in a file without one are entries of people's own, which a verification judges.
+func (f *foreign) beside(all, ours loaded, target string, p *ir.Project) (theirs loaded) {
 	known, roles := map[readSubject]bool{}, map[string]bool{}
-	for _, s := range ours {
+	for _, s := range ours.subjects {
 		known[readSubject{s.ref, diag.Pos{File: s.at.File}}] = true
 		if s.ref.Role != "" {
 			roles[s.at.File] = true
 		}
 	}
-	for _, s := range all {
-		_, err := fs.Stat(f.written, s.at.File)
-		left := err != nil && f.built(s.at.File) // by an earlier build, which a check says
+	for _, s := range all.subjects {
 		switch {
-		case known[readSubject{s.ref, diag.Pos{File: s.at.File}}], left, f.builtForOne(s.at.File):
+		case known[readSubject{s.ref, diag.Pos{File: s.at.File}}], f.left(s.at.File):
 		case s.ref.Role == "" || roles[s.at.File]:
-			theirs = append(theirs, s)
+			theirs.subjects = append(theirs.subjects, s)
+		}
+	}
+	for i := range all.servers {
+		sv := &all.servers[i]
+		of := func(s ir.Server) bool { return cmp.Or(s.As, s.Name) == cmp.Or(sv.As, sv.Name) }
+		said := func(s ir.Server) bool { return of(s) && s.For(target) }
+		if !slices.ContainsFunc(ours.servers, of) && !slices.ContainsFunc(p.Servers, said) && !f.left(sv.Pos.File) {
+			theirs.servers = append(theirs.servers, *sv)
 		}
 	}
 	return theirs
+}
+
+// left reports whether a file is an earlier build's, which a check says, or that of one person.
+func (f *foreign) left(file string) bool {
+	_, err := fs.Stat(f.written, file)
+	return err != nil && f.built(file) || f.builtForOne(file)
+}
+
+// judgeServer reports a server that the source does not have, and of which a subject may call what the source
+// does not permit.
+func (f *foreign) judgeServer(
+	ctx context.Context, res *compiler.Result, t contract.Target, sv ir.Server, diags *diag.List,
+) {
+	judged, ok := t.(contract.Judged)
+	if !ok {
+		return
+	}
+	in, name := res.Input(t), cmp.Or(sv.As, sv.Name)
+	actions := []policy.Action{{Group: ir.MCP, Server: name, Arg: contract.UnknownTool}}
+	for _, tool := range sv.Tools {
+		actions = append(actions, policy.Action{Group: ir.MCP, Server: name, Arg: tool.Name})
+	}
+	found := firstWider(ctx, verify.Request{
+		Policy:   in.Policy,
+		Targets:  []verify.Target{{Target: judged, Input: in, Files: f.req.Root}},
+		Subjects: in.Project.Subjects(),
+		Actions:  actions,
+	})
+	if found == nil {
+		return
+	}
+	diags.Errorf(diag.ForeignWidening, sv.Pos, "the server %q is in this file and not in the source, and %s may "+
+		"call it: got %s for any tool of it (%s), want %s: %s",
+		name, found.Subject, found.Artifact, found.Half, found.Source, found.Rule).
+		Hint("take it out, or say it in the source (`modec migrate` offers a patch); then `modec build`").
+		Target(t.Name()).
+		Subject(found.Subject).
+		Loses(diag.Widening, string(ir.MCP))
+}
+
+// firstWider returns the first thing that is wider than the source, nil where there is none.
+func firstWider(ctx context.Context, req verify.Request) *verify.Finding {
+	req.UntilWider = true
+	report, err := verify.Run(ctx, req)
+	if err != nil {
+		return nil
+	}
+	for i := range report.Surfaces {
+		if found := report.Surfaces[i].Findings; len(found) > 0 {
+			return &found[0]
+		}
+	}
+	return nil
 }
 
 // wider returns the first thing that a mode of somebody else's permits in a session of the baseline, and that
@@ -144,19 +216,9 @@ func (f *foreign) wider(
 			Can: ir.Can{Default: silent, Unknown: silent, OutsideRead: silent, OutsideEdit: silent}})
 		in.Project, in.Policy = &project, policy.New(&project)
 	}
-	report, err := verify.Run(ctx, verify.Request{
-		Policy:     in.Policy,
-		Targets:    []verify.Target{{Target: judged, Input: in, Files: lacking{f.req.Root, "", twins}}},
-		Subjects:   []ir.SubjectRef{{Role: project.Baseline, Mode: ref.Mode}},
-		UntilWider: true,
+	return firstWider(ctx, verify.Request{
+		Policy:   in.Policy,
+		Targets:  []verify.Target{{Target: judged, Input: in, Files: lacking{f.req.Root, "", twins}}},
+		Subjects: []ir.SubjectRef{{Role: project.Baseline, Mode: ref.Mode}},
 	})
-	if err != nil {
-		return nil
-	}
-	for i := range report.Surfaces {
-		if found := report.Surfaces[i].Findings; len(found) > 0 {
-			return &found[0]
-		}
-	}
-	return nil
 }

@@ -111,6 +111,39 @@ func TestForeignWider(t *testing.T) {
 	}
 }
 
+// TestForeignServers holds which servers of the agents' files are reported that the source has not: those that an
+// agent may call and the source does not permit, of its own and of another agent's inventory alike.
+func TestForeignServers(t *testing.T) {
+	const roles = "package modec\n\nservers: {known: command: \"k\", claudes: {command: \"c\", targets: [\"claude\"]}}\n" +
+		"modes: m: {name: \"M\", roleDefinition: \"You are m.\", can: mcp: %q}\n"
+	for _, c := range []struct{ name, inventory, mcp, server, more, want string }{
+		{"none", "closed", "ask", "", "", ""},
+		{"a server of the source", "closed", "ask", "known", "", ""},
+		{"another server", "closed", "ask", "evil", "", ""},
+		{"another server in a mode without any", "closed", "deny", "evil", `, "alwaysAllow": ["x"]`, ""},
+		{"a tool that runs unasked", "closed", "ask", "evil", `, "alwaysAllow": ["x"]`, "mode m"},
+		{"one in an open inventory", "open", "ask", "evil", `, "alwaysAllow": ["x"]`, "mode m"},
+		{"one of a server for another agent", "open", "ask", "claudes", `, "alwaysAllow": ["x"]`, "mode m"},
+		{"one that is not started", "open", "ask", "evil", `, "alwaysAllow": ["x"], "disabled": true`, ""},
+	} {
+		project := memfs.FS{"modec.toml": []byte(fmt.Sprintf("inventory = %q\n[targets.roo]\nbuiltins = \"shadow\"\n", c.inventory)),
+			"modec/a.cue": []byte(fmt.Sprintf(roles, c.mcp))}
+		res := built(t, project)
+		if c.server != "" {
+			project[".roo/mcp.json"] = []byte(fmt.Sprintf(`{"mcpServers": {%q: {"command": "npx"%s}}}`, c.server, c.more))
+		}
+		got := ""
+		for _, d := range migrate.Foreign(context.Background(), migrate.Request{Root: project}, res) {
+			if got += d.Subject; d.Code != diag.ForeignWidening || d.Pos.File != ".roo/mcp.json" || d.Hint == "" {
+				t.Errorf("%s: got %v", c.name, d)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // TestTwins holds that another file of a mode's name is judged. One that comes behind modec's is the one that a
 // verification reads.
 func TestTwins(t *testing.T) {

@@ -73,6 +73,12 @@ func (j *job) do(ctx context.Context, w *worker) error {
 			return
 		}
 		var u *universe
+		if w.req.Actions != nil {
+			if u, j.err = newUniverse(w.req.Policy, j.ref); j.err == nil {
+				j.compare(ctx, w.req, u.only(w.req.Actions))
+			}
+			return
+		}
 		if u, j.err = j.universe(ctx, w); j.err != nil {
 			return
 		}
@@ -160,7 +166,7 @@ func (j *job) compare(ctx context.Context, req Request, universe []*Witness) {
 			return
 		}
 		w := *universe[i]
-		if w.Group == ir.MCP && j.off[w.Server] {
+		if w.Group == ir.MCP && j.off[w.Server] && req.Actions == nil {
 			continue
 		}
 		w.Source.Decision = contract.Decision(j.target.Target, &w.Source)

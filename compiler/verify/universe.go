@@ -103,6 +103,14 @@ func newUniverse(e *policy.Engine, ref ir.SubjectRef) (*universe, error) {
 		seen: map[policy.Action]bool{}, shapes: map[string]bool{}}, nil
 }
 
+// only returns witnesses of some actions.
+func (u *universe) only(actions []policy.Action) []*Witness {
+	for _, a := range actions {
+		u.witness(Witness{Action: a, Class: "asked about"})
+	}
+	return pointers(u.list)
+}
+
 // matches adds what patterns of the artifacts match.
 func (u *universe) matches(patterns map[ir.Group][]ir.Pattern) {
 	for _, g := range ir.Groups {

@@ -41,6 +41,8 @@ type Request struct {
 	// Subjects limits the verification; nil: every mode, every role, and every role in
 	// each mode that it may enter.
 	Subjects []ir.SubjectRef
+	// Actions are compared in place of what the rules tell apart; nil: that.
+	Actions []policy.Action
 	// Memory is what earlier runs found; nil: all is compared. With UntilWider, and with
 	// Universes, it is left alone.
 	Memory *Memory
