@@ -48,6 +48,23 @@ type Run struct {
 	Text string
 }
 
+// Granter is a target whose agent takes permissions from files that are no subject, such as a command
+// or a skill, for as long as a session follows one.
+type Granter interface {
+	Target
+	// Grants returns what each of these files of a project permits.
+	Grants(project fs.FS) []Grant
+	// Granted returns the file of a project, as its agent would read it with some of them in it; nil
+	// for one that the agent does not read.
+	Granted(project fs.FS, grants []Grant) *File
+}
+
+// Grant is a rule of such a file.
+type Grant struct {
+	Rule string // as it is written
+	At   diag.Pos
+}
+
 // ForOnePerson is a target whose agent has a file for what one person permits to themselves in a project.
 type ForOnePerson interface {
 	Target

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/source"
@@ -19,7 +21,8 @@ import (
 // Foreign returns a warning for each mode and role that an agent would load from the team's files below the
 // root of a request, and that is none of the compiled project: an error where it permits what the source does
 // not permit to the session that starts it. It returns an error for each server there that the source does not
-// have, and of which an agent may call what the source does not permit. What one person has for themselves is none.
+// have, and of which an agent may call what the source does not permit, and for each command and skill that permits
+// what the source does not. What one person has for themselves is none.
 func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
 	if req.Local != "" {
 		return nil
@@ -38,6 +41,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 			// git is asked only where it makes a difference
 			theirs = of.beside(of.load(ctx, o.Target, req.Root, req.Ignored), ours, o.Target.Name(), res.Project)
 		}
+		of.judgeGrants(ctx, res, o.Target, &diags)
 		for _, s := range theirs.servers {
 			of.judgeServer(ctx, res, o.Target, s, &diags)
 		}
@@ -180,6 +184,82 @@ func (f *foreign) judgeServer(
 		Target(t.Name()).
 		Subject(found.Subject).
 		Loses(diag.Widening, string(ir.MCP))
+}
+
+// judgeGrants reports the rules of commands and skills that permit to a session what the source does not.
+func (f *foreign) judgeGrants(ctx context.Context, res *compiler.Result, t contract.Target, diags *diag.List) {
+	granter, ok := t.(contract.Granter)
+	judged, judges := t.(contract.Judged)
+	if !ok || !judges {
+		return
+	}
+	grants := f.shared(ctx, granter.Grants(f.req.Root))
+	for found := true; found && len(grants) > 0; { // a rule hides those that permit the same
+		said := f.widened(ctx, res, granter, judged, grants)
+		grants = slices.DeleteFunc(grants, func(g contract.Grant) bool {
+			_, ok := said[g]
+			return ok
+		})
+		inOrder := func(a, b contract.Grant) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Rule, b.Rule)) }
+		for _, g := range slices.SortedFunc(maps.Keys(said), inOrder) {
+			found := said[g]
+			diags.Errorf(diag.ForeignWidening, g.At, "%s permits more than the source while a session follows this "+
+				"file: got %s for %s %q of %s (%s), want %s: %s",
+				g.Rule, found.Artifact, found.Group, found.Action, found.Subject, found.Half, found.Source, found.Rule).
+				Hint("take it out, or say in the source what it permits; then `modec build`").
+				Target(t.Name()).
+				Subject(found.Subject).
+				Loses(diag.Widening, string(found.Group))
+		}
+		found = len(said) > 0
+	}
+}
+
+// widened returns the grants that permit to a role's session what the source does not.
+func (f *foreign) widened(
+	ctx context.Context, res *compiler.Result, granter contract.Granter, t contract.Judged, grants []contract.Grant,
+) map[contract.Grant]verify.Finding {
+	with := granter.Granted(f.req.Root, grants)
+	if with == nil {
+		return nil
+	}
+	in, disk := res.Input(t), source.Over(f.req.Root, memfs.FS{with.Path: with.Data})
+	var roles []ir.SubjectRef
+	for i := range in.Project.Roles {
+		roles = append(roles, ir.SubjectRef{Role: in.Project.Roles[i].Name})
+	}
+	report, err := verify.Run(ctx, verify.Request{
+		Policy:   in.Policy,
+		Targets:  []verify.Target{{Target: t, Input: in, Files: disk, Compiled: f.written}},
+		Subjects: roles,
+	})
+	if err != nil {
+		return nil
+	}
+	said := map[contract.Grant]verify.Finding{}
+	for i := range report.Surfaces {
+		for _, found := range report.Surfaces[i].Findings {
+			for _, g := range grants {
+				if _, known := said[g]; !known && g.Rule == found.By {
+					said[g] = found
+				}
+			}
+		}
+	}
+	return said
+}
+
+// shared leaves out the grants of files that git ignores.
+func (f *foreign) shared(ctx context.Context, grants []contract.Grant) []contract.Grant {
+	if len(grants) == 0 || f.req.Ignored == nil {
+		return grants
+	}
+	var files []string
+	for _, g := range grants {
+		files = append(files, g.At.File)
+	}
+	ignored := f.req.Ignored(ctx, files)
+	return slices.DeleteFunc(grants, func(g contract.Grant) bool { return slices.Contains(ignored, g.At.File) })
 }
 
 // firstWider returns the first thing that is wider than the source, nil where there is none.

@@ -144,6 +144,46 @@ func TestForeignServers(t *testing.T) {
 	}
 }
 
+// TestForeignGrants holds which commands and skills permit to a session what the source does not: a rule that
+// another one hides is found too, and what the source leaves to the agent they may fill.
+func TestForeignGrants(t *testing.T) {
+	const can = "package modec\n\nroles: dev: {description: \"Does\", can: " +
+		"{command: {default: \"ask\", allow: [\"ls *\"], deny: [\"rm *\"]}, edit: \"ask\"}}\n"
+	const command, skill = ".claude/commands/deep/x.md", ".claude/skills/x/SKILL.md"
+	for _, c := range []struct{ name, file, front, ignored, want string }{
+		{"none", command, "description: x", "", ""},
+		{"of a command", command, "allowed-tools: Bash(npm *)", "", command + ":2 Bash(npm *)"},
+		{"of a skill", skill, "allowed-tools: Bash(npm *)", "", skill + ":2 Bash(npm *)"},
+		{"a list", skill, "allowed-tools:\n  - Edit", "", skill + ":3 Edit"},
+		{"one that hides another", command, "allowed-tools: Bash, Bash(npm *)", "", command + ":2 Bash, " + command + ":2 Bash(npm *)"},
+		{"what is allowed", command, "allowed-tools: Bash(ls -la)", "", ""},
+		{"what is denied", command, "allowed-tools: Bash(rm *)", "", ""},
+		{"what is the agent's", command, "allowed-tools: WebFetch, Read", "", ""},
+		{"a person's own", command, "allowed-tools: Bash", command, ""},
+		{"no command", ".claude/commands/x.txt", "allowed-tools: Bash", "", ""},
+		{"a file of a skill", ".claude/skills/x/README.md", "allowed-tools: Bash", "", ""},
+	} {
+		project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\nhooks = false\n"), "modec/a.cue": []byte(can)}
+		res := built(t, project)
+		project[c.file] = []byte("---\n" + c.front + "\n---\nDo it.\n")
+		ignored := func(_ context.Context, names []string) []string {
+			return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n != c.ignored })
+		}
+		var got []string
+		for _, d := range migrate.Foreign(context.Background(), migrate.Request{Root: project, Ignored: ignored}, res) {
+			if d.Code != diag.ForeignWidening || d.Hint == "" || d.Subject != "role dev" {
+				t.Errorf("%s: got %v", c.name, d)
+			}
+			rule, _, _ := strings.Cut(d.Message, " permits")
+			got = append(got, fmt.Sprintf("%s:%d %s", d.Pos.File, d.Pos.Line, rule))
+		}
+		slices.Sort(got)
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, s, c.want)
+		}
+	}
+}
+
 // TestTwins holds that another file of a mode's name is judged. One that comes behind modec's is the one that a
 // verification reads.
 func TestTwins(t *testing.T) {

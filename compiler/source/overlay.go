@@ -21,6 +21,9 @@ func (l layered) Open(name string) (fs.File, error) {
 	return l.under.Open(name)
 }
 
+// Over returns a file system with some more files, or with others in their places.
+func Over(fsys fs.FS, files memfs.FS) fs.FS { return layered{files, fsys} }
+
 // Overlay returns a project with some more files, or with others in their places. It reads
 // the project's source folder at once.
 func Overlay(fsys fs.FS, dir string, files memfs.FS) (fs.FS, error) {

@@ -101,6 +101,15 @@ func ToolNames(v *located.Value) []string {
 	return v.Strings()
 }
 
+// AllowedTools returns the rules of the allowed-tools of a command or a skill: a list, or a text with
+// commas or blanks.
+func AllowedTools(v *located.Value) []string {
+	if text, ok := v.Str(); ok {
+		return SplitRules(text, AtCommasAndBlanks)
+	}
+	return v.Strings()
+}
+
 // ToolListKind says what a list does with the tools that it names.
 type ToolListKind int
 

@@ -26,6 +26,7 @@ const (
 	UserSettings    = ".claude/settings.json"
 	AgentsFolder    = ".claude/agents"
 	SkillsFolder    = ".claude/skills"
+	CommandsFolder  = ".claude/commands"
 	ProjectServers  = ".mcp.json"
 	UserServers     = ".claude.json"
 )

@@ -33,7 +33,7 @@ func Files() []contract.AgentFile {
 		contract.AgentFile{Path: "CLAUDE.local.md", Reason: contract.Private, Why: "personal: " + memory},
 		contract.AgentFile{Path: ".claude/rules/", Reason: contract.Instructions, Why: memory},
 		contract.AgentFile{Path: ".claude/output-styles/", Reason: contract.Instructions, Why: memory},
-		contract.AgentFile{Path: ".claude/commands/", Reason: contract.Prompts, Why: "prompts, no permissions",
+		contract.AgentFile{Path: format.CommandsFolder + "/", Reason: contract.Prompts, Why: "prompts, no permissions",
 			Look: permits("prompts, no permissions")},
 		contract.AgentFile{Path: format.SkillsFolder + "/", Reason: contract.Prompts, Why: skillFiles,
 			Look: permits(skillFiles)},

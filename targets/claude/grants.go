@@ -1,0 +1,68 @@
+package claude
+
+import (
+	"encoding/json"
+	"io/fs"
+	"path"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/targets/claude/format"
+)
+
+// Grants returns the rules of allowed-tools in commands and skills. Observed on 2.1.329: while a session
+// follows one they allow as rules of its settings do, whoever trusts the folder: a deny, an ask and a
+// hook go before them, and plan and dontAsk do not.
+func (claude) Grants(project fs.FS) (grants []contract.Grant) {
+	if project == nil {
+		return nil
+	}
+	add := func(file string) {
+		data, err := contract.ReadImport(project, file)
+		if err != nil {
+			return
+		}
+		a, err := format.ReadAgent(file, data)
+		if err != nil {
+			return
+		}
+		list := a.Root.Get("allowed-tools")
+		for _, item := range format.AllowedTools(list) {
+			grants = append(grants, contract.Grant{Rule: item, At: list.Pos})
+		}
+	}
+	skills, _ := fs.Glob(project, format.SkillsFolder+"/*/SKILL.md")
+	for _, file := range skills {
+		add(file)
+	}
+	// A folder that cannot be read has no commands for the agent either.
+	_ = fs.WalkDir(project, format.CommandsFolder, func(file string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && path.Ext(file) == ".md" {
+			add(file)
+		}
+		return nil
+	})
+	return grants
+}
+
+// Granted returns the project's settings with rules as allows of their own.
+func (claude) Granted(project fs.FS, grants []contract.Grant) *contract.File {
+	settings := map[string]any{}
+	if data, err := contract.ReadImport(project, format.ProjectSettings); err == nil && json.Unmarshal(data, &settings) != nil {
+		return nil
+	}
+	permissions, _ := settings["permissions"].(map[string]any)
+	if permissions == nil {
+		permissions = map[string]any{}
+	}
+	allow, _ := permissions["allow"].([]any)
+	for _, g := range grants {
+		allow = append(allow, g.Rule)
+	}
+	permissions["allow"] = allow
+	settings["permissions"] = permissions
+	data, err := json.Marshal(settings)
+	if err != nil {
+		return nil
+	}
+	return &contract.File{Path: format.ProjectSettings, Data: data}
+}
