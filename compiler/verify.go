@@ -57,7 +57,7 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 	if how.Disk != nil {
 		r.tellForeign(report, how.Disk)
 	}
-	return complete(ctx, report, append(diags, widerDiagnostics(report, list)...))
+	return complete(ctx, report, append(diags, r.widerDiagnostics(report, list)...))
 }
 
 // alone returns a disk with the files of the result only: what one person permits to themselves is judged
@@ -125,10 +125,10 @@ func (r *Result) verify(
 
 // widerDiagnostics returns the wider decisions as errors at the source's rule; list is the
 // hint at a command that prints all of them.
-func widerDiagnostics(r *verify.Report, list string) diag.List {
+func (r *Result) widerDiagnostics(report *verify.Report, list string) diag.List {
 	var diags diag.List
-	for i := range r.Surfaces {
-		s := &r.Surfaces[i]
+	for i := range report.Surfaces {
+		s := &report.Surfaces[i]
 		for j, f := range s.Findings {
 			if j == mostWider {
 				diags.Errorf(diag.Wider, diag.Pos{}, "and %d more like these", len(s.Findings)-j).
@@ -136,7 +136,7 @@ func widerDiagnostics(r *verify.Report, list string) diag.List {
 					Target(s.Target)
 				break
 			}
-			widerDiagnostic(&diags, s, f)
+			r.widerDiagnostic(&diags, s, f)
 		}
 	}
 	return diags
@@ -144,9 +144,14 @@ func widerDiagnostics(r *verify.Report, list string) diag.List {
 
 // widerDiagnostic reports a finding: what the source decides, or where a foreign file is the
 // cause, that file first.
-func widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
+func (r *Result) widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
 	code, hint := diag.Wider, "this is a defect of modec; please report it"
-	if f.Foreign {
+	switch {
+	case f.Foreign && contract.IsPrivate(r.targets, f.At.File):
+		code = diag.ForeignWidening
+		hint = "take it out, or into a source of your own, which nobody else has: `modec migrate --local`; " +
+			"then `modec build`"
+	case f.Foreign:
 		code = diag.ForeignWidening
 		hint = "undo what somebody changed there, or say in the source what it permits " +
 			"(`modec migrate` offers a patch); then `modec build`"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/gittree"
+	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/source"
 )
@@ -66,6 +68,21 @@ func (e *env) own() (*env, error) {
 		return nil, e.notOwn("git does not ignore it: write a file %s with the line *", file)
 	}
 	return e.ofOne(), nil
+}
+
+// ofTeam returns the team's files of a disk: without those that this person's own project wrote, where git says
+// that nobody else has them.
+func (e *env) ofTeam(disk fs.FS) fs.FS {
+	if e.local != "" || !inRepository(e.dir) {
+		return disk
+	}
+	if own, err := e.own(); own == nil || err != nil {
+		return disk
+	}
+	return migrate.OfTeam(disk, e.targets, func(file string) bool {
+		tracked, err := gittree.Tracked(e.ctx, e.dir, file)
+		return tracked || err != nil
+	})
 }
 
 // ignoreFile is the name of the file that keeps one's own project out of the repository.

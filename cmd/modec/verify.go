@@ -153,6 +153,9 @@ func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler
 // compared again.
 func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Report, diag.List, unchanged) {
 	collectSeldom()
+	if disk != nil {
+		disk = e.ofTeam(disk)
+	}
 	show, end := e.ui.showing()
 	defer end()
 	place, memory := e.verified(res, verifiedFiles(disk != nil))

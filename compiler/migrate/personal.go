@@ -11,6 +11,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/source"
 )
 
 // team is a project without the files that belong to one person: a source is shared, and what
@@ -147,4 +148,25 @@ func (k agentKind) isOf(name string) bool {
 	}
 	ok, _ := path.Match(k.Path, name)
 	return ok
+}
+
+// OfTeam returns the files of a root without those that one person's own source wrote and nobody else has: they
+// permit to that person what the team's does not, and are judged by that source. everybodys reports those that
+// the team has.
+func OfTeam(root fs.FS, all []contract.Target, everybodys func(file string) bool) fs.FS {
+	own, _ := output.Locks(source.Local)
+	built, hidden := builtBy(root, own), map[string]bool{}
+	for _, t := range all {
+		if lister, ok := t.(contract.FileLister); ok {
+			for _, f := range lister.AgentFiles() {
+				if f.Reason == contract.Private && built(f.Path) && !everybodys(f.Path) {
+					hidden[f.Path] = true
+				}
+			}
+		}
+	}
+	if len(hidden) == 0 {
+		return root
+	}
+	return lacking{root, "", hidden}
 }

@@ -146,6 +146,15 @@ func TestOwnEntriesOutliveClean(t *testing.T) {
 	}
 	mustWrite(t, b, opt) // notes the change
 	mustWrite(t, b, opt)
+	data, err = os.ReadFile(filepath.Join(opt.Dir, "a.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, opt.Dir, "a.json", strings.ReplaceAll(string(data), ": ", ":   "))
+	if changes := differing(t, b, check); len(changes) > 0 {
+		t.Errorf("in another layout: got %+v, want nothing", changes)
+	}
+	put(t, opt.Dir, "a.json", string(data))
 	mustClean(t, opt)
 	if text := tree(t, opt.Dir)["a.json"]; !strings.Contains(text, `"own": 2`) || !strings.Contains(text, `"old": 1`) ||
 		strings.Contains(text, `"x"`) {
@@ -174,6 +183,7 @@ func TestEntriesBesideThoseOfABuild(t *testing.T) {
 			t.Errorf("in %q: got %q, want %q", local, got, want)
 		}
 		mustWrite(t, b, opt)
+		put(t, opt.Dir, "a.json", "{\"a\":\n{\"own\": 2,\"x\":1}}") // as an agent may lay it out
 		if got := state(); got != "" {
 			t.Errorf("in %q after a build: got %q, want nothing", local, got)
 		}

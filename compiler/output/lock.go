@@ -12,7 +12,9 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/located"
 )
 
 // LockFile records what the last build wrote, never what is right: nothing is
@@ -40,8 +42,9 @@ type Lock struct {
 	// Theirs are the places of entries in such files that people wrote and the source says too: they stay
 	// where the source no longer does, and one that somebody takes out is not written again in silence.
 	Theirs map[string][]string `toml:"theirs,omitempty"`
-	// Left are the hashes of such files as the last build left them, by path, so that a check notices what
-	// people change beside modec's entries. A person's own project has none: the agent itself writes there.
+	// Left are the hashes of what such files say as the last build left them, by path, so that a check notices
+	// what people change beside modec's entries: whatever the layout, since agents write their files again in
+	// their own. A person's own project has none: the agent itself writes there.
 	Left map[string]string `toml:"left,omitempty"`
 	// Adopted are the files that people wrote and modec took over, by path.
 	Adopted map[string]adopted `toml:"adopted,omitempty"`
@@ -91,6 +94,15 @@ func (l *Lock) left(p, sum string) {
 // asBuilt returns the hash of a file that people write too as the build left it, "" where that is not known.
 func (l *Lock) asBuilt(p string) string { return cmp.Or(l.Left[p], l.Adopted[p].Built) }
 
+// sumOfMeaning returns the hash of what a file of JSON says, and of any other the hash of its bytes.
+func sumOfMeaning(data []byte) string {
+	v, err := located.JSONC("", data)
+	if err != nil {
+		return Sum(data)
+	}
+	return Sum(contract.JSONLine(v.Any()))
+}
+
 // found notes the entries of a file that are a person's, and emitted too.
 func (l *Lock) found(p string, places []string) {
 	delete(l.Theirs, p)
@@ -134,7 +146,7 @@ func AsBuilt(lock []byte) func(path string, data []byte) bool {
 		}
 		_, hash := splitArtifact(l.Artifacts[path])
 		sum := Sum(data)
-		return hash == sum || l.asBuilt(path) == sum
+		return hash == sum || l.Adopted[path].Built == sum || l.Left[path] != "" && l.Left[path] == sumOfMeaning(data)
 	}
 }
 

@@ -696,7 +696,7 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 	c := Change{Target: "modec", Path: w.opt.lockFile(), Action: Update, State: Stale, have: w.lockRaw}
 	if w.lock == nil {
 		c.Action, c.State = Create, Missing
-	} else if next.Modec = w.lock.Modec; reflect.DeepEqual(next, w.lock) {
+	} else if next.Modec = w.lock.Modec; reflect.DeepEqual(w.sameLayout(next), w.lock) {
 		return nil
 	} else if w.touched(next, changes) {
 		return nil
@@ -704,6 +704,17 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 	c.data, _ = w.text(next)
 	c.Bytes, c.SHA256 = len(c.data), Sum(c.data)
 	return []Change{c}
+}
+
+// sameLayout returns a lock in which an adopted file that says what it said is as the lock before has it:
+// an agent's own layout is no drift.
+func (w *writer) sameLayout(next *Lock) *Lock {
+	for p, a := range w.lock.Adopted {
+		if _, ok := next.Adopted[p]; ok && w.lock.Left[p] != "" && w.lock.Left[p] == next.Left[p] {
+			next.Adopted[p] = a
+		}
+	}
+	return next
 }
 
 // touched marks the files in which people changed entries of their own since the last build.
@@ -771,7 +782,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			l.Artifacts[c.Path] = artifactLine(c.Target, mergedFile)
 			l.remember(c.Path, c.entries)
 			if w.opt.Local == "" {
-				l.left(c.Path, c.SHA256)
+				l.left(c.Path, sumOfMeaning(c.data))
 			}
 		}
 	}

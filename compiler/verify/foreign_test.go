@@ -90,6 +90,22 @@ func TestForeignEntries(t *testing.T) {
 	}
 }
 
+// An entry that names a tool in another case permits it, as Cursor compares names. What the compiled entries
+// open in this way stays a hole.
+func TestForeignSpelling(t *testing.T) {
+	res := compileSource(t, "baseline = \"dev\"\ninventory = \"closed\"\n[targets.cursor]\nhooks = false\n", `{
+		"servers": {"docs": {"command": "d", "tools": {"read": {"risk": "read"}, "write": {"risk": "write"}}}},
+		"roles": {"dev": {"description": "Does", "can": {"mcp": {"docs": {"allow": ["read"], "default": "ask"}}}}}}`)
+	const name, at = ".cursor/cli.json", `"allow": [`
+	report := edited(t, res, name, at, at+`"Mcp(docs:WRITE)", `)
+	if report.Wider() == 0 {
+		t.Errorf("nothing is wider: %+v", report.Surfaces)
+	}
+	if report := edited(t, res, name, at, at+` `); report.Wider() > 0 {
+		t.Errorf("by layout alone %d wider: %+v", report.Wider(), report.Surfaces)
+	}
+}
+
 // A policy that somebody changed makes modec's hooks refuse, which is not wider.
 func TestForeignPolicy(t *testing.T) {
 	res := compileForeign(t, "[targets.claude]\n[targets.cursor]\n")

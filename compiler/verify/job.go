@@ -178,6 +178,9 @@ func (j *job) compare(ctx context.Context, req Request, universe []*Witness) {
 			compiled := j.compiled.Decide(j.ref, w.Action)
 			j.byKeptRule(&w, v, compiled)
 			j.missing(&w, v, compiled)
+			if j.halves == nil { // an entry that opens one opens a half
+				v = widened(&w, v, compiled)
+			}
 		}
 		if v.Governs != contract.Neither || v.Bare != nil && v.Bare.Governs != contract.Neither {
 			j.held = true
@@ -404,6 +407,18 @@ func (j *job) byKeptRule(w *Witness, v, compiled contract.Verdict) {
 	if r := j.ownRule(compiled.Decision, compiled.Rule); r != nil {
 		w.Source = byRule(r, compiled.Decision)
 	}
+}
+
+// widened returns a verdict in which a hole that the compiled artifact does not have counts as permitted:
+// somebody's entry opened it, such as a server's tool in another spelling.
+func widened(w *Witness, v, compiled contract.Verdict) contract.Verdict {
+	h := v.Hole
+	if h == nil || w.Source.Decision == ir.Agent || h.Decision <= w.Source.Decision ||
+		whole(compiled).Decision >= h.Decision {
+		return v
+	}
+	v.Decision, v.Rule, v.Hole = max(v.Decision, h.Decision), h.Why, nil
+	return v
 }
 
 // byRule returns what a source decides by a rule for one agent alone.
