@@ -228,13 +228,17 @@ func (ed *editor) removeAllBut(entries []entry) {
 	places := slices.SortedFunc(maps.Keys(gone), func(a, b string) int {
 		return cmp.Or(cmp.Compare(depth(b), depth(a)), strings.Compare(a, b))
 	})
+	items := map[*hujson.Array]map[string]string{} // of each list what goes, by its text
 	for _, place := range places {
-		ed.remove(place)
+		ed.remove(place, items)
 	}
+	ed.removeItems(items)
+	slices.Sort(ed.taken)
 }
 
-// remove takes an entry out, unless somebody did so before.
-func (ed *editor) remove(place string) {
+// remove takes an entry out, unless somebody did so before. Items of lists it only gathers: those of one
+// list go at once.
+func (ed *editor) remove(place string, items map[*hujson.Array]map[string]string) {
 	tokens := split(place)
 	last := len(tokens) - 1
 	parent := find(ed.root, tokens[:last])
@@ -244,23 +248,32 @@ func (ed *editor) remove(place string) {
 	switch x := parent.Value.(type) {
 	case *hujson.Array:
 		if ed.owns(place) == "" {
-			ed.removeItem(x, place, tokens[last])
+			if items[x] == nil {
+				items[x] = map[string]string{}
+			}
+			items[x][tokens[last]] = place
 		}
 	case *hujson.Object:
 		if ed.owns(place) != "" {
+			ed.removeItems(items) // the member may be one of these lists
 			ed.removeMember(x, place, tokens[last])
 		}
 	}
 }
 
-func (ed *editor) removeItem(array *hujson.Array, place, text string) {
-	for i := range slices.Backward(array.Elements) {
-		if itemText(array.Elements[i]) == text {
-			array.Elements = take(array.Elements, i, itemGap, &array.AfterExtra)
-			ed.taken = append(ed.taken, place)
-			return
+// removeItems takes items out of lists, of several that are alike the last, and forgets them.
+func (ed *editor) removeItems(items map[*hujson.Array]map[string]string) {
+	for array, gone := range items {
+		for i := range slices.Backward(array.Elements) {
+			text := itemText(array.Elements[i])
+			if place, ok := gone[text]; ok {
+				array.Elements = take(array.Elements, i, itemGap, &array.AfterExtra)
+				ed.taken = append(ed.taken, place)
+				delete(gone, text)
+			}
 		}
 	}
+	clear(items)
 }
 
 func (ed *editor) removeMember(object *hujson.Object, place, name string) {

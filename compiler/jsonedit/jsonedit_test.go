@@ -556,3 +556,24 @@ func TestSpelled(t *testing.T) {
 		}
 	}
 }
+
+// What modec wrote and no longer emits goes in a time that grows with the list, and not with its square.
+func BenchmarkRemoveItems(b *testing.B) {
+	var items []string
+	for i := range 10_000 {
+		items = append(items, fmt.Sprintf("%q", fmt.Sprint("Bash(prog", i, " x *)")))
+	}
+	want := `{"permissions": {"deny": [` + strings.Join(items, ",\n") + "]}}"
+	p := Pattern{Places: []string{"/permissions/deny/-"}}
+	before, err := Merge(nil, []byte(want), p, nil, Keep)
+	if err != nil {
+		b.Fatal(err)
+	}
+	have := []byte(`{"model": "opus",` + want[1:])
+	for b.Loop() {
+		after, err := Merge(have, []byte(`{}`), p, []Entries{before.Entries}, Keep)
+		if err != nil || len(after.Taken) != 10_000 {
+			b.Fatal(err, len(after.Taken))
+		}
+	}
+}

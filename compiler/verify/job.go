@@ -74,7 +74,7 @@ func (j *job) do(ctx context.Context, w *worker) error {
 		}
 		var u *universe
 		if w.req.Actions != nil {
-			if u, j.err = newUniverse(w.req.Policy, j.ref); j.err == nil {
+			if u, j.err = newUniverse(ctx, w.req.Policy, j.ref); j.err == nil {
 				j.compare(ctx, w.req, u.only(w.req.Actions))
 			}
 			return
@@ -88,7 +88,7 @@ func (j *job) do(ctx context.Context, w *worker) error {
 				if j.halves != nil {
 					return u, nil
 				}
-				return universeOf(w.req.Policy, j.ref, w.more.get(j.ref), w.req.Seed, nil)
+				return universeOf(ctx, w.req.Policy, j.ref, w.more.get(j.ref), w.req.Seed, nil)
 			})
 		}
 		if j.err != nil {
@@ -122,11 +122,11 @@ func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
 	if j.halves == nil || universes.has(j.ref) {
 		u := universes.get(j.ref)
 		u.once.Do(func() {
-			u.universe, u.err = universeOf(req.Policy, j.ref, more.get(j.ref), req.Seed, universes.plan)
+			u.universe, u.err = universeOf(ctx, req.Policy, j.ref, more.get(j.ref), req.Seed, universes.plan)
 		})
 		return u.universe, u.err
 	}
-	u, err := newUniverse(req.Policy, j.ref)
+	u, err := newUniverse(ctx, req.Policy, j.ref)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -34,6 +35,7 @@ func (w *Witness) dressed() bool { return strings.Contains(w.Class, ":") }
 
 // universe makes the witnesses of one subject, each of them once.
 type universe struct {
+	ctx     context.Context // once it ends, nothing more is decided
 	engine  *policy.Engine
 	project *ir.Project
 	ref     ir.SubjectRef
@@ -55,7 +57,7 @@ type universe struct {
 //   - what agents do every day
 //   - a random part, by the seed
 func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Pattern, seed uint64) ([]Witness, error) {
-	u, err := universeOf(e, ref, more, seed, nil)
+	u, err := universeOf(context.Background(), e, ref, more, seed, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +65,9 @@ func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Patter
 }
 
 func universeOf(
-	e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Pattern, seed uint64, plan *plan,
+	ctx context.Context, e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Pattern, seed uint64, plan *plan,
 ) (*universe, error) {
-	u, err := newUniverse(e, ref)
+	u, err := newUniverse(ctx, e, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -91,15 +93,15 @@ func universeOf(
 	for _, name := range []string{"BrandNewTool", "browser_action", "x"} {
 		u.add(ir.Unknown, name, "unknown tool")
 	}
-	return u, nil
+	return u, ctx.Err()
 }
 
-func newUniverse(e *policy.Engine, ref ir.SubjectRef) (*universe, error) {
+func newUniverse(ctx context.Context, e *policy.Engine, ref ir.SubjectRef) (*universe, error) {
 	s, err := e.Subject(ref)
 	if err != nil {
 		return nil, err
 	}
-	return &universe{engine: e, project: e.Project(), ref: ref, subject: s,
+	return &universe{ctx: ctx, engine: e, project: e.Project(), ref: ref, subject: s,
 		seen: map[policy.Action]bool{}, shapes: map[string]bool{}}, nil
 }
 
@@ -137,7 +139,7 @@ var looksOutside = lazy.Regexp(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$)|\\(?:[^\\]|$))
 
 // witness adds a witness with the source's decision, unless its action is there already.
 func (u *universe) witness(w Witness) {
-	if u.seen[w.Action] || w.Group == ir.Web && noHost(w.Arg) {
+	if u.ctx.Err() != nil || u.seen[w.Action] || w.Group == ir.Web && noHost(w.Arg) {
 		return
 	}
 	u.seen[w.Action] = true
@@ -283,6 +285,9 @@ func (u *universe) crossed(g ir.Group, do func(held, free *ir.Rule)) {
 	shapes := map[string]bool{}
 	guards := func(r *ir.Rule) bool { return r.Pos.File == ir.GuardsFile }
 	for i := range rules {
+		if u.ctx.Err() != nil {
+			return
+		}
 		free := &rules[i]
 		of := fmt.Sprint(u.half[free.Pos], free.Decision, letters().ReplaceAllString(free.Pattern.Text, "a"))
 		if g == ir.Command { // only rules about the same program cross
