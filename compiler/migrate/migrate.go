@@ -175,8 +175,11 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 	}
 	dropGuards(in.project, deniedPaths(in.config.inUse(req.Targets)))
 	dropTwice(in.project)
-	for mends := 0; ; mends++ {
+	for mends, stays := 0, 0; ; mends++ {
 		res, found, list := in.attempt(ctx, req)
+		for ; !list.HasErrors() && stays < mostStays && in.stay(req, res); stays++ {
+			res, found, list = in.attempt(ctx, req)
+		}
 		if !list.HasErrors() || mends == mostMends || res == nil || !in.mend(found, res.Compiled.Project) {
 			diags = append(diags, list...)
 			diags.Sort()
