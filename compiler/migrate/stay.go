@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
@@ -152,6 +153,9 @@ func otherEntries(file string, have, built []byte) (names []string) {
 // keeps reports whether a build leaves the entry of a server in its file as it is, where the source says how it
 // is started.
 func (e *editor) keeps(res *compiler.Result, t contract.Target, s ir.Server) bool {
+	if !sayable(s) {
+		return false
+	}
 	p := *res.Project
 	p.Servers = slices.Clone(p.Servers)
 	for i := range p.Servers {
@@ -178,6 +182,20 @@ func (e *editor) keeps(res *compiler.Result, t contract.Target, s ir.Server) boo
 	built, err := jsonedit.Merge(have, files[i].Data, of, owned, jsonedit.Keep)
 	return err == nil && !slices.Contains(otherEntries(s.Pos.File, have, built.Data), name)
 }
+
+// sayable reports whether a source takes the texts of a server.
+func sayable(s ir.Server) bool {
+	named := func(name string) bool { return name != "" && !strings.ContainsFunc(name, isOdd) }
+	for name, value := range s.Env {
+		if !named(name) || strings.ContainsRune(value, 0) {
+			return false
+		}
+	}
+	return !strings.ContainsRune(s.Command+s.URL+s.Cwd+strings.Join(s.Args, ""), 0)
+}
+
+// isOdd reports whether no name of a variable has a character.
+func isOdd(r rune) bool { return r == '=' || unicode.IsControl(r) }
 
 // external makes a server of a file one whose entry stays as it is, whatever the source says of it.
 func (in *imports) external(file, name, target string) bool {
