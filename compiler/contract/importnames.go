@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
@@ -21,7 +22,7 @@ const (
 // ServerName reports whether a name is valid for a server of the source.
 func ServerName(name string) bool {
 	return utf8.RuneCountInString(name) <= mostServerName &&
-		!strings.ContainsAny(name, ":*") &&
+		!strings.ContainsAny(name, ":*") && !strings.ContainsFunc(name, unicode.IsControl) &&
 		strings.TrimSpace(name) != "" &&
 		!slices.Contains(ir.ReservedServers, name)
 }

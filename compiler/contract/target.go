@@ -142,10 +142,15 @@ type File struct {
 	// Keys are the members of an object at such a place that the target knows. Any other stays
 	// as a person wrote it; nil: all are the target's.
 	Keys []string
+	// Resting are those of the Keys that say nothing while the object has "disabled": true: they are a
+	// person's then.
+	Resting []string
+	// Sets are those of the Keys that are lists in which the order means nothing.
+	Sets []string
 	// Defaults are members of such an object that mean the same where they are missing, by their JSON.
-	Defaults map[string]string
-	// Spelled returns how the target writes what an item of a person's means in the list at a place, "" for
-	// one of its own; nil: each item is the only way to say it.
+	Defaults map[string][]string
+	// Spelled returns how the target writes what an item of a person's means in the list at a place, or a
+	// text that is a member of such an object, "" for one of its own; nil: each is the only way to say it.
 	Spelled func(place, item string) string
 	// Strict is set for a file with Places that the agent ignores as a whole if it has comments or trailing
 	// commas.
@@ -215,8 +220,11 @@ func InMemory(files []File) memfs.FS {
 // MCPServers are the Places of the files that list MCP servers.
 var MCPServers = []string{"/mcpServers/*"}
 
-// ServerDefaults are the Defaults of their entries: a server with a command is started.
-var ServerDefaults = map[string]string{"type": `"stdio"`}
+// ServerDefaults are the Defaults of their entries: a server with a command is started, and what is empty
+// says nothing.
+var ServerDefaults = map[string][]string{
+	"type": {`"stdio"`}, "args": {"[]"}, "env": {"{}"}, "headers": {"{}"},
+}
 
 // Exception is a widening that modec.toml accepts in writing, under [[exceptions]].
 type Exception struct {

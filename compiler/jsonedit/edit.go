@@ -12,11 +12,10 @@ import (
 
 // editor merges entries into a parsed file.
 type editor struct {
-	have      []byte
-	root      *hujson.Value
-	layout    layout
-	keys      []string // of an entry that is an object; nil: all of them
-	defaults  map[string]string
+	have   []byte
+	root   *hujson.Value
+	layout layout
+	Pattern
 	owned     []Entries
 	force     Force
 	out       Entries
@@ -24,7 +23,6 @@ type editor struct {
 	taken     []string
 	added     []Added
 	theirs    []string
-	places    []string                          // the patterns of the entries
 	items     map[*hujson.Array]map[string]bool // the items of lists that are added to
 }
 
@@ -54,11 +52,11 @@ func (ed *editor) ownsAll() bool {
 // wrote reports whether modec wrote a value as it stands at a place, but for defaults that somebody
 // took out.
 func (ed *editor) wrote(place string, v hujson.Value) bool {
-	return slices.ContainsFunc(spellings(v, ed.defaults), func(v hujson.Value) bool { return ed.recorded(place, v) })
+	return slices.ContainsFunc(spellings(v, ed.Defaults), func(v hujson.Value) bool { return ed.recorded(place, v) })
 }
 
 func (ed *editor) recorded(place string, v hujson.Value) bool {
-	own := hash(canonical(without(v, theirs(v, ed.keys))))
+	own := hash(canonical(without(v, ed.theirsIn(v))))
 	return slices.ContainsFunc(ed.owned, func(e Entries) bool {
 		r := recorded(e[place])
 		return r.of(v) || r.hash == own
@@ -83,17 +81,17 @@ func (ed *editor) put(e entry) {
 	case there == nil:
 		ed.addMember(e.tokens, ed.layout.format(e.value, len(e.tokens)))
 		ed.out[e.place] = e.sum()
-		ed.added = append(ed.added, e.added(ed.places)...)
-	case canonical(without(*there, theirs(*there, ed.keys))) == canonical(e.value):
+		ed.added = append(ed.added, e.added(ed.Places)...)
+	case canonical(without(*there, ed.theirsIn(*there))) == canonical(e.value):
 		if ed.owns(e.place) != nobody {
-			ed.out[e.place] = sumOf(*there, ed.keys)
+			ed.out[e.place] = ed.sumOf(*there)
 		} else {
 			ed.theirs = append(ed.theirs, e.place)
 		}
 	case ed.wrote(e.place, *there) || ed.force == Overwrite:
 		next := ed.beside(*there, e)
 		rewriter{layout: ed.layout}.value(there, &next, len(e.tokens))
-		ed.out[e.place] = sumOf(*there, ed.keys)
+		ed.out[e.place] = ed.sumOf(*there)
 	default:
 		ed.conflict(e.place, there)
 	}
@@ -108,7 +106,7 @@ func (ed *editor) beside(there hujson.Value, e entry) hujson.Value {
 	if !ok || !also {
 		return v
 	}
-	names, depth := theirs(there, ed.keys), len(e.tokens)+1
+	names, depth := theirs(there, ed.keysOf(e.value)), len(e.tokens)+1
 	for i := range from.Members {
 		if m := from.Members[i]; slices.Contains(names, nameOf(&m)) {
 			m.Name.BeforeExtra, m.Name.AfterExtra = nil, nil
@@ -174,7 +172,7 @@ func (ed *editor) putItem(e entry, list *hujson.Value) {
 	depth := len(e.tokens) + 1
 	array.Elements = add(ed.layout, array.Elements, ed.layout.format(e.value, depth), itemGap, &array.AfterExtra, depth)
 	ed.out[e.place] = ""
-	ed.added = append(ed.added, e.added(ed.places)...)
+	ed.added = append(ed.added, e.added(ed.Places)...)
 }
 
 // itemsOf returns the set of what a list contains.

@@ -2,6 +2,7 @@ package jsonedit
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -50,8 +51,8 @@ type record struct {
 }
 
 // sumOf returns the record of a value in which a target knows some keys, as Entries have it.
-func sumOf(v hujson.Value, keys []string) string {
-	names := theirs(v, keys)
+func (p *Pattern) sumOf(v hujson.Value) string {
+	names := p.theirsIn(v)
 	sum := hash(canonical(without(v, names)))
 	if len(names) == 0 {
 		return sum
@@ -76,6 +77,17 @@ func recorded(sum string) record {
 
 // of reports whether a value is what was recorded, but for what is a person's in it.
 func (r record) of(v hujson.Value) bool { return hash(canonical(without(v, r.theirs))) == r.hash }
+
+// keysOf returns the members that the target knows in an object.
+func (p *Pattern) keysOf(v hujson.Value) []string {
+	if off := member(v, "disabled"); len(p.Resting) == 0 || off.Value == nil || canonical(off) != "true" {
+		return p.Keys
+	}
+	return slices.DeleteFunc(slices.Clone(p.Keys), func(key string) bool { return slices.Contains(p.Resting, key) })
+}
+
+// theirsIn returns the members of an object that are a person's, sorted.
+func (p *Pattern) theirsIn(v hujson.Value) []string { return theirs(v, p.keysOf(v)) }
 
 // theirs returns the members of an object that are not among some keys, sorted.
 func theirs(v hujson.Value, keys []string) (names []string) {
@@ -107,14 +119,11 @@ func without(v hujson.Value, names []string) hujson.Value {
 	return hujson.Value{Value: rest}
 }
 
-// asWritten returns entries as a file has them that says the same: items in a person's words, and objects
-// without the defaults that they lack.
+// asWritten returns entries as a file has them that says the same: items and members in a person's words,
+// lists in a person's order, and objects without the defaults that they lack.
 func (p *Pattern) asWritten(root *hujson.Value, entries []entry) []entry {
 	if p.Spelled != nil {
 		entries = p.spelled(root, entries)
-	}
-	if len(p.Defaults) == 0 {
-		return entries
 	}
 	out := slices.Clone(entries)
 	for i := range out {
@@ -123,16 +132,64 @@ func (p *Pattern) asWritten(root *hujson.Value, entries []entry) []entry {
 		if e.kind != plainValue || have == nil {
 			continue
 		}
-		for name, text := range p.Defaults {
+		keys := p.keysOf(*have)
+		for name, texts := range p.Defaults {
 			switch there := member(*have, name); {
+			case keys != nil && !slices.Contains(keys, name):
 			case there.Value == nil:
-				e.value = lacking(e.value, name, text)
-			case canonical(there) == text:
-				e.value = having(e.value, name, text)
+				e.value = lacking(e.value, name, texts)
+			case slices.Contains(texts, canonical(there)):
+				e.value = having(e.value, name, canonical(there))
 			}
 		}
+		p.members(e, *have)
 	}
 	return out
+}
+
+// members writes the members of an entry as a file has them that says the same.
+func (p *Pattern) members(e *entry, have hujson.Value) {
+	object, ok := e.value.Value.(*hujson.Object)
+	if !ok {
+		return
+	}
+	next := &hujson.Object{Members: slices.Clone(object.Members)}
+	for i := range next.Members {
+		m := &next.Members[i]
+		name := nameOf(m)
+		there := member(have, name)
+		means, isText := textOf(m.Value)
+		text, wasText := textOf(there)
+		switch {
+		case isText && wasText && p.Spelled != nil && p.Spelled(e.place+"/"+escape(name), text) == means:
+			m.Value.Value = there.Value
+		case slices.Contains(p.Sets, name):
+			m.Value = inOrder(m.Value, there)
+		}
+	}
+	e.value = hujson.Value{Value: next}
+}
+
+// inOrder returns a list with its items in the order that another one has them in, the rest behind them.
+func inOrder(v, other hujson.Value) hujson.Value {
+	list, ok := v.Value.(*hujson.Array)
+	order, also := other.Value.(*hujson.Array)
+	if !ok || !also {
+		return v
+	}
+	at := map[string]int{}
+	for i := range slices.Backward(order.Elements) {
+		at[itemText(order.Elements[i])] = i
+	}
+	place := func(v hujson.Value) int {
+		if i, ok := at[itemText(v)]; ok {
+			return i
+		}
+		return len(order.Elements)
+	}
+	items := slices.Clone(list.Elements)
+	slices.SortStableFunc(items, func(a, b hujson.Value) int { return cmp.Compare(place(a), place(b)) })
+	return hujson.Value{Value: &hujson.Array{Elements: items}}
 }
 
 // spelled returns entries with the items of a person's in the place of those that they stand for.
@@ -179,8 +236,8 @@ func (p *Pattern) spelled(root *hujson.Value, entries []entry) []entry {
 }
 
 // lacking returns an object without a member that is a default.
-func lacking(v hujson.Value, name, text string) hujson.Value {
-	if m := member(v, name); m.Value == nil || canonical(m) != text {
+func lacking(v hujson.Value, name string, texts []string) hujson.Value {
+	if m := member(v, name); m.Value == nil || !slices.Contains(texts, canonical(m)) {
 		return v
 	}
 	return without(v, []string{name})
@@ -198,11 +255,17 @@ func having(v hujson.Value, name, text string) hujson.Value {
 }
 
 // spellings returns the ways to write an object with and without each default.
-func spellings(v hujson.Value, defaults map[string]string) []hujson.Value {
+func spellings(v hujson.Value, defaults map[string][]string) []hujson.Value {
 	all := []hujson.Value{v}
-	for name, text := range defaults {
+	for name, texts := range defaults {
 		for _, v := range all {
-			all = append(all, having(v, name, text), lacking(v, name, text))
+			if member(v, name).Value != nil {
+				all = append(all, lacking(v, name, texts))
+				continue
+			}
+			for _, text := range texts {
+				all = append(all, having(v, name, text))
+			}
 		}
 	}
 	return all

@@ -116,11 +116,17 @@ type Pattern struct {
 	// Keys are the members that the target knows in an entry that is an object. The others
 	// are a person's. nil: all are the target's.
 	Keys []string
+	// Resting are those of the Keys that mean nothing while the member "disabled" of the entry is true:
+	// they are a person's then.
+	Resting []string
+	// Sets are those of the Keys that are lists in which the order means nothing: a file keeps its own.
+	Sets []string
 	// Defaults are members of an entry that mean the same where they are missing, by the JSON that they
 	// then are: a file that has or lacks one keeps the entry as it is.
-	Defaults map[string]string
-	// Spelled returns the item of a list that one of a person's stands for, "" for none: where that is
-	// emitted, the person's stays in its place. nil: an item stands for itself.
+	Defaults map[string][]string
+	// Spelled returns the item of a list, or the text that is a member of an entry, that one of a person's
+	// stands for, "" for none: where that is emitted, the person's stays in its place. nil: each stands for
+	// itself.
 	Spelled func(place, item string) string
 }
 
@@ -150,8 +156,7 @@ func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, 
 	}
 	emitted := entries
 	entries = p.asWritten(&root, entries)
-	ed := editor{have: have, root: &root, layout: layoutOf(root, have), keys: p.Keys, defaults: p.Defaults,
-		places: p.Places, owned: owned, force: force,
+	ed := editor{have: have, root: &root, layout: layoutOf(root, have), Pattern: p, owned: owned, force: force,
 		out: Entries{}}
 	ed.removeAllBut(entries)
 	for _, e := range entries {

@@ -485,7 +485,7 @@ func TestPersonsMembers(t *testing.T) {
 
 // An entry that lacks what is the default anyway keeps its bytes, and is no edit.
 func TestDefaults(t *testing.T) {
-	p := Pattern{Places: []string{"/s/*"}, Defaults: map[string]string{"type": `"stdio"`}}
+	p := Pattern{Places: []string{"/s/*"}, Defaults: map[string][]string{"type": {`"stdio"`}, "env": {"{}"}}}
 	have := `{"s": {"a": {"command": "x",  "args": [ "1" ]}, "mine": {}}}`
 	want := `{"s": {"a": {"type": "stdio", "command": "x", "args": ["1"]}}}`
 	owned := Adopt([]byte(have), p, []string{"a"})
@@ -497,12 +497,12 @@ func TestDefaults(t *testing.T) {
 	if err != nil || string(again.Data) != have || len(again.Conflicts) > 0 {
 		t.Errorf("got %s, %v, %v", again.Data, again.Conflicts, err)
 	}
-	written := Entries{"/s/a": sumOf(member(member(must(want), "s"), "a"), nil)}
+	written := Entries{"/s/a": p.sumOf(member(member(must(want), "s"), "a"))}
 	dropped, err := Merge([]byte(have), []byte(want), p, []Entries{written}, Keep)
 	if err != nil || string(dropped.Data) != have || len(dropped.Conflicts) > 0 {
 		t.Errorf("a default that somebody took out: got %s, %v, %v", dropped.Data, dropped.Conflicts, err)
 	}
-	off := Pattern{Places: p.Places, Defaults: map[string]string{"type": `"stdio"`, "disabled": "false"}}
+	off := Pattern{Places: p.Places, Defaults: map[string][]string{"type": {`"stdio"`}, "disabled": {"false"}}}
 	told := `{"s": {"a": {"command": "x",  "disabled":false, "args": [ "1" ]}}}`
 	same, err := Merge([]byte(told), []byte(want), off, []Entries{Adopt([]byte(told), off, []string{"a"})}, Keep)
 	if err != nil || string(same.Data) != told {
@@ -529,6 +529,41 @@ func must(text string) hujson.Value {
 		panic(err)
 	}
 	return v
+}
+
+// What says nothing while an entry is disabled, and the order of a list that is a set, are a person's.
+func TestRestingAndSets(t *testing.T) {
+	p := Pattern{Places: []string{"/s/*"}, Keys: []string{"cmd", "disabled", "ok"}, Resting: []string{"ok"},
+		Sets: []string{"ok"}, Defaults: map[string][]string{"ok": {"[]"}},
+		Spelled: func(place, text string) string {
+			return map[string]string{"/s/off/cmd Long": "l"}[place+" "+text]
+		}}
+	have := `{"s": {"off": {"cmd": "Long", "disabled": true, "ok": ["z", "a"]}, "on": {"cmd": "x", "ok": ["z",  "a"]}}}`
+	want := `{"s": {"off": {"cmd": "l", "disabled": true}, "on": {"cmd": "x", "ok": ["a", "z"]}}}`
+	merge := func(have, want string, owned Entries) Result {
+		t.Helper()
+		r, err := Merge([]byte(have), []byte(want), p, []Entries{owned}, Keep)
+		if err != nil || len(r.Conflicts) > 0 {
+			t.Fatalf("%v %v", err, r.Conflicts)
+		}
+		return r
+	}
+	first := merge(have, want, Adopt([]byte(have), p, []string{"off", "on"}))
+	if string(first.Data) != have {
+		t.Fatalf("got %s", first.Data)
+	}
+	more := merge(have, strings.Replace(want, `["a", "z"]`, `["a", "b", "z"]`, 1), first.Entries)
+	if !strings.Contains(string(more.Data), `["z",  "a",  "b"]`) {
+		t.Errorf("an item more: got %s", more.Data)
+	}
+	if on := merge(have, strings.Replace(want, `, "disabled": true`, ``, 1), first.Entries); strings.Contains(
+		string(on.Data), `"off": {"cmd": "l", "ok"`) || strings.Contains(string(on.Data), "disabled") {
+		t.Errorf("an entry that is switched on has what a person wrote while it was off: %s", on.Data)
+	}
+	edited := strings.Replace(have, `"disabled": true, `, ``, 1)
+	if r, err := Merge([]byte(edited), []byte(want), p, []Entries{first.Entries}, Keep); err != nil || len(r.Conflicts) == 0 {
+		t.Errorf("an entry that somebody switched on: %v %s", err, r.Data)
+	}
 }
 
 // An item in a person's words stays in the place of the one that it stands for, as long as that is emitted.

@@ -186,9 +186,9 @@ func TestClaudeSessions(t *testing.T) {
 			nil, ir.SubjectRef{Role: "claude"},
 			map[policy.Action]ir.Decision{{Group: command, Arg: "git add ."}: ir.Ask}},
 		{"a path from the user's folder, kept as it was meant", map[string]string{
-			settings: `{"permissions": {"deny": ["Read(/**)"]}}`, local: `{"permissions": {"allow": ["Bash(make *)"]}}`}, `{"permissions": {"allow": ["Edit(/x/**)", "Bash(make *)"]}}`,
+			settings: `{"permissions": {"deny": ["Read(/z/**)"]}}`, local: `{"permissions": {"allow": ["Bash(make *)"]}}`}, `{"permissions": {"allow": ["Edit(/x/**)", "Bash(make *)"]}}`,
 			nil, ir.SubjectRef{Role: "claude"},
-			map[policy.Action]ir.Decision{{Group: edit, Arg: "x/a"}: ir.Ask, {Group: read, Arg: "a"}: ir.Deny, {Group: command, Arg: "make x"}: ir.Deny}},
+			map[policy.Action]ir.Decision{{Group: edit, Arg: "x/a"}: ir.Ask, {Group: read, Arg: "z/a"}: ir.Deny, {Group: command, Arg: "make x"}: ir.Allow}},
 		{"questions of the settings in a subagent that asks none", map[string]string{settings: `{"permissions": {"ask": ["Bash(git push *)"], "allow": ["Bash(git *)", "Bash(cat *)"]}}`, agents: "---\nname: x\ndescription: d\npermissionMode: dontAsk\n---\np\n"}, "",
 			nil, ir.SubjectRef{Mode: "x"},
 			map[policy.Action]ir.Decision{{Group: command, Arg: "git push x"}: ir.Deny, {Group: command, Arg: "git log"}: ir.Allow, {Group: command, Arg: "cat ../x"}: ir.Deny}},

@@ -27,6 +27,7 @@ type differ struct {
 	all      map[string]*imports // what the files of every target say
 	extends  func(subject []string, policy string) bool
 	whole    func(file string) bool // a build writes all of it
+	keeps    func(ir.Server) bool   // a build leaves the entry of a server as it is
 	before   *ir.Project            // what the files said that are compared
 	after    *ir.Project            // and what they say
 	out      []change
@@ -327,6 +328,9 @@ func (d *differ) takeOver(own, b *ir.Server) {
 	s.Place, s.Tools = own.Place, own.Tools
 	for _, t := range b.Tools {
 		s.AddTool(t)
+	}
+	if !d.keeps(s) {
+		return // it never was about a secret: the source cannot say all of the entry
 	}
 	what := fmt.Sprintf("server %s states no secret any more", b.Name)
 	d.change(b.Pos, what, func(p *patcher) error {

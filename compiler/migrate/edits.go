@@ -319,6 +319,9 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 				Local: e.req.Local, Approved: e.req.Approved, Must: e.req.Must, ours: true, own: ownRules(res, t)},
 				deniedPaths(targets))
 			diags = append(diags, list...)
+			for _, g := range keptRules(res, t) {
+				in.verbatim(g)
+			}
 			dropGuards(in.project, deniedPaths(targets))
 			e.rename(in, t, res)
 			return in
@@ -335,7 +338,8 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 			return nil, diags
 		}
 		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
-			only: len(targets) == 1, all: e.after, extends: e.extends, whole: e.whole}
+			only: len(targets) == 1, all: e.after, extends: e.extends, whole: e.whole,
+			keeps: func(s ir.Server) bool { return e.keeps(res, t, s) }}
 		d.compare(before, e.after[t.Name()])
 		out = append(out, d.decisive(before.project, e.after[t.Name()].project, e.req.Seed)...)
 	}
@@ -360,6 +364,18 @@ func ownRules(res *compiler.Result, t contract.Target) (texts []string) {
 		}
 	}
 	return texts
+}
+
+// keptRules returns the rules that a project has word for word, and that an import of its files may understand.
+func keptRules(res *compiler.Result, t contract.Target) (kept []goneRule) {
+	for i := range res.Project.Roles {
+		for _, n := range res.Project.Roles[i].Native {
+			if n.Own && n.Target == t.Name() {
+				kept = append(kept, goneRule{target: n.Target, decision: n.Decision, text: n.Text})
+			}
+		}
+	}
+	return kept
 }
 
 // own returns the changes without what only follows from others: a subject with a file of its own has
@@ -429,7 +445,7 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 			data = styles[f.Path].Keep(have, data, jsonedit.Rewrite) // what an agent ignores stays
 		}
 		if o, ok := e.record.Original(f.Path); ok && f.Places != nil {
-			of := jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Spelled: f.Spelled}
+			of := output.PatternOf(&f)
 			owned := []jsonedit.Entries{jsonedit.Adopt(o.Data, of, o.Taken)}
 			if merged, err := jsonedit.Merge(o.Data, f.Data, of, owned, jsonedit.Overwrite); err == nil {
 				data = merged.Data

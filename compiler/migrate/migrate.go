@@ -175,9 +175,19 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 	}
 	dropGuards(in.project, deniedPaths(in.config.inUse(req.Targets)))
 	dropTwice(in.project)
-	for mends := 0; ; mends++ {
+	for refusals, stays, mends := 0, 0, 0; ; {
 		res, found, list := in.attempt(ctx, req)
-		if !list.HasErrors() || mends == mostMends || res == nil || !in.mend(found, res.Compiled.Project) {
+		switch {
+		case res == nil && refusals < mostRefusals && in.refuse(list):
+			if refusals++; in.empty() {
+				diags = append(diags, in.check(req, seen)...)
+				return nil, diags
+			}
+		case !list.HasErrors() && stays < mostStays && in.stay(req, res):
+			stays++
+		case list.HasErrors() && res != nil && mends < mostMends && in.mend(found, res.Compiled.Project):
+			mends++
+		default:
 			diags = append(diags, list...)
 			diags.Sort()
 			if diags.HasErrors() {

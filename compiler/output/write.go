@@ -409,9 +409,10 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 	return changes
 }
 
-// patternOf returns which entries of a file that people write too a target writes.
-func patternOf(f *contract.File) jsonedit.Pattern {
-	return jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Defaults: f.Defaults, Spelled: f.Spelled}
+// PatternOf returns which entries of a file that people write too a target writes.
+func PatternOf(f *contract.File) jsonedit.Pattern {
+	return jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Resting: f.Resting, Sets: f.Sets, Defaults: f.Defaults,
+		Spelled: f.Spelled}
 }
 
 // merge decides what happens to a file that people write too; f is nil where it
@@ -422,7 +423,7 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 	var entries jsonedit.Pattern
 	var restrains []string // the entries at these places permit nothing
 	if f != nil {
-		want, entries, restrains = f.Data, patternOf(f), f.Restrains
+		want, entries, restrains = f.Data, PatternOf(f), f.Restrains
 	}
 	have, err := w.read(p)
 	switch {

@@ -410,11 +410,12 @@ func (j *job) byKeptRule(w *Witness, v, compiled contract.Verdict) {
 }
 
 // widened returns a verdict in which a hole that the compiled artifact does not have counts as permitted:
-// somebody's entry opened it, such as a server's tool in another spelling.
+// somebody's entry opened it, such as a server's tool in another spelling. One that is there anyway stays one:
+// whether a person is asked there, such as about a tool that the agent only hides, no source decides.
 func widened(w *Witness, v, compiled contract.Verdict) contract.Verdict {
 	h := v.Hole
 	if h == nil || w.Source.Decision == ir.Agent || h.Decision <= w.Source.Decision ||
-		whole(compiled).Decision >= h.Decision {
+		whole(compiled).Decision >= h.Decision || compiled.Hole != nil && compiled.Hole.Why == h.Why {
 		return v
 	}
 	v.Decision, v.Rule, v.Hole = max(v.Decision, h.Decision), h.Why, nil

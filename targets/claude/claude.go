@@ -259,7 +259,7 @@ func (c claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 	if shared := e.sharedServers(); len(shared) > 0 {
 		files = append(files, contract.File{
 			Path: format.ProjectServers, Data: serversJSON(shared), Places: contract.MCPServers, Keys: serverKeys,
-			Defaults: contract.ServerDefaults, Strict: true})
+			Defaults: contract.ServerDefaults, Spelled: spelledType, Strict: true})
 	}
 	return files, e.diags
 }

@@ -3,6 +3,7 @@ package claude
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -138,6 +139,14 @@ func (e *emitter) serversOf(s *policy.Subject) (list []*ir.Server, external *ir.
 
 // serverKeys are the members of a server's entry that the source decides.
 var serverKeys = []string{"type", "command", "args", "env", "url", "headers", "timeout"}
+
+// spelledType returns the transport that a build writes for a person's word for it.
+func spelledType(place, text string) string {
+	if strings.HasSuffix(place, "/type") && text == "streamable-http" {
+		return "http"
+	}
+	return ""
+}
 
 func serversJSON(servers []*ir.Server) []byte {
 	all := contract.Object{}

@@ -32,3 +32,14 @@ func TestSpelledFolders(t *testing.T) {
 		}
 	}
 }
+
+func TestSpelledType(t *testing.T) {
+	for text, want := range map[string]string{"streamable-http": "http", "sse": "", "http": ""} {
+		if got := spelledType("/mcpServers/docs/type", text); got != want {
+			t.Errorf("type %s: got %q, want %q", text, got, want)
+		}
+	}
+	if got := spelledType("/mcpServers/docs/url", "streamable-http"); got != "" {
+		t.Errorf("another member: got %q", got)
+	}
+}

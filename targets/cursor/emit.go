@@ -66,7 +66,7 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	if list := e.servers(); len(list) > 0 {
 		e.files = append(e.files, contract.File{Path: projectFile(format.ServersFile),
 			Data: contract.JSON(contract.Object{"mcpServers", list}), Places: contract.MCPServers, Keys: serverKeys,
-			Defaults: contract.ServerDefaults})
+			Defaults: serverDefaults()})
 	}
 	if e.diags.HasErrors() {
 		return nil, e.diags

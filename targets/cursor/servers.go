@@ -1,6 +1,8 @@
 package cursor
 
 import (
+	"maps"
+
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -8,6 +10,14 @@ import (
 
 // serverKeys are the members of a server's entry that the source decides.
 var serverKeys = []string{"type", "command", "args", "env", "url", "headers"}
+
+// serverDefaults are the members of a server's entry that mean the same where they are missing: Cursor finds out
+// by itself how an address speaks.
+func serverDefaults() map[string][]string {
+	defaults := maps.Clone(contract.ServerDefaults)
+	defaults["type"] = append([]string{`"sse"`, `"http"`, `"streamable-http"`}, defaults["type"]...)
+	return defaults
+}
 
 // servers returns the shared servers: those that some subject may use and that are on by
 // default or named by an exception.

@@ -1,6 +1,7 @@
 package roo
 
 import (
+	"maps"
 	"slices"
 
 	"modec.dev/modec/compiler/contract"
@@ -196,14 +197,26 @@ func (e *emitter) serversJSON(servers []server, of externals) []byte {
 	return marshal(contract.Object{"mcpServers", all})
 }
 
-// serverKeys are the members of a server's entry that the source decides. Where it has no mode, it
-// says nothing of what is approved or denied.
+// toolLists are the members of a server's entry that are about its tools.
+var toolLists = []string{"alwaysAllow", "disabledTools"}
+
+// serverKeys are the members of a server's entry that the source decides. Where no mode of it may use a
+// server, it says nothing of what is approved or denied: Roo's own modes have the lists that are there.
 func (e *emitter) serverKeys() []string {
 	keys := []string{"type", "command", "args", "cwd", "env", "url", "headers", "timeout", "disabled", "defaultEnabled"}
-	if len(e.in.Project.Modes) > 0 {
-		keys = append(keys, "alwaysAllow", "disabledTools")
+	if e.reachesServers() {
+		keys = append(keys, toolLists...)
 	}
 	return keys
+}
+
+// serverDefaults are the members of a server's entry that mean the same where they are missing.
+func serverDefaults() map[string][]string {
+	defaults := maps.Clone(contract.ServerDefaults)
+	defaults["type"] = append([]string{`"sse"`}, defaults["type"]...) // format reads an address without a type so
+	defaults["disabled"] = []string{"false"}
+	defaults["alwaysAllow"], defaults["disabledTools"] = []string{"[]"}, []string{"[]"}
+	return defaults
 }
 
 func (e *emitter) serverJSON(sv server) contract.Object {

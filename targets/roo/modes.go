@@ -72,8 +72,8 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 	}
 	if len(p.Servers) > 0 {
 		list := contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers, withoutExternals),
-			Places: contract.MCPServers, Keys: e.serverKeys(), Strict: true,
-			Defaults: map[string]string{"type": contract.ServerDefaults["type"], "disabled": "false"}}
+			Places: contract.MCPServers, Keys: e.serverKeys(), Resting: toolLists, Sets: toolLists, Strict: true,
+			Defaults: serverDefaults()}
 		if slices.ContainsFunc(servers, func(sv server) bool { return sv.entry != nil }) {
 			list.Judged = e.serversJSON(servers, withExternals)
 		}

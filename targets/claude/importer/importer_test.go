@@ -119,8 +119,7 @@ func TestNotesOfSettings(t *testing.T) {
 		"permissions": {"deny": "Read", "disableAutoMode": "disable", "disableBypassPermissionsMode": "yes",
 		"blockReadsOutsideWorkingDirectories": true}}`)}}})
 	decide := importedOf(t, got, diags)
-	want := map[string]contract.NoteKind{"disabledMcpjsonServers a:b": contract.Refused,
-		"disabledMcpjsonServers ok": contract.Understood, "deny": contract.Refused,
+	want := map[string]contract.NoteKind{"disabledMcpjsonServers": contract.Left, "deny": contract.Refused,
 		"disableAutoMode": contract.Left, "disableBypassPermissionsMode": contract.Left,
 		"blockReadsOutsideWorkingDirectories": contract.Understood}
 	for _, n := range got.Notes {

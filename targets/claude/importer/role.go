@@ -222,9 +222,7 @@ func (r *roleReader) key(m located.Member) {
 	case "permissions", "$schema", "agent":
 	case "env":
 		r.env(m)
-	case "disabledMcpjsonServers":
-		r.disabledServers(m)
-	case "enableAllProjectMcpServers", "enabledMcpjsonServers":
+	case "enableAllProjectMcpServers", "enabledMcpjsonServers", "disabledMcpjsonServers":
 		r.left(m, "whether a server is started, not what it may do")
 	case "hooks":
 		if !onlyModecs(m.Value) {
@@ -257,18 +255,6 @@ func (r *roleReader) env(m located.Member) {
 			r.role.Env = map[string]string{}
 		}
 		r.role.Env[e.Key] = text
-	}
-}
-
-func (r *roleReader) disabledServers(m located.Member) {
-	for _, item := range m.Value.List() {
-		name, ok := item.Str()
-		if !ok || !contract.ServerName(name) || !r.knows(name, "", item.Pos) {
-			r.out.NoteRule(contract.Refused, item.Pos, r.subject, m.Key+" "+item.Text, refusedServer)
-			continue
-		}
-		r.rules.add(contract.NeutralRule{Group: ir.MCP, Server: name, Pattern: everything}, ir.Deny, item.Pos)
-		r.out.NoteRule(contract.Understood, item.Pos, r.subject, m.Key+" "+name, "")
 	}
 }
 

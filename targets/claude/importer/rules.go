@@ -141,8 +141,8 @@ func (r *roleReader) rule(w written) {
 }
 
 // stays reports whether a rule means less, or less elsewhere, than the source would by it, or needs none
-// in this mode: it stays as it is written. A bare rule is about its own tool, a line with quotes is
-// compared as it is written, reading in the project and starting a subagent need no rule.
+// in this mode: it stays as it is written. A bare rule is about its own tool, a line with quotes or
+// variables is compared as it is written, reading in the project and starting a subagent need no rule.
 func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 	allow, closes := d == ir.Allow, rules.mode == format.DontAsk
 	switch g := groupOf(r); {
@@ -155,7 +155,7 @@ func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 	case !r.HasSpec:
 		return r.Tool != "Bash"
 	case g == ir.Command:
-		return !allow && strings.ContainsAny(r.Spec, "'\"\\`")
+		return !allow && strings.ContainsAny(r.Spec, "'\"\\`$")
 	case !allow && rules.beyond[g] && anyFolder(r.Spec):
 		return true
 	case g == ir.Read:

@@ -1,0 +1,226 @@
+package migrate
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/policy"
+)
+
+// mostStays bounds how often an import is tried again with more that stays as it is.
+const mostStays = 6
+
+// stay imports anew what the first build would take out of the files that it takes over, or write in another
+// way, although the source has it: a rule stays as it is written, for its agent alone, and the entry of a server
+// stays where it is, as that of an external one. Rules that deny come first, since what they cover goes for
+// their sake. It reports whether there is any.
+func (in *imports) stay(req Request, res *Result) (changed bool) {
+	if req.Args != nil { // a command line is no file
+		return false
+	}
+	var gone []goneRule
+	for _, out := range res.Compiled.Outputs {
+		_, ownRules := out.Target.(contract.Dialect)
+		for i := range out.Files {
+			f := &out.Files[i]
+			have, err := contract.ReadImport(req.Root, f.Path)
+			if f.Places == nil || err != nil || !slices.Contains(in.files, f.Path) {
+				continue
+			}
+			p := output.PatternOf(f)
+			owned := jsonedit.Adopt(have, p, res.Taken(f.Path))
+			built, err := jsonedit.Merge(have, f.Data, p, []jsonedit.Entries{owned}, jsonedit.Keep)
+			if err != nil || len(built.Conflicts) > 0 {
+				continue // the build says so
+			}
+			for _, place := range built.Taken {
+				list, item := path.Split(place)
+				var d ir.Decision
+				if ownRules && d.UnmarshalText([]byte(path.Base(list))) == nil {
+					gone = append(gone, goneRule{f.Path, out.Target.Name(), d, unescape(item)})
+				}
+			}
+			for _, name := range otherEntries(f.Path, have, built.Data) {
+				if in.external(f.Path, name, out.Target.Name()) {
+					changed = true
+				}
+			}
+		}
+	}
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
+		for _, g := range gone {
+			if g.decision == d && in.verbatim(g) {
+				changed = true
+			}
+		}
+		if changed {
+			break
+		}
+	}
+	return changed
+}
+
+// goneRule is a rule of a file that a build takes out, although the source has it.
+type goneRule struct {
+	file     string // "": any
+	target   string
+	decision ir.Decision
+	text     string
+}
+
+// unescape returns a token of a JSON pointer as it is written.
+func unescape(token string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(token) }
+
+// verbatim leaves a rule that the source says in its own words to its agent, as it is written.
+func (in *imports) verbatim(g goneRule) (changed bool) {
+	for i := range in.notes {
+		n := &in.notes[i]
+		r := in.project.Role(strings.TrimPrefix(n.Subject, "role "))
+		if g.file != "" && n.Pos.File != g.file || !n.Rule || n.Kind != contract.Understood ||
+			n.What != g.decision.String()+" "+g.text || r == nil {
+			continue
+		}
+		in.unsay(r, n.Pos)
+		r.Native = append(r.Native,
+			ir.NativeRule{Target: g.target, Decision: g.decision, Text: g.text, Pos: n.Pos, Own: true})
+		n.Kind = contract.Kept
+		n.Why = "it stays as it is written, for this agent alone: a build would write it in another way"
+		if g.decision < ir.Allow && len(r.Targets) == 0 {
+			r.Targets = []string{g.target}
+			n.Why += ": role " + r.Name + " is for it alone"
+		}
+		changed = true
+	}
+	return changed
+}
+
+// unsay takes what a rule of a file became out of a role, and the tables that say nothing then.
+func (in *imports) unsay(r *ir.Role, at diag.Pos) {
+	can := &r.Can
+	for _, g := range ir.Groups {
+		for _, list := range listsOf(can, g) {
+			*list = slices.DeleteFunc(slices.Clone(*list), func(x ir.Rule) bool { return x.Pos == at && x.From == "" })
+		}
+	}
+	for _, g := range tables {
+		t := g.of(can)
+		if *t != nil && len((*t).Rules)+len((*t).Open) == 0 && (*t).Default == nil && (*t).Description == "" {
+			*t = nil
+		}
+	}
+	if m := can.MCP; m != nil {
+		m.Entries = slices.DeleteFunc(slices.Clone(m.Entries), func(e ir.MCPEntry) bool {
+			return len(e.Rules) == 0 && e.Default == nil && e.Resources == nil && e.Prompts == nil
+		})
+		if len(m.Rules)+len(m.Entries) == 0 && m.Default == nil {
+			can.MCP = nil
+		}
+	}
+	if can.Unknown != nil && can.Unknown.Pos == at {
+		can.Unknown = nil
+	}
+}
+
+// otherEntries returns the names of the servers in a file whose entries a build would change or take out.
+func otherEntries(file string, have, built []byte) (names []string) {
+	was, err := located.JSON(file, have)
+	if err != nil {
+		return nil
+	}
+	is, err := located.JSON(file, built)
+	if err != nil {
+		return nil
+	}
+	for _, m := range was.Get("mcpServers").Fields() {
+		if fmt.Sprint(m.Value.Any()) != fmt.Sprint(is.Get("mcpServers").Get(m.Key).Any()) {
+			names = append(names, m.Key)
+		}
+	}
+	return names
+}
+
+// keeps reports whether a build leaves the entry of a server in its file as it is, where the source says how it
+// is started.
+func (e *editor) keeps(res *compiler.Result, t contract.Target, s ir.Server) bool {
+	if !sayable(s) {
+		return false
+	}
+	p := *res.Project
+	p.Servers = slices.Clone(p.Servers)
+	for i := range p.Servers {
+		if p.Servers[i].Name == s.Name {
+			p.Servers[i] = s
+		}
+	}
+	in := res.Input(t)
+	in.Policy = contract.View(t, policy.New(&p))
+	in.Project, in.Source = in.Policy.Project(), &p
+	reach, err := contract.NewReach(in.Policy)
+	have, unread := contract.ReadImport(e.req.Root, s.Pos.File)
+	if err != nil || unread != nil {
+		return false
+	}
+	in.Reach = reach
+	files, _ := t.Emit(in)
+	i := slices.IndexFunc(files, func(f contract.File) bool { return f.Path == s.Pos.File })
+	if i < 0 {
+		return false
+	}
+	of, name := output.PatternOf(&files[i]), cmp.Or(s.As, s.Name)
+	owned := []jsonedit.Entries{jsonedit.Adopt(have, of, []string{name})}
+	built, err := jsonedit.Merge(have, files[i].Data, of, owned, jsonedit.Keep)
+	return err == nil && !slices.Contains(otherEntries(s.Pos.File, have, built.Data), name)
+}
+
+// sayable reports whether a source takes the texts of a server.
+func sayable(s ir.Server) bool {
+	named := func(name string) bool { return name != "" && !strings.ContainsFunc(name, isOdd) }
+	for name, value := range s.Env {
+		if !named(name) || strings.ContainsRune(value, 0) {
+			return false
+		}
+	}
+	return !strings.ContainsRune(s.Command+s.URL+s.Cwd+strings.Join(s.Args, ""), 0)
+}
+
+// isOdd reports whether no name of a variable has a character.
+func isOdd(r rune) bool { return r == '=' || unicode.IsControl(r) }
+
+// external makes a server of a file one whose entry stays as it is, whatever the source says of it.
+func (in *imports) external(file, name, target string) bool {
+	for i := range in.project.Servers {
+		s := &in.project.Servers[i]
+		there := s.Pos.File == file || slices.Contains(s.Targets, target) && slices.Contains(in.started[file], name)
+		if cmp.Or(s.As, s.Name) != name || s.Type == ir.External || !there {
+			continue
+		}
+		shape := contract.SourceRefs(s.Shape())
+		entries := map[string]string{file: shape}
+		for other, started := range in.started { // one definition for several agents
+			shared := s.Pos.File == other || len(s.Targets) != 1 && slices.Contains(in.files, other)
+			if shared && slices.Contains(started, name) {
+				entries[other] = shape
+			}
+		}
+		for other := range entries {
+			in.started[other] = slices.DeleteFunc(in.started[other], func(s string) bool { return s == name })
+		}
+		in.notes = append(in.notes, contract.Note{Kind: contract.Kept, Pos: s.Pos, Subject: "server " + s.Name,
+			What: s.Name, Why: "its entry stays as it is: a build would write it in another way, or not at all"})
+		*s = ir.Server{Name: s.Name, Pos: s.Pos, Type: ir.External, Place: s.Place, DefaultEnabled: s.DefaultEnabled,
+			Tools: s.Tools, Entries: entries}
+		return true
+	}
+	return false
+}
