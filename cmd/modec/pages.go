@@ -23,6 +23,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/secret"
+	"modec.dev/modec/compiler/suggest"
 )
 
 //go:embed pages.html
@@ -31,6 +32,7 @@ var pagesText string
 // pageViews renders the views of `modec ui` of the newest source that compiles.
 type pageViews struct {
 	*env
+	writes bool // the page changes the source
 
 	mu   sync.RWMutex
 	now  *shownModel
@@ -115,11 +117,11 @@ func (p *pageViews) views() map[string]console.View {
 		"place":  func(at diag.Pos) string { return ir.Written(at).String() },
 		"word":   func(l ruleList) ir.Decision { return l.decision },
 		"masked": secret.Text,
-	}).Parse(pagesText + pageText))
+	}).Funcs(editFuncs()).Parse(pagesText + editText + pageText))
 	return map[string]console.View{
 		"state": p.state, "filters": p.filters, "matrix": p.matrix, "subject": p.subject, "why": p.why,
 		"held": p.held, "answer": p.answer, "losses": p.losses, "audit": p.audit, "cursor": p.cursor,
-		"approval": p.approval,
+		"approval": p.approval, "match": p.match,
 	}
 }
 
@@ -618,6 +620,7 @@ func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error
 	type line struct {
 		audit.Event
 		Open string
+		Wish string // what would permit it, on a page that writes
 	}
 	var lines []line
 	m := p.model()
@@ -630,6 +633,9 @@ func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error
 				of["server"], of["tool"] = []string{ev.Server}, []string{ev.Tool}
 			}
 			x.Open = address("why", ref, of)
+			if p.writes {
+				x.Wish = suggest.WishID(&ev)
+			}
 		}
 		lines = append(lines, x)
 	}

@@ -41,23 +41,27 @@ type Base struct {
 	seed     uint64
 }
 
-// Read reads and compiles the source of a request, whose files are those of fsys.
-func Read(ctx context.Context, fsys fs.FS, req compiler.Request, seed uint64) (*Base, diag.List) {
+// Read reads and compiles the source of a request, whose files are those of fsys. Where it is the one that was read
+// before, it returns that one.
+func Read(ctx context.Context, fsys fs.FS, req compiler.Request, seed uint64, before *Base) (*Base, diag.List) {
 	req.FS = fsys
 	cfg, diags := compiler.ReadConfig(req)
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	b := &Base{req: req, seed: seed}
 	files, err := source.Overlay(fsys, cfg.Source, nil)
+	if err == nil {
+		b.req.FS = files
+		b.Digest, err = digestOf(files, cfg.Source)
+	}
 	if err != nil {
-		diags.Errorf(diag.UnreadableFile, diag.Pos{File: cfg.Source}, "the source cannot be read: %v", diag.WithoutPath(err))
+		diags.Errorf(diag.UnreadableFile, diag.Pos{File: cfg.Source}, "the source cannot be read: %v",
+			diag.WithoutPath(err))
 		return nil, diags
 	}
-	b := &Base{req: req, seed: seed}
-	b.req.FS = files
-	if b.Digest, err = digestOf(files, cfg.Source); err != nil {
-		diags.Errorf(diag.UnreadableFile, diag.Pos{File: cfg.Source}, "the source cannot be read: %v", diag.WithoutPath(err))
-		return nil, diags
+	if before != nil && before.Digest == b.Digest {
+		return before, nil
 	}
 	if b.Result, b.diags = compiler.Compile(ctx, b.req); b.diags.HasErrors() {
 		return nil, b.diags
@@ -163,7 +167,8 @@ func (b *Base) Propose(ctx context.Context, list []output.Replacement) (*Proposa
 	if p.Report, err = diff.Projects(b.Result.Policy, after.Policy, b.seed); err != nil {
 		return nil, err
 	}
-	p.Findings, p.Mended = fresh(b.findings, after.Lint(req.FS), func(f lint.Finding) diag.Diagnostic { return f.Diagnostic })
+	said := func(f lint.Finding) diag.Diagnostic { return f.Diagnostic }
+	p.Findings, p.Mended = fresh(b.findings, after.Lint(req.FS), said)
 	p.Losses, _ = fresh(b.diags, diags, func(d diag.Diagnostic) diag.Diagnostic { return d })
 	return p, nil
 }

@@ -44,7 +44,7 @@ policies: house: can: web: {allow: ["*.example.com", "docs.example.org"], defaul
 
 func read(t *testing.T, files memfs.FS) *edit.Base {
 	t.Helper()
-	b, diags := edit.Read(t.Context(), files, compiler.Request{Targets: targets.All()}, 1)
+	b, diags := edit.Read(t.Context(), files, compiler.Request{Targets: targets.All()}, 1, nil)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -155,7 +155,7 @@ func TestChange(t *testing.T) {
 	}
 	broken := shop()
 	broken["modec/b.cue"] = []byte("package modec\n\nmodes: {")
-	if _, diags := edit.Read(t.Context(), broken, compiler.Request{Targets: targets.All()}, 1); !diags.HasErrors() {
+	if _, diags := edit.Read(t.Context(), broken, compiler.Request{Targets: targets.All()}, 1, nil); !diags.HasErrors() {
 		t.Error("a broken source is read")
 	}
 }
@@ -217,7 +217,7 @@ modes: docs: {
 `),
 	}
 	ctx := context.Background()
-	base, diags := edit.Read(ctx, files, compiler.Request{Targets: targets.All()}, 1)
+	base, diags := edit.Read(ctx, files, compiler.Request{Targets: targets.All()}, 1, nil)
 	if diags.HasErrors() {
 		panic(diags)
 	}

@@ -24,7 +24,8 @@ var sections = map[string]string{"mode": "modes", "role": "roles", "policy": "po
 // their own places.
 var editable = map[string][]string{
 	"mode":   {"description", "extends", "can", "mcpRestrictions"},
-	"role":   {"description", "permissionMode", "extends", "modes", "can", "allowedTools", "askTools", "disallowedTools"},
+	"role": {"description", "permissionMode", "extends", "modes", "can", "allowedTools", "askTools",
+		"disallowedTools"},
 	"policy": {"description", "extends", "can"},
 }
 
@@ -59,11 +60,13 @@ func (o Owner) Ref() (ir.SubjectRef, bool) {
 // Check fails for a change of anything but what modes, roles and policies permit.
 func Check(c migrate.Change) error {
 	for kind, section := range sections {
-		if len(c.At) > 2 && c.At[0] == section && slices.Contains(editable[kind], c.At[2]) && !slices.Contains(c.At, "") {
+		named := len(c.At) > 2 && !slices.Contains(c.At, "")
+		if named && c.At[0] == section && slices.Contains(editable[kind], c.At[2]) {
 			return nil
 		}
 	}
-	return fmt.Errorf("got a change of %s, want one of what a mode, a role or a policy permits", strings.Join(c.At, "."))
+	return fmt.Errorf("got a change of %s, want one of what a mode, a role or a policy permits",
+		strings.Join(c.At, "."))
 }
 
 // Owners returns the modes, roles and policies of a source, in its order.

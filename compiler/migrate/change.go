@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 )
@@ -43,7 +44,10 @@ type Change struct {
 
 // String says the change in one line: "add \"npm test\" to roles.dev.can.command.allow".
 func (c Change) String() string {
-	at := strings.TrimSuffix(chain(c.At), ": ")
+	at := ""
+	for _, name := range c.At {
+		at = diag.Join(at, diag.Label(name))
+	}
 	switch {
 	case c.Do == Add:
 		return fmt.Sprintf("add %q to %s", c.Value, at)
