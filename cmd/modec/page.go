@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 
 	"modec.dev/modec/cmd/modec/console"
@@ -34,11 +35,12 @@ func (c *uiCmd) Run(e *env) error {
 	}
 	log := slog.New(slog.NewTextHandler(e.ui.err, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: maskedAttr}))
 	keys := &console.Keys{}
-	options := console.Options{Title: p.title(), Views: p.views(), Keys: keys}
+	options := console.Options{Title: p.title(), Views: p.views(), Keys: keys, Writes: c.Write,
+		Actions: map[string]console.Action{"ask": p.askServers}}
 	answered := func(string) bool { return false }
 	if c.Write {
 		ed := &editor{pageViews: p, asked: person(e.stdin) && person(e.ui.err)}
-		options.Actions = ed.actions()
+		maps.Copy(options.Actions, ed.actions())
 		answered = func(line string) bool { return ed.answered(e.ctx, line) }
 		go e.proves(e.ctx, p.model().res) // so that what is prepared is compared with what is known
 	}

@@ -117,11 +117,11 @@ func (p *pageViews) views() map[string]console.View {
 		"place":  func(at diag.Pos) string { return ir.Written(at).String() },
 		"word":   func(l ruleList) ir.Decision { return l.decision },
 		"masked": secret.Text,
-	}).Funcs(editFuncs()).Parse(pagesText + editText + pageText))
+	}).Funcs(editFuncs()).Parse(pagesText + pinsText + editText + pageText))
 	return map[string]console.View{
 		"state": p.state, "filters": p.filters, "matrix": p.matrix, "subject": p.subject, "why": p.why,
 		"held": p.held, "answer": p.answer, "losses": p.losses, "audit": p.audit, "cursor": p.cursor,
-		"approval": p.approval, "match": p.match,
+		"approval": p.approval, "match": p.match, "pins": p.pinsView, "repinned": p.repinned,
 	}
 }
 

@@ -23,7 +23,7 @@ var sections = map[string]string{"mode": "modes", "role": "roles", "policy": "po
 // editable are the fields of an owner that permit or describe, by kind. Others, such as prompts and variables, have
 // their own places.
 var editable = map[string][]string{
-	"mode":   {"description", "extends", "can", "mcpRestrictions"},
+	"mode": {"description", "extends", "can", "mcpRestrictions"},
 	"role": {"description", "permissionMode", "extends", "modes", "can", "allowedTools", "askTools",
 		"disallowedTools"},
 	"policy": {"description", "extends", "can"},

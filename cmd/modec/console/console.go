@@ -32,11 +32,12 @@ var ErrUnchanged = errors.New("nothing changed")
 // Action does something for the values of a form, and renders the pane that shows what came of it.
 type Action = View
 
-// Options are those of a console. Only Actions has a default.
+// Options are those of a console. Only Actions and Writes have a default: none, and none.
 type Options struct {
 	Title   string
 	Views   map[string]View   // by the last segment of their path: /view/NAME
-	Actions map[string]Action // by that of theirs: /do/NAME; nil: the page only reads
+	Actions map[string]Action // by that of theirs: /do/NAME
+	Writes  bool              // there are actions that change the source
 	Keys    *Keys
 }
 
@@ -57,7 +58,7 @@ func New(o Options) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_ = shell.Execute(w, map[string]any{"Title": o.Title, "Writes": o.Actions != nil}) // to whoever went away
+		_ = shell.Execute(w, map[string]any{"Title": o.Title, "Writes": o.Writes}) // to whoever went away
 	})
 	for _, name := range []string{"console.js", "console.css", "htmx.min.js"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
@@ -110,10 +111,11 @@ func (o Options) view(w http.ResponseWriter, r *http.Request) {
 // do answers with the pane of an action.
 func (o Options) do(w http.ResponseWriter, r *http.Request) {
 	var values map[string]string
+	action := o.Actions[r.PathValue("name")]
 	switch {
 	case !ofItself(w, r), !o.held(w, r):
 		return
-	case o.Actions == nil:
+	case action == nil && !o.Writes:
 		http.Error(w, "the page only reads: start modec ui with --write", http.StatusForbidden)
 		return
 	case !decode(w, r, &values, maxForm):
@@ -123,7 +125,7 @@ func (o Options) do(w http.ResponseWriter, r *http.Request) {
 	for name, value := range values {
 		q.Set(name, value)
 	}
-	show(w, r, o.Actions[r.PathValue("name")], q)
+	show(w, r, action, q)
 }
 
 // ofItself reports whether a request comes from the page itself. Where it does not, it answers.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -81,7 +82,7 @@ func TestConsole(t *testing.T) {
 		},
 		"same":  func(context.Context, url.Values) (template.HTML, error) { return "", ErrUnchanged },
 		"wrong": func(context.Context, url.Values) (template.HTML, error) { return "", errors.New("<b>wrong</b>") },
-	}, Actions: map[string]Action{
+	}, Writes: true, Actions: map[string]Action{
 		"write": func(_ context.Context, q url.Values) (template.HTML, error) {
 			return template.HTML("<p>wrote " + q.Get("x")), nil
 		},
@@ -160,7 +161,9 @@ func TestConsole(t *testing.T) {
 // TestReads holds that a page without actions does nothing, whoever asks.
 func TestReads(t *testing.T) {
 	keys := &Keys{}
-	h, err := New(Options{Keys: keys})
+	h, err := New(Options{Keys: keys, Actions: map[string]Action{
+		"ask": func(context.Context, url.Values) (template.HTML, error) { return "<p>asked", nil },
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +177,13 @@ func TestReads(t *testing.T) {
 	h.ServeHTTP(w, r)
 	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "--write") {
 		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	asking := r.Clone(t.Context())
+	asking.URL.Path, asking.Body = "/do/ask", io.NopCloser(strings.NewReader(`{}`))
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, asking)
+	if w.Code != http.StatusOK || w.Body.String() != "<p>asked" {
+		t.Errorf("what writes nothing: got %d %s", w.Code, w.Body)
 	}
 	w = httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "http://example.com/", nil))

@@ -1,5 +1,6 @@
 // The page of `modec ui` in a real browser.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -51,7 +52,7 @@ test("every view of the showcase", async (t) => {
   await axe(page, "agent");
   await page.selectOption("#filters select[name=agent]", "");
 
-  for (const [tab, shows] of [["losses", "h2:has-text('cursor')"], ["audit", "p"], ["cursor", "form"]]) {
+  for (const [tab, shows] of [["losses", "h2:has-text('cursor')"], ["pins", "th:has-text('github')"], ["audit", "p"], ["cursor", "form"]]) {
     await page.click(`[data-tab=${tab}]`);
     await page.waitForSelector(`[data-pane=${tab}] ${shows}`);
     await axe(page, tab);
@@ -61,6 +62,28 @@ test("every view of the showcase", async (t) => {
   await page.click("[data-pane=cursor] button");
   await page.waitForSelector("#approval strong:has-text('runs')");
   await axe(page, "approval");
+  assert.deepEqual(complaints, []);
+});
+
+test("pins that drift, side by side", async (t) => {
+  const dir = acme();
+  const pin = (value) => ({ sha256: createHash("sha256").update(JSON.stringify(value)).digest("hex"), value }); // its keys are in order
+  const entry = { args: ["stdio"], command: "github-mcp-server", cwd: "", type: "stdio", url: "" };
+  const tool = { description: `Lists issues. <img src=x onerror=alert(1)>`, name: "list_issues" };
+  writeFileSync(join(dir, "modec.pins.json"), JSON.stringify({ version: 1, servers: { github: { entry: pin(entry), prompts: {}, templates: {}, tools: { list_issues: pin(tool) } } } }));
+  const { address } = await start(t, dir);
+  const { page, complaints } = await open(t, address);
+  await page.click("[data-tab=pins]");
+  await page.waitForSelector(".drift:has-text('the entry of server')");
+  assert.deepEqual(await page.locator(".drift td.gone").allTextContents(), ['    "stdio"']);
+  assert.deepEqual(await page.locator(".drift td.new").allTextContents(), ['    "stdio",', '    "--toolsets",', '    "repos,issues,pull_requests"']);
+  await axe(page, "drift");
+  await page.click("button:has-text('Ask the servers')");
+  await page.waitForSelector("#asked .error:has-text('you have not accepted what it starts')");
+  await page.click("[data-pane=pins] button:has-text('Compare')");
+  await page.waitForSelector("#repinned .drift:has-text('list_issues')");
+  assert.equal(await page.locator("[data-pane=pins] img").count(), 0);
+  await axe(page, "repinned");
   assert.deepEqual(complaints, []);
 });
 
