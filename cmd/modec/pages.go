@@ -621,6 +621,7 @@ func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error
 		audit.Event
 		Open string
 		Wish string // what would permit it, on a page that writes
+		Of   string // whose that is
 	}
 	var lines []line
 	m := p.model()
@@ -634,7 +635,10 @@ func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error
 			}
 			x.Open = address("why", ref, of)
 			if p.writes {
-				x.Wish = suggest.WishID(&ev)
+				x.Wish, x.Of = suggest.WishID(&ev), ref.String()
+				if ref.Role != "" && ref.Mode != "" {
+					x.Of = ir.SubjectRef{Role: ref.Role}.String()
+				}
 			}
 		}
 		lines = append(lines, x)

@@ -1,5 +1,6 @@
 // The editor of `modec ui --write` in a real browser.
 import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -234,4 +235,62 @@ test("another origin writes nothing", async (t) => {
   }, [server, stolen, prepared]);
   assert.deepEqual(asked, { json: "refused", simple: "opaque" });
   assert.equal(readFileSync(join(dir, own), "utf8"), was);
+});
+
+// inTerminal runs modec ui in a terminal of its own; undefined where there is no program that makes one.
+async function inTerminal(t, dir, env) {
+  const child = spawn("script", ["-qefc", `"$MODEC_BIN" -q -C "$DIR" ui --write`, "/dev/null"], { env: { ...env, DIR: dir }, stdio: ["pipe", "pipe", "inherit"] });
+  t.after(() => child.kill());
+  let said = "";
+  child.stdout.on("data", (data) => (said += data));
+  const says = async (wanted) => {
+    for (let i = 0; i < 200; i++) {
+      const found = said.match(wanted);
+      if (found) return found[0];
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    assert.fail(`the terminal says ${said}`);
+  };
+  if (await new Promise((done) => (child.once("error", () => done(true)), child.once("spawn", () => done(false))))) return undefined;
+  return { says, types: (text) => child.stdin.write(text) };
+}
+
+test("from a refused call to its patch, which the terminal confirms", async (t) => {
+  const dir = acme();
+  const file = "modec/modes/ask.cue";
+  writeFileSync(join(dir, "modec.toml"), readFileSync(join(dir, "modec.toml"), "utf8") + '\n[audit]\nfile = ".modec/audit.jsonl"\narguments = true\n');
+  const env = { ...process.env, XDG_STATE_HOME: folder() }; // where the log's key is
+  execFileSync(process.env.MODEC_BIN, ["-q", "-C", dir, "build"], { env, stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync(process.env.MODEC_BIN, ["-C", dir, "hook", "claude", "--model", ".modec/policy.json", "--subject", "mode:ask"], {
+    cwd: dir, env, stdio: ["pipe", "ignore", "inherit"],
+    input: JSON.stringify({ hook_event_name: "PreToolUse", session_id: "s", cwd: dir, permission_mode: "default", tool_name: "Edit", tool_input: { file_path: join(dir, "notes/todo.txt"), old_string: "a", new_string: "b" } }),
+  });
+  const was = readFileSync(join(dir, file), "utf8");
+  const terminal = await inTerminal(t, dir, env);
+  if (!terminal) return t.skip("there is no program that makes a terminal: script, of util-linux");
+  const { page, complaints } = await open(t, await terminal.says(/http:\S+/));
+  await page.click("[data-tab=audit]");
+  await page.click("[data-pane=audit] button:has-text('Why')");
+  await page.waitForSelector("#detail h2:has-text('mode ask: edit')");
+  await page.click("[data-tab=audit]");
+  await page.click("[data-pane=audit] button:has-text('Propose')");
+  await page.waitForSelector("#proposal td:has-text('widened')");
+  assert.match(await page.textContent(".patch"), /\+ +can: edit: ask: \["notes\/todo\.txt"\]/);
+  await axe(page, "wish");
+  await page.click("#write");
+  await page.waitForSelector("#proposal:has-text('type yes there')");
+  await axe(page, "waiting");
+  await terminal.says(/mode ask: edit notes\/todo\.txt deny → ask.*\s+into modec\/modes\/ask\.cue\s+Type yes/);
+  assert.equal(readFileSync(join(dir, file), "utf8"), was, "it is written before anybody said so");
+  terminal.types("yes\n");
+  await page.waitForSelector("#notice:has-text('Wrote modec/modes/ask.cue')", { timeout: 20000 });
+  assert.notEqual(readFileSync(join(dir, file), "utf8"), was);
+
+  // And back, which permits less: nobody is asked.
+  await page.click("#proposal button:has-text('Undo')");
+  await page.waitForSelector("#proposal td:has-text('narrowed')");
+  await page.click("#write");
+  await page.waitForFunction(() => /Undo undo/.test([...document.querySelectorAll("#proposal button")].map((b) => b.ariaLabel).join()));
+  assert.equal(readFileSync(join(dir, file), "utf8"), was);
+  assert.deepEqual(complaints, []);
 });
