@@ -41,6 +41,7 @@ type editor struct {
 
 	mu      sync.Mutex
 	last    *edit.Base // the last source that compiled
+	newest  proposed
 	found   []suggest.Suggestion
 	foundIn string // the digest of the source that they are about
 	done    []pageWriting
@@ -99,8 +100,26 @@ func (ed *editor) read(ctx context.Context) (*edit.Base, diag.List) {
 	}
 }
 
+// proposed is what was prepared last and what it came to: whoever writes it has seen it.
+type proposed struct {
+	of, what string
+	p        *edit.Proposal
+}
+
 // propose returns what is prepared of a source; nil where nothing is.
 func (ed *editor) propose(ctx context.Context, b *edit.Base, x prepared) (p *edit.Proposal, err error) {
+	data, err := json.Marshal(x)
+	if err != nil {
+		return nil, err
+	}
+	if n := ed.newest; n.of == b.Digest && n.what == string(data) {
+		return n.p, nil
+	}
+	defer func() {
+		if p != nil && err == nil && len(x.Changes) > 0 { // the rest depends on more than the source
+			ed.newest = proposed{b.Digest, string(data), p}
+		}
+	}()
 	switch {
 	case x.Undo > 0:
 		p, err = ed.undo(ctx, b, x.Undo)

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -189,6 +192,30 @@ func TestReads(t *testing.T) {
 	h.ServeHTTP(w, httptest.NewRequest("GET", "http://example.com/", nil))
 	if strings.Contains(w.Body.String(), `data-tab="edit"`) {
 		t.Error("a page that only reads has a tab to edit in")
+	}
+}
+
+// TestScreens holds that the README shows the pictures of the page, and that they are small.
+func TestScreens(t *testing.T) {
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadDir("screens")
+	if err != nil || len(list) == 0 {
+		t.Fatalf("got %d pictures, %v", len(list), err)
+	}
+	for _, f := range list {
+		data, err := os.ReadFile(filepath.Join("screens", f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || size.Width > 1200 || len(data) > 150_000 {
+			t.Errorf("%s: got %v, %v and %d bytes, want a PNG of at most 1200 pixels and 150 kB", f.Name(), size, err, len(data))
+		}
+		if !bytes.Contains(readme, []byte("(cmd/modec/console/screens/"+f.Name()+")")) {
+			t.Errorf("the README does not show %s", f.Name())
+		}
 	}
 }
 
