@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -236,7 +237,7 @@ type editServer struct {
 
 type editTool struct {
 	ID, Name, Risk, Says string
-	Decision             ir.Decision
+	Decision             string // what holds now, where the owner is a subject; "": of several tools
 }
 
 // shownProposal is a proposal as the page shows it.
@@ -385,6 +386,8 @@ func changesOf(q url.Values, root *source.Node, of *edit.Owner) ([]migrate.Chang
 			return nil, errors.New("write a server's name, or a pattern such as \"*\"")
 		}
 		return []migrate.Change{c}, nil
+	case "mode":
+		return []migrate.Change{{At: of.At("permissionMode"), Do: migrate.Say, Value: value}}, nil
 	case "extend", "enter":
 		list := map[string]string{"extend": "extends", "enter": "modes"}[q.Get("do")]
 		return []migrate.Change{{At: of.At(list), Do: migrate.Add, Value: value}}, nil
@@ -483,14 +486,20 @@ func (ed *editor) fill(out *shownEditor, b *edit.Base, p *edit.Proposal) {
 	if out.Of.Kind == "role" {
 		out.Enter = res.Project.ModeNames()
 	}
+	if len(res.Project.Servers) > 0 {
+		all := editServer{ID: "server-all", Name: "*"}
+		all.byRisk(out, "tool-all")
+		out.Servers = append(out.Servers, all)
+	}
 	for i := range res.Project.Servers {
 		sv := &res.Project.Servers[i]
 		x := editServer{ID: fmt.Sprintf("server-%d", i), Name: sv.Name, Off: !sv.DefaultEnabled}
+		x.byRisk(out, fmt.Sprintf("tool-%d", i))
 		for j, t := range sv.Tools {
-			tool := editTool{ID: fmt.Sprintf("tool-%d-%d", i, j), Name: t.Name, Risk: t.Risk,
+			tool := editTool{ID: fmt.Sprintf("tool-%d-%d", i, j), Name: t.Name, Risk: cmp.Or(t.Risk, "unknown"),
 				Says: saysOf(out.Parts, out.Of, sv.Name, t.Name)}
 			if s != nil {
-				tool.Decision = s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision
+				tool.Decision = s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}).Decision.String()
 			}
 			x.Tools = append(x.Tools, tool)
 		}
@@ -505,6 +514,14 @@ func (ed *editor) fill(out *shownEditor, b *edit.Base, p *edit.Proposal) {
 		if p.Report != nil {
 			out.P.Changes, out.P.Others, out.P.Widens = p.Report.Changes, p.Report.Others, p.Report.Widened > 0
 		}
+	}
+}
+
+// byRisk adds what can be said of all tools of a server that have one risk.
+func (x *editServer) byRisk(out *shownEditor, id string) {
+	for _, risk := range []string{"read", "write", "destructive"} {
+		x.Tools = append(x.Tools, editTool{ID: id + "-" + risk, Name: "@" + risk, Risk: risk,
+			Says: saysOf(out.Parts, out.Of, x.Name, "@"+risk)})
 	}
 }
 

@@ -40,7 +40,11 @@ async function start() {
   if (!answer.ok) return fail("The key of this address was used, or is too old: press Enter in the terminal of modec ui for a new one.");
   bearer = (await answer.json()).bearer;
   htmx.trigger(document.body, "ready");
-  polling = setInterval(() => document.hidden || htmx.trigger("#state", "poll"), 1500);
+  polling = setInterval(() => {
+    if (document.hidden) return;
+    htmx.trigger("#state", "poll");
+    for (const looking of document.querySelectorAll("[data-pane]:not([hidden]) [data-poll]")) htmx.trigger(looking, "poll");
+  }, 1500);
 }
 
 let polling = 0;

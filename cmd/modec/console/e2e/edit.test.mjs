@@ -55,11 +55,26 @@ test("from a click to the written file, and back", async (t) => {
   // The servers and their tools, one by one.
   await page.click("#proposal ol button");
   await page.click("summary:has-text('shop')");
-  await page.selectOption("[aria-label='Say of refund_order']", "deny");
+  await page.selectOption("[aria-label='Say of shop:refund_order']", "deny");
   await page.waitForSelector("#proposal li:has-text('refund_order')");
-  assert(await page.locator("[aria-label='Say of refund_order']").isVisible(), "what was folded open is closed");
-  await page.selectOption("[aria-label='Say of refund_order']", "");
+  assert(await page.locator("[aria-label='Say of shop:refund_order']").isVisible(), "what was folded open is closed");
+  await page.selectOption("[aria-label='Say of shop:refund_order']", "");
   await page.waitForSelector("#proposal li >> nth=1");
+
+  // All tools of a risk, at every server; and a role's permission mode.
+  await page.click("summary:has-text('every server')");
+  await page.selectOption("[aria-label='Say of *:@write']", "deny");
+  await page.waitForSelector("#proposal li:has-text('@write')");
+  await page.waitForSelector("#proposal td:has-text('docs:suggest_edit')");
+  await axe(page, "tools");
+  await page.click("[data-tab=permissions]");
+  await page.locator("#matrix th", { hasText: "role developer" }).click();
+  await page.click("#detail button:has-text('Edit role developer')");
+  await page.waitForSelector("#said h2:has-text('role developer')");
+  await page.selectOption("#mode-name", "plan");
+  await page.click("#mode button");
+  await page.waitForSelector(".patch:has-text('permissionMode')");
+  assert.match(await page.textContent(".patch"), /\+ +permissionMode: +"plan"/);
   assert.deepEqual(complaints, []);
 });
 
@@ -261,7 +276,7 @@ test("from a refused call to its patch, which the terminal confirms", async (t) 
   writeFileSync(join(dir, "modec.toml"), readFileSync(join(dir, "modec.toml"), "utf8") + '\n[audit]\nfile = ".modec/audit.jsonl"\narguments = true\n');
   const env = { ...process.env, XDG_STATE_HOME: folder() }; // where the log's key is
   execFileSync(process.env.MODEC_BIN, ["-q", "-C", dir, "build"], { env, stdio: ["ignore", "ignore", "inherit"] });
-  execFileSync(process.env.MODEC_BIN, ["-C", dir, "hook", "claude", "--model", ".modec/policy.json", "--subject", "mode:ask"], {
+  const refuse = () => execFileSync(process.env.MODEC_BIN, ["-C", dir, "hook", "claude", "--model", ".modec/policy.json", "--subject", "mode:ask"], {
     cwd: dir, env, stdio: ["pipe", "ignore", "inherit"],
     input: JSON.stringify({ hook_event_name: "PreToolUse", session_id: "s", cwd: dir, permission_mode: "default", tool_name: "Edit", tool_input: { file_path: join(dir, "notes/todo.txt"), old_string: "a", new_string: "b" } }),
   });
@@ -270,6 +285,10 @@ test("from a refused call to its patch, which the terminal confirms", async (t) 
   if (!terminal) return t.skip("there is no program that makes a terminal: script, of util-linux");
   const { page, complaints } = await open(t, await terminal.says(/http:\S+/));
   await page.click("[data-tab=audit]");
+  await page.waitForSelector("[data-pane=audit] td:has-text('Nothing was recorded')");
+  refuse(); // events show as they come
+  await page.waitForSelector("[data-pane=audit] td:has-text('notes/todo.txt')");
+  await axe(page, "audit");
   await page.click("[data-pane=audit] button:has-text('Why')");
   await page.waitForSelector("#detail h2:has-text('mode ask: edit')");
   await page.click("[data-tab=audit]");
