@@ -2,6 +2,7 @@
 # make check        what takes longer: all mutants, races, conformance, real servers, fuzzing
 # make agents       ask the agents' own programs, and record what they did for the Go tests to
 #                   replay; AGENTS="claude cursor roo" chooses
+# make screens      the pictures of the README
 # make quick        some seconds of each agent, and no record
 # make bench        the benchmarks; RUNS=30 for the whole process
 # make fuzz         every fuzz target, COUNT=10000 executions each, and ten times that of the quick
@@ -32,7 +33,7 @@ RUNS ?= 30
 # part NAME,COMMAND runs a part and notes how long it took.
 part = start=$$(date +%s); $(2); mkdir -p $(BIN)/times; echo "$(1) $$(( $$(date +%s) - start )) s" > $(BIN)/times/$(1)
 
-.PHONY: test check shells postgres agents lint unit whole race e2e quick acme bench fuzz golden release packages reproducible clean
+.PHONY: test check shells postgres agents lint unit whole race e2e quick screens acme bench fuzz golden release packages reproducible clean
 
 # npm's part runs beside Go's; a part's output is printed when it is done.
 test:
@@ -113,6 +114,10 @@ acme:
 # node TESTS runs tests with the program and what it makes of the showcase.
 node = MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixtures/acme MODEC_FIXTURES=$(CURDIR)/fixtures \
 	node --test --test-concurrency=2 --test-timeout=600000 --test-reporter=spec $(1)
+
+# The pictures of the README. Nothing compares them: every machine draws letters in its own way.
+screens: acme
+	@$(call installed,cmd/modec/console/e2e/screens.mjs); $(call node,cmd/modec/console/e2e/screens.mjs)
 
 quick: acme
 	@$(call part,quick,$(call installed,$(QUICK)); MODEC_QUICK=1 MODEC_CORPUS= $(call node,$(QUICK)))

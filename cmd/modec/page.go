@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 
 	"modec.dev/modec/cmd/modec/console"
@@ -12,13 +13,14 @@ import (
 )
 
 type uiCmd struct {
-	HTTP string `name:"http" default:"127.0.0.1:0" placeholder:"ADDR" help:"Where to listen: a port of this machine."`
+	HTTP  string `name:"http" default:"127.0.0.1:0" placeholder:"ADDR" help:"Where to listen: a port of this machine."`
+	Write bool   `help:"Let the page change the source: it shows what a patch changes first, and can undo it."`
 }
 
-// Run serves the page until ^C. Each line that comes in over standard input prints a new address: a page that
-// was loaded again has lost its key.
+// Run serves the page until ^C. Each line that comes in over standard input prints a new address, unless it answers a
+// question: a page that was loaded again has lost its key.
 func (c *uiCmd) Run(e *env) error {
-	p := &pageViews{env: e}
+	p := &pageViews{env: e, writes: c.Write}
 	if diags := p.load(); diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
@@ -33,7 +35,16 @@ func (c *uiCmd) Run(e *env) error {
 	}
 	log := slog.New(slog.NewTextHandler(e.ui.err, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: maskedAttr}))
 	keys := &console.Keys{}
-	h, err := console.New(console.Options{Title: p.title(), Views: p.views(), Keys: keys})
+	options := console.Options{Title: p.title(), Views: p.views(), Keys: keys, Writes: c.Write,
+		Actions: map[string]console.Action{"ask": p.askServers}}
+	answered := func(string) bool { return false }
+	if c.Write {
+		ed := &editor{pageViews: p, asked: person(e.stdin) && person(e.ui.err)}
+		maps.Copy(options.Actions, ed.actions())
+		answered = func(line string) bool { return ed.answered(e.ctx, line) }
+		go e.proves(e.ctx, p.model().res) // so that what is prepared is compared with what is known
+	}
+	h, err := console.New(options)
 	if err != nil {
 		return err
 	}
@@ -54,9 +65,14 @@ func (c *uiCmd) Run(e *env) error {
 	at := "http://" + listener.Addr().String()
 	e.ui.printf("%s\n", keys.Address(at))
 	e.ui.note("one page can be opened by it; Enter prints a new address, ^C stops\n")
+	if c.Write {
+		e.ui.note("the page may change the source; what permits more is asked about here\n")
+	}
 	go func() {
 		for lines := bufio.NewScanner(e.stdin); lines.Scan(); {
-			e.ui.printf("%s\n", keys.Address(at))
+			if !answered(lines.Text()) {
+				e.ui.printf("%s\n", keys.Address(at))
+			}
 		}
 	}()
 	return e.serveHTTP(listener, h, log)

@@ -89,14 +89,15 @@ func exchange(t *testing.T, address, origin string) (code int, server, bearer st
 }
 
 // startUI runs modec ui in a folder. enter has it print another address, which lines yields.
-func startUI(t *testing.T, dir string) (lines *bufio.Scanner, enter func()) {
+func startUI(t *testing.T, dir string, flags ...string) (lines *bufio.Scanner, enter func()) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
 	stdin, typed := io.Pipe()
 	said, stdout := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, targets.All(), []string{"-q", "-C", dir, "ui"}, stdin, stdout, io.Discard)
+		done <- run(ctx, targets.All(), append([]string{"-q", "-C", dir, "ui"}, flags...), stdin, stdout,
+			io.Discard)
 		stdout.Close()
 	}()
 	t.Cleanup(func() {

@@ -23,6 +23,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/secret"
+	"modec.dev/modec/compiler/suggest"
 )
 
 //go:embed pages.html
@@ -31,6 +32,7 @@ var pagesText string
 // pageViews renders the views of `modec ui` of the newest source that compiles.
 type pageViews struct {
 	*env
+	writes bool // the page changes the source
 
 	mu   sync.RWMutex
 	now  *shownModel
@@ -115,11 +117,11 @@ func (p *pageViews) views() map[string]console.View {
 		"place":  func(at diag.Pos) string { return ir.Written(at).String() },
 		"word":   func(l ruleList) ir.Decision { return l.decision },
 		"masked": secret.Text,
-	}).Parse(pagesText + pageText))
+	}).Funcs(editFuncs()).Parse(pagesText + pinsText + editText + pageText))
 	return map[string]console.View{
 		"state": p.state, "filters": p.filters, "matrix": p.matrix, "subject": p.subject, "why": p.why,
 		"held": p.held, "answer": p.answer, "losses": p.losses, "audit": p.audit, "cursor": p.cursor,
-		"approval": p.approval,
+		"approval": p.approval, "match": p.match, "pins": p.pinsView, "repinned": p.repinned,
 	}
 }
 
@@ -457,7 +459,22 @@ func (p *pageViews) subject(ctx context.Context, q url.Values) (template.HTML, e
 	if ref.Role != "" {
 		modes = m.res.Project.ModeNames()
 	}
-	return p.render("subject", map[string]any{"Sheet": *x, "Ref": ref, "Modes": modes})
+	return p.render("subject", map[string]any{"Edits": p.edits(ref), "Sheet": *x, "Ref": ref, "Modes": modes})
+}
+
+// edits returns the owners that a page that writes can change about a subject.
+func (p *pageViews) edits(ref ir.SubjectRef) (owners []string) {
+	project := p.model().res.Project
+	if !p.writes {
+		return nil
+	}
+	if project.Role(ref.Role) != nil {
+		owners = append(owners, ir.SubjectRef{Role: ref.Role}.String())
+	}
+	if m := project.Mode(ref.Mode); m != nil && !m.Builtin {
+		owners = append(owners, ir.SubjectRef{Mode: ref.Mode}.String())
+	}
+	return owners
 }
 
 // why renders the rules of one group of a subject.
@@ -502,7 +519,7 @@ func (p *pageViews) why(_ context.Context, q url.Values) (template.HTML, error) 
 	if sv := q.Get("server"); sv != "" {
 		example = sv + ":" + q.Get("tool")
 	}
-	return p.render("why", map[string]any{"Subject": x.Subject, "Ref": ref, "Group": group, "Parts": parts,
+	return p.render("why", map[string]any{"Edits": p.edits(ref), "Subject": x.Subject, "Ref": ref, "Group": group, "Parts": parts,
 		"Server": q.Get("server"), "Example": example,
 		"Held": address("held", ref, url.Values{"group": {string(group)}})})
 }
@@ -591,7 +608,7 @@ const mostEvents = 200
 
 // audit renders the newest events that pass its filters.
 func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error) {
-	data := map[string]any{"Q": q, "None": "", "Events": nil}
+	data := map[string]any{"Q": q, "None": "", "Events": nil, "Newest": uint64(0)}
 	log, err := p.openAudit()
 	if errors.Is(err, errNoAudit) {
 		data["None"] = err.Error()
@@ -602,8 +619,9 @@ func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error
 	}
 	filter := auditListCmd{Denied: q.Get("denied") != "", Role: q.Get("role"), Mode: q.Get("mode"), Tool: q.Get("tool")}
 	var list []audit.Event
-	more := 0
+	more, newest := 0, uint64(0)
 	err = audit.Read(log.File(), func(ev audit.Event) {
+		newest = ev.N
 		if !filter.wants(&ev, time.Time{}) {
 			return
 		}
@@ -614,10 +632,16 @@ func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error
 	if err != nil {
 		return "", err
 	}
+	if q.Get("look") != "" && q.Get("newest") == strconv.FormatUint(newest, 10) {
+		return "", console.ErrUnchanged
+	}
+	data["Newest"] = newest
 	slices.Reverse(list)
 	type line struct {
 		audit.Event
 		Open string
+		Wish string // what would permit it, on a page that writes
+		Of   string // whose that is
 	}
 	var lines []line
 	m := p.model()
@@ -630,6 +654,12 @@ func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error
 				of["server"], of["tool"] = []string{ev.Server}, []string{ev.Tool}
 			}
 			x.Open = address("why", ref, of)
+			if p.writes {
+				x.Wish, x.Of = suggest.WishID(&ev), ref.String()
+				if ref.Role != "" && ref.Mode != "" {
+					x.Of = ir.SubjectRef{Role: ref.Role}.String()
+				}
+			}
 		}
 		lines = append(lines, x)
 	}

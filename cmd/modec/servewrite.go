@@ -19,7 +19,6 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/compiler/record"
 	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/targets/mcp/serve"
 )
@@ -158,19 +157,6 @@ func servedFile(name, field string, value any, check acceptance) (f sourceFile, 
 	}, nil
 }
 
-// proves verifies what a project compiles to. Subjects that did not change since they were verified last are not
-// compared again.
-func (l *modelLoader) proves(ctx context.Context, res *compiler.Result) diag.List {
-	place, memory := l.verified(res, asBuilt)
-	_, diags := res.VerifyBy(ctx, compiler.Verification{Seed: verifySeed, Memory: memory})
-	if memory != nil {
-		if data := memory.Bytes(); data != nil {
-			record.Write(place, data)
-		}
-	}
-	return diags
-}
-
 // change puts a file into the source if the whole project compiles with it, no artifact permits more than it
 // says, and the file's own check reports nothing. It serves the project then.
 func (l *modelLoader) change(ctx context.Context, what sourceFile) (*serve.Written, error) {
@@ -183,7 +169,7 @@ func (l *modelLoader) change(ctx context.Context, what sourceFile) (*serve.Writt
 	if err != nil || d.diags.HasErrors() {
 		return &serve.Written{Diagnostics: d.diags}, err
 	}
-	if list := l.proves(ctx, d.with); list.HasErrors() {
+	if _, list := l.proves(ctx, d.with); list.HasErrors() {
 		return &serve.Written{Diagnostics: list}, nil
 	}
 	if err := ctx.Err(); err != nil { // whoever asked was told that it failed

@@ -290,16 +290,15 @@ func (p *patcher) field(at []string, v *value) error {
 	if err != nil {
 		return err
 	}
-	line := chain(at[depth:]) + v.cue()
-	f, e, err := parsed(name, have, n)
-	s, braces := e.(*ast.StructLit)
+	s, depth, err := p.braces(name, have, at, depth)
 	switch {
 	case err != nil:
 		return err
-	case !braces || f == nil:
+	case s == nil:
 		p.write(name, have, append(slices.Clone(have), "\n"+chain(at)+v.cue()+"\n"...))
 		return nil
 	}
+	line := chain(at[depth:]) + v.cue()
 	end := s.Rbrace.Offset()
 	if before := bytes.TrimRight(have[:end], " \t"); bytes.HasSuffix(before, []byte("\n")) {
 		line = indentAt(have, end) + "\t" + line + "\n"
@@ -309,6 +308,25 @@ func (p *patcher) field(at []string, v *value) error {
 	}
 	p.write(name, have, slices.Concat(have[:end], []byte(line), have[end:]))
 	return nil
+}
+
+// braces returns the innermost struct along a path that a file writes in braces, and how far along it is; nil where
+// there is none.
+func (p *patcher) braces(name string, have []byte, at []string, depth int) (*ast.StructLit, int, error) {
+	for ; depth > 0; depth-- {
+		n := p.get(at[:depth])
+		if n.Pos.File != name {
+			continue
+		}
+		f, e, err := parsed(name, have, n)
+		if err != nil {
+			return nil, 0, err
+		}
+		if s, ok := e.(*ast.StructLit); ok && f != nil {
+			return s, depth, nil
+		}
+	}
+	return nil, 0, nil
 }
 
 // unset takes out the field at a path.

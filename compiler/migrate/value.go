@@ -75,9 +75,9 @@ func (v *value) same(n *source.Node) bool {
 	switch {
 	case v.text != nil:
 		return n.Kind == source.String && n.Text == *v.text
-	case len(v.fields) == 1 && n.Kind == source.Struct && len(n.Fields) == 1:
-		f := n.Get(v.fields[0].name)
-		return f != nil && v.fields[0].value.same(f)
+	case len(v.fields) > 0 && n.Kind == source.Struct && len(n.Fields) == len(v.fields):
+		differs := func(f field) bool { have := n.Get(f.name); return have == nil || !f.value.same(have) }
+		return !slices.ContainsFunc(v.fields, differs)
 	}
 	return false
 }

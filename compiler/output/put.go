@@ -91,3 +91,45 @@ func Put(ctx context.Context, files []contract.File, opt PutOptions) (diags diag
 	diags.Sort()
 	return diags
 }
+
+// Replacement is a file of a person's: what it has to have still, and what it gets. nil is no file.
+type Replacement struct {
+	Path    string
+	Was, Is []byte
+}
+
+// Replace writes and removes files, all of them or none, where each still has what it had. It never writes over what
+// somebody else wrote meanwhile.
+func Replace(ctx context.Context, list []Replacement, opt PutOptions) (diags diag.List) {
+	if diags := interrupted(ctx); diags != nil {
+		return diags
+	}
+	d, err := takeDisk(ctx, opt.Dir, opt.Progress)
+	if err != nil {
+		return cannotTake(ctx, err)
+	}
+	defer d.close()
+	var t transaction
+	for _, r := range list {
+		have, err := d.read(r.Path)
+		gone := errors.Is(err, fs.ErrNotExist)
+		switch {
+		case err != nil && !gone:
+			diags.Errorf(diag.CannotWrite, diag.Pos{File: r.Path}, "%v", d.reason(r.Path, err))
+		case gone != (r.Was == nil), !bytes.Equal(have, r.Was):
+			diags.Errorf(diag.Edited, diag.Pos{File: r.Path}, "the file changed meanwhile; nothing was written").
+				Hint("look at what is to be written once more")
+		case r.Is == nil && !gone:
+			t.remove = append(t.remove, r.Path)
+		case r.Is != nil:
+			t.write = append(t.write, contract.File{Path: r.Path, Data: r.Is})
+		}
+	}
+	if !diags.HasErrors() {
+		if err := d.commit(t); err != nil {
+			diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
+		}
+	}
+	diags.Sort()
+	return diags
+}

@@ -163,13 +163,26 @@ type Change struct {
 	Parts  []Part   `json:"difference,omitempty" jsonschema:"what differs of something that changed"`
 	Pos    diag.Pos `json:"pos"`
 
-	after Pin
+	before, after Pin
+}
+
+// Versions returns what was pinned and what is, each as JSON on many lines; "" for none. What a person does not see is
+// escaped.
+func (c Change) Versions() (before, after string) { return c.before.lines(), c.after.lines() }
+
+func (p Pin) lines() string {
+	var b bytes.Buffer
+	if json.Indent(&b, p.Value, "", "  ") != nil {
+		return visible(p.Value)
+	}
+	return visible(b.Bytes())
 }
 
 // Compare returns where a server is not as pinned, sorted. A pin that somebody edited is none of what the server is.
 func (s *Server) Compare(now *Server) (all []Change) {
 	note := func(k Kind, name string, before, after Pin) {
-		c := Change{Server: s.Name, Kind: k, Name: name, ID: ID(s.Name, k, name), Pos: before.Pos, after: after}
+		c := Change{Server: s.Name, Kind: k, Name: name, ID: ID(s.Name, k, name), Pos: before.Pos,
+			before: before, after: after}
 		switch {
 		case before.Sum == after.Sum && (before.Sum == "" || !before.Edited()):
 			return
@@ -191,6 +204,30 @@ func (s *Server) Compare(now *Server) (all []Change) {
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			note(k, name, s.Items[k][name], now.Items[k][name])
 		}
+	}
+	return all
+}
+
+// Between returns what of two files of pins differs, by server. What only the first has is gone.
+func Between(before, after *Set) (all []Change) {
+	var names []string
+	for _, set := range []*Set{before, after} {
+		if set != nil {
+			for _, s := range set.Servers {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		was, is := before.Server(name), after.Server(name)
+		if was == nil {
+			was = &Server{Name: name, Pos: is.Pos}
+		}
+		if is == nil {
+			is = &Server{Name: name}
+		}
+		all = append(all, was.Compare(is)...)
 	}
 	return all
 }

@@ -81,6 +81,22 @@ func TestPin(t *testing.T) {
 	}
 }
 
+// Both versions of what changed are shown, with what nobody sees escaped.
+func TestVersions(t *testing.T) {
+	was := server(t, "a", `{"name":"a"}`, "b", `{"name":"b"}`)
+	is := server(t, "a", "{\"name\":\"a\",\"title\":\"x\u200b\"}", "c", `{"name":"c"}`)
+	var got []string
+	for _, c := range was.Compare(is) {
+		before, after := c.Versions()
+		got = append(got, c.ID+": "+before+" | "+after)
+	}
+	want := []string{"shop:a: {\n  \"name\": \"a\"\n} | {\n  \"name\": \"a\",\n  \"title\": \"x\\u200b\"\n}",
+		"shop:b: {\n  \"name\": \"b\"\n} | ", "shop:c:  | {\n  \"name\": \"c\"\n}"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
 // The file has a line for each tool, in which everything is seen, and reads as it was written.
 func TestFile(t *testing.T) {
 	s := server(t, "b", `{"description":"hidden \u202e\udb40\udc41 \u3164\u200b text <&>","name":"b"}`, "a", `{"name":"a"}`)

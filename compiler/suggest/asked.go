@@ -204,6 +204,16 @@ func (w *Wish) id() string {
 	return hex.EncodeToString(sum[:4])
 }
 
+// WishID returns the ID of the wish that an event is one of, "" where it is none or the log does not name it.
+func WishID(ev *audit.Event) string {
+	var t Tally
+	t.Add(ev)
+	for _, w := range t.wishes {
+		return w.id()
+	}
+	return ""
+}
+
 func (w *Wish) merge(o *Wish) {
 	w.Refused, w.Asked, w.Declined = w.Refused+o.Refused, w.Asked+o.Asked, w.Declined+o.Declined
 	if o.First.Before(w.First) {

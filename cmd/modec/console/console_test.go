@@ -6,9 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"image/png"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +85,10 @@ func TestConsole(t *testing.T) {
 		},
 		"same":  func(context.Context, url.Values) (template.HTML, error) { return "", ErrUnchanged },
 		"wrong": func(context.Context, url.Values) (template.HTML, error) { return "", errors.New("<b>wrong</b>") },
+	}, Writes: true, Actions: map[string]Action{
+		"write": func(_ context.Context, q url.Values) (template.HTML, error) {
+			return template.HTML("<p>wrote " + q.Get("x")), nil
+		},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +106,8 @@ func TestConsole(t *testing.T) {
 	bearer := keys.take(key)
 	_, key, _ = strings.Cut(keys.Address("http://example.com"), "/#")
 	const own, json = "http://example.com", "application/json"
+	good := []string{"Origin", own, "Content-Type", json, "Authorization", "Bearer " + bearer}
+	changed := func(name, value string) []string { return append(slices.Clip(good), name, value) }
 	for _, c := range []struct {
 		name, method, path, body string
 		headers                  []string
@@ -120,11 +131,22 @@ func TestConsole(t *testing.T) {
 		{"the origin null", "POST", "/key", `{"key":"` + key + `"}`, []string{"Origin", "null", "Content-Type", json}, 403, ""},
 		{"a form", "POST", "/key", "key=" + key, []string{"Origin", own, "Content-Type", "text/plain"}, 415, ""},
 		{"another field", "POST", "/key", `{"k":1}`, []string{"Origin", own, "Content-Type", json}, 400, ""},
-		{"a long body", "POST", "/key", `{"key":"` + strings.Repeat("x", maxBody) + `"}`, []string{"Origin", own, "Content-Type", json}, 400, ""},
-		{"the longest body", "POST", "/key", `{"key":"` + strings.Repeat("x", maxBody-10) + `"}`,
+		{"a long body", "POST", "/key", `{"key":"` + strings.Repeat("x", maxKey) + `"}`, []string{"Origin", own, "Content-Type", json}, 400, ""},
+		{"the longest body", "POST", "/key", `{"key":"` + strings.Repeat("x", maxKey-10) + `"}`,
 			[]string{"Origin", own, "Content-Type", json}, 403, ""},
 		{"the key", "POST", "/key", `{"key":"` + key + `"}`, []string{"Origin", own, "Content-Type", json}, 200, `"bearer"`},
 		{"the key again", "POST", "/key", `{"key":"` + key + `"}`, []string{"Origin", own, "Content-Type", json}, 403, ""},
+		{"an action", "POST", "/do/write", `{"x":"1"}`, good, 200, "<p>wrote 1"},
+		{"no action", "POST", "/do/other", `{}`, good, 404, ""},
+		{"an action by GET", "GET", "/do/write", "", good, 405, ""},
+		{"an action without a bearer", "POST", "/do/write", `{"x":"1"}`, []string{"Origin", own, "Content-Type", json}, 401, "no key"},
+		{"an action of another origin", "POST", "/do/write", `{"x":"1"}`, changed("Origin", "http://evil.example"), 403, ""},
+		{"an action of the origin null", "POST", "/do/write", `{"x":"1"}`, changed("Origin", "null"), 403, ""},
+		{"an action without an origin", "POST", "/do/write", `{"x":"1"}`, changed("Origin", ""), 403, ""},
+		{"an action of another port", "POST", "/do/write", `{"x":"1"}`, changed("Origin", "http://example.com:81"), 403, ""},
+		{"an action of a form", "POST", "/do/write", "x=1", changed("Content-Type", "application/x-www-form-urlencoded"), 415, ""},
+		{"an action with another value", "POST", "/do/write", `{"x":1}`, good, 400, ""},
+		{"an action with a long body", "POST", "/do/write", `{"x":"` + strings.Repeat("x", maxForm) + `"}`, good, 400, ""},
 		{"a view by POST", "POST", "/view/good", "", []string{"Authorization", "Bearer " + bearer}, 405, ""},
 	} {
 		w := ask(c.method, c.path, c.body, c.headers...)
@@ -135,6 +157,64 @@ func TestConsole(t *testing.T) {
 		if head.Get("Content-Security-Policy") != policy || head.Get("X-Frame-Options") != "DENY" ||
 			head.Get("Cache-Control") != "no-store" || len(head.Values("Set-Cookie")) > 0 {
 			t.Errorf("%s: got the headers %v", c.name, head)
+		}
+	}
+}
+
+// TestReads holds that a page without actions does nothing, whoever asks.
+func TestReads(t *testing.T) {
+	keys := &Keys{}
+	h, err := New(Options{Keys: keys, Actions: map[string]Action{
+		"ask": func(context.Context, url.Values) (template.HTML, error) { return "<p>asked", nil },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, key, _ := strings.Cut(keys.Address("http://example.com"), "/#")
+	r := httptest.NewRequest("POST", "http://example.com/do/write", strings.NewReader(`{}`))
+	for name, value := range map[string]string{"Origin": "http://example.com", "Content-Type": "application/json",
+		"Authorization": "Bearer " + keys.take(key)} {
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "--write") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	asking := r.Clone(t.Context())
+	asking.URL.Path, asking.Body = "/do/ask", io.NopCloser(strings.NewReader(`{}`))
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, asking)
+	if w.Code != http.StatusOK || w.Body.String() != "<p>asked" {
+		t.Errorf("what writes nothing: got %d %s", w.Code, w.Body)
+	}
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "http://example.com/", nil))
+	if strings.Contains(w.Body.String(), `data-tab="edit"`) {
+		t.Error("a page that only reads has a tab to edit in")
+	}
+}
+
+// TestScreens holds that the README shows the pictures of the page, and that they are small.
+func TestScreens(t *testing.T) {
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadDir("screens")
+	if err != nil || len(list) == 0 {
+		t.Fatalf("got %d pictures, %v", len(list), err)
+	}
+	for _, f := range list {
+		data, err := os.ReadFile(filepath.Join("screens", f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || size.Width > 1200 || len(data) > 150_000 {
+			t.Errorf("%s: got %v, %v and %d bytes, want a PNG of at most 1200 pixels and 150 kB", f.Name(), size, err, len(data))
+		}
+		if !bytes.Contains(readme, []byte("(cmd/modec/console/screens/"+f.Name()+")")) {
+			t.Errorf("the README does not show %s", f.Name())
 		}
 	}
 }

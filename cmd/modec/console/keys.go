@@ -88,11 +88,7 @@ func (k *Keys) exchange(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Key string `json:"key"`
 	}
-	if r.Header.Get("Origin") != "http://"+r.Host {
-		http.Error(w, "got a request of another origin", http.StatusForbidden)
-		return
-	}
-	if !decode(w, r, &asked) {
+	if !ofItself(w, r) || !decode(w, r, &asked, maxKey) {
 		return
 	}
 	bearer := k.take(asked.Key)

@@ -6,7 +6,11 @@ let bearer = "";
 
 document.addEventListener("htmx:configRequest", (event) => {
   event.detail.headers["Authorization"] = "Bearer " + bearer;
+  if (event.detail.verb !== "get") event.detail.headers["Content-Type"] = "application/json";
 });
+
+// A form of another page cannot send JSON.
+htmx.defineExtension("json", { encodeParameters: (xhr, parameters) => JSON.stringify(Object.fromEntries(parameters)) });
 
 document.addEventListener("htmx:responseError", (event) => {
   if (event.detail.xhr.status === 401) fail("This page's key is good no more: press Enter in the terminal of modec ui for a new address.");
@@ -36,7 +40,11 @@ async function start() {
   if (!answer.ok) return fail("The key of this address was used, or is too old: press Enter in the terminal of modec ui for a new one.");
   bearer = (await answer.json()).bearer;
   htmx.trigger(document.body, "ready");
-  polling = setInterval(() => document.hidden || htmx.trigger("#state", "poll"), 1500);
+  polling = setInterval(() => {
+    if (document.hidden) return;
+    htmx.trigger("#state", "poll");
+    for (const looking of document.querySelectorAll("[data-pane]:not([hidden]) [data-poll]")) htmx.trigger(looking, "poll");
+  }, 1500);
 }
 
 let polling = 0;
@@ -50,19 +58,42 @@ document.addEventListener("htmx:afterSwap", (event) => {
     seen = now;
   }
   if (target.id === "matrix") select(find(chosen) ?? cells()[0], false);
-  if (target.id === "filters") htmx.trigger(document.body, "filtered");
+  if (target.id === "editor") {
+    for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
+    if (!document.activeElement || document.activeElement === document.body) document.getElementById("proposal")?.focus();
+  }
+});
+
+// What is folded open in the editor stays so.
+let opened = [];
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.target.id === "editor") opened = [...document.querySelectorAll("#editor details[open]")].map((d) => d.id);
 });
 
 // Tabs.
+function turn(to, event) {
+  for (const b of document.querySelectorAll("[data-tab]")) {
+    b.toggleAttribute("aria-current", false);
+    if (b.dataset.tab === to) b.setAttribute("aria-current", "page");
+  }
+  for (const pane of document.querySelectorAll("[data-pane]")) {
+    pane.hidden = pane.dataset.pane !== to;
+    if (!pane.hidden && event) htmx.trigger(pane, event);
+  }
+}
+
 document.addEventListener("click", (event) => {
   const tab = event.target.closest("[data-tab]");
-  if (!tab) return;
-  for (const b of document.querySelectorAll("[data-tab]")) b.toggleAttribute("aria-current", false);
-  tab.setAttribute("aria-current", "page");
-  for (const pane of document.querySelectorAll("[data-pane]")) {
-    pane.hidden = pane.dataset.pane !== tab.dataset.tab;
-    if (!pane.hidden) htmx.trigger(pane, "opened");
-  }
+  if (tab) turn(tab.dataset.tab, "opened");
+});
+
+// What another pane proposes stands in the editor.
+document.addEventListener("click", (event) => {
+  const from = event.target.closest("[data-edit]");
+  if (!from) return;
+  turn("edit");
+  htmx.ajax("POST", "do/editor", { source: "#editor", target: "#editor", swap: "innerHTML", values: JSON.parse(from.dataset.edit) })
+    .then(() => document.getElementById("proposal")?.focus());
 });
 
 // Filters: what is typed and chosen asks for another matrix.
@@ -110,7 +141,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("click", (event) => {
   const why = event.target.closest("[data-show]");
   if (!why) return;
-  document.querySelector("[data-tab=permissions]").click();
+  turn("permissions");
   htmx.ajax("GET", why.dataset.show, { target: "#detail", swap: "innerHTML" }).then(() => document.getElementById("detail").focus());
 });
 

@@ -1,89 +1,11 @@
 // The page of `modec ui` in a real browser.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync, mkdirSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import chromium from "@sparticuz/chromium";
-import { chromium as playwright } from "playwright-core";
-
-const here = dirname(fileURLToPath(import.meta.url));
-const bin = process.env.MODEC_BIN;
-const fixture = process.env.MODEC_FIXTURE;
-assert(bin && fixture, "MODEC_BIN and MODEC_FIXTURE name the program and the showcase");
-
-let browser;
-const folders = [];
-before(async () => {
-  // What the page has to withstand is not to be switched off.
-  const off = ["--disable-web-security", "--allow-running-insecure-content", "--disable-site-isolation-trials", "--single-process", "--no-zygote"];
-  const args = chromium.args.filter((a) => !off.includes(a));
-  browser = await playwright.launch({ args, executablePath: await chromium.executablePath(), headless: true });
-});
-after(async () => {
-  await browser?.close();
-  for (const f of folders) rmSync(f, { recursive: true, force: true });
-});
-
-function folder() {
-  const dir = mkdtempSync(join(tmpdir(), "modec-ui-"));
-  folders.push(dir);
-  return dir;
-}
-
-// start runs modec ui, and returns the address of a page and how to get another one.
-async function start(t, dir) {
-  const child = spawn(bin, ["-q", "-C", dir, "ui"], { stdio: ["pipe", "pipe", "inherit"] });
-  t.after(() => child.kill());
-  let text = "";
-  const waiting = [];
-  child.stdout.on("data", (data) => {
-    text += data;
-    for (let end; (end = text.indexOf("\n")) >= 0; text = text.slice(end + 1)) waiting.shift()?.(text.slice(0, end));
-  });
-  const next = () => new Promise((done, fail) => {
-    waiting.push(done);
-    child.once("exit", (code) => fail(new Error(`modec ui ended with ${code}`)));
-  });
-  const address = await next();
-  return { address, again: () => (child.stdin.write("\n"), next()), child };
-}
-
-// open opens a page, and fails the test for what the page complains about.
-async function open(t, address, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1300, height: 850 }, ...options });
-  t.after(() => context.close());
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("pageerror", (e) => complaints.push(String(e)));
-  // htmx reports a request as an error that another one took the place of.
-  page.on("console", (m) => m.type() === "error" && !/^htmx:(sendAbort|afterRequest)/.test(m.text()) && complaints.push(m.text()));
-  page.on("dialog", (d) => (complaints.push("dialog: " + d.message()), d.dismiss()));
-  page.on("request", (r) => new URL(r.url()).origin === new URL(address).origin || r.url().startsWith("data:") || complaints.push("asks " + r.url()));
-  await page.goto(address);
-  return { page, complaints };
-}
-
-const cell = (page, subject, column) => page.locator("#matrix tbody tr", { has: page.locator("th", { hasText: subject }) }).locator("td").nth(column);
-
-async function axe(page, what) {
-  await page.evaluate(readFileSync(join(here, "node_modules/axe-core/axe.min.js"), "utf8"));
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  assert.deepEqual(found.violations.map((v) => `${what}: ${v.id}: ${v.nodes[0].html}`), []);
-}
-
-function acme() {
-  const dir = folder();
-  cpSync(fixture, dir, { recursive: true });
-  const git = (...args) => execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd: dir });
-  git("init", "-q");
-  git("add", "-A");
-  git("commit", "-qm", "first");
-  return dir;
-}
+import { join } from "node:path";
+import { test } from "node:test";
+import { acme, axe, browser, cell, folder, here, open, start } from "./page.mjs";
 
 test("the library is the one of the lock file", () => {
   assert.deepEqual(readFileSync(join(here, "../assets/htmx.min.js")), readFileSync(join(here, "node_modules/htmx.org/dist/htmx.min.js")));
@@ -130,7 +52,7 @@ test("every view of the showcase", async (t) => {
   await axe(page, "agent");
   await page.selectOption("#filters select[name=agent]", "");
 
-  for (const [tab, shows] of [["losses", "h2:has-text('cursor')"], ["audit", "p"], ["cursor", "form"]]) {
+  for (const [tab, shows] of [["losses", "h2:has-text('cursor')"], ["pins", "th:has-text('github')"], ["audit", "p"], ["cursor", "form"]]) {
     await page.click(`[data-tab=${tab}]`);
     await page.waitForSelector(`[data-pane=${tab}] ${shows}`);
     await axe(page, tab);
@@ -140,6 +62,28 @@ test("every view of the showcase", async (t) => {
   await page.click("[data-pane=cursor] button");
   await page.waitForSelector("#approval strong:has-text('runs')");
   await axe(page, "approval");
+  assert.deepEqual(complaints, []);
+});
+
+test("pins that drift, side by side", async (t) => {
+  const dir = acme();
+  const pin = (value) => ({ sha256: createHash("sha256").update(JSON.stringify(value)).digest("hex"), value }); // its keys are in order
+  const entry = { args: ["stdio"], command: "github-mcp-server", cwd: "", type: "stdio", url: "" };
+  const tool = { description: `Lists issues. <img src=x onerror=alert(1)>`, name: "list_issues" };
+  writeFileSync(join(dir, "modec.pins.json"), JSON.stringify({ version: 1, servers: { github: { entry: pin(entry), prompts: {}, templates: {}, tools: { list_issues: pin(tool) } } } }));
+  const { address } = await start(t, dir);
+  const { page, complaints } = await open(t, address);
+  await page.click("[data-tab=pins]");
+  await page.waitForSelector(".drift:has-text('the entry of server')");
+  assert.deepEqual(await page.locator(".drift td.gone").allTextContents(), ['    "stdio"']);
+  assert.deepEqual(await page.locator(".drift td.new").allTextContents(), ['    "stdio",', '    "--toolsets",', '    "repos,issues,pull_requests"']);
+  await axe(page, "drift");
+  await page.click("button:has-text('Ask the servers')");
+  await page.waitForSelector("#asked .error:has-text('you have not accepted what it starts')");
+  await page.click("[data-pane=pins] button:has-text('Compare')");
+  await page.waitForSelector("#repinned .drift:has-text('list_issues')");
+  assert.equal(await page.locator("[data-pane=pins] img").count(), 0);
+  await axe(page, "repinned");
   assert.deepEqual(complaints, []);
 });
 
