@@ -328,6 +328,10 @@ func (x prepared) steps(ed *editor) (list []string) {
 // step takes one step more than what is prepared, or one back. It reports whether the values name one.
 func (ed *editor) step(ctx context.Context, q url.Values, b *edit.Base, root *source.Node, of *edit.Owner, x prepared) (
 	y prepared, p *edit.Proposal, stepped bool, err error) {
+	whole := q.Get("wish") != "" || q.Get("suggested") != "" || q.Get("undo") != ""
+	if whole && len(x.Changes) > 0 {
+		return y, nil, true, errFirst
+	}
 	switch {
 	case q.Get("wish") != "":
 		y = prepared{Wish: q.Get("wish")}
@@ -350,6 +354,9 @@ func (ed *editor) step(ctx context.Context, q url.Values, b *edit.Base, root *so
 		if err != nil || len(made) == 0 {
 			return y, nil, err != nil, err
 		}
+		if len(x.steps(ed)) > len(x.Changes) {
+			return y, nil, true, errFirst
+		}
 		for _, c := range made {
 			if err := edit.Check(c); err != nil {
 				return y, nil, true, err
@@ -361,7 +368,10 @@ func (ed *editor) step(ctx context.Context, q url.Values, b *edit.Base, root *so
 	return y, p, true, err
 }
 
-var errNotPrepared = errors.New("that is not prepared any more")
+var (
+	errNotPrepared = errors.New("that is not prepared any more")
+	errFirst       = errors.New("write or take back first what is prepared: one of the two is a patch of its own")
+)
 
 // changesOf returns the changes that the values of a form name.
 func changesOf(q url.Values, root *source.Node, of *edit.Owner) ([]migrate.Change, error) {
@@ -601,6 +611,7 @@ func (p *pageViews) match(ctx context.Context, q url.Values) (template.HTML, err
 		List, Shown          []edit.Match
 		Of                   int
 		More                 bool
+		Unsafe               string
 	}
 	out := shown{Pattern: x.Value, What: whats[x.Group]}
 	if x.Value != "" {
@@ -612,9 +623,28 @@ func (p *pageViews) match(ctx context.Context, q url.Values) (template.HTML, err
 		if out.List, out.Of, err = edit.Matches(ctx, p.model().res.Project, x, files); err != nil {
 			out.Error = err.Error()
 		}
+		if x.List == ir.Allow.String() {
+			out.Unsafe = unsafe(out.List)
+		}
 		out.Shown, out.More = out.List[:min(len(out.List), mostMatches)], len(out.List) > mostMatches
 	}
 	return p.render("match", out)
+}
+
+// unsafe says which of the tools that a pattern would allow may do harm, "" for none.
+func unsafe(list []edit.Match) string {
+	of := map[string]int{}
+	for _, m := range list {
+		of[m.About]++
+	}
+	var parts []string
+	if n := of["destructive"]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d can destroy something", n))
+	}
+	if n := of["unknown"]; n > 0 {
+		parts = append(parts, fmt.Sprintf("of %d nobody wrote the risk", n))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // projectFiles returns the files of a project on which patterns are tried.

@@ -156,6 +156,14 @@ func TestUIEdit(t *testing.T) {
 	e.does("editor", []string{"undo", "1"}, "modec/dev.cue changed since")
 	e.does("editor", []string{"do", "rule", "group", "command", "list", "allow", "pattern", ""}, "write a pattern")
 
+	// A patch of its own and changes are not mixed.
+	e.does("editor", []string{"do", "rule", "group", "command", "list", "deny", "pattern", "x"}, "Write it")
+	e.does("editor", []string{"undo", "2"}, "write or take back first what is prepared", `add "x"`)
+	e.does("editor", []string{"back", "0"})
+	e.does("editor", []string{"undo", "2"}, "undo: add", "Write it")
+	e.does("editor", []string{"do", "rule", "group", "command", "list", "deny", "pattern", "x"}, "write or take back first", "undo: add")
+	e.does("editor", []string{"back", "0"}, "Nothing is prepared")
+
 	// A conflict as it arises.
 	e.does("editor", []string{"do", "rule", "group", "command", "list", "ask", "pattern", "rm -r x"}, "What speaks against it", "[void-rule]", "Nobody may do more or less")
 	e.does("editor", []string{"back", "0"})
@@ -311,6 +319,7 @@ func TestUIMatch(t *testing.T) {
 		want   string
 	}{
 		{[]string{"group", "mcp", "server", "sh*", "list", "allow", "pattern", "@read"}, "Stands for 1 of 2 tools of the inventory"},
+		{[]string{"group", "mcp", "server", "shop", "list", "allow", "pattern", "*"}, "Without a question then: 1 can destroy something."},
 		{[]string{"group", "edit", "list", "allow", "pattern", "docs/**"}, "docs/a.md"},
 		{[]string{"group", "read", "list", "deny", "pattern", "(", "regex", "on"}, `class="error"`},
 		{[]string{"group", "command", "list", "allow", "pattern", "npm *"}, "Stands for 1 of 1 lines"},

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,7 +29,7 @@ type Pattern struct {
 // Match is something that a pattern stands for.
 type Match struct {
 	Name  string
-	About string // the risk of a tool
+	About string // the risk of a tool: read, write, destructive or unknown
 }
 
 // Matches returns what a pattern stands for among what is known: the tools of the inventory, the modes, files, and the
@@ -61,11 +62,14 @@ func Matches(ctx context.Context, p *ir.Project, x Pattern, files []string) (lis
 		for i := range p.Servers {
 			sv := &p.Servers[i]
 			for _, t := range sv.Tools {
-				try(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}, t.Risk)
+				try(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}, cmp.Or(t.Risk, "unknown"))
 			}
 		}
 	case ir.Read, ir.Edit:
 		for _, f := range files {
+			if ctx.Err() != nil { // somebody typed on
+				return nil, 0, ctx.Err()
+			}
 			try(policy.Action{Group: x.Group, Arg: f}, "")
 		}
 	case ir.Modes:

@@ -18,8 +18,12 @@ async function editing(t, dir, of, ...options) {
   return { ...opened, child };
 }
 
+// idle waits for what the editor is doing: meanwhile it takes no other step.
+const idle = (page) => page.waitForFunction(() => !document.querySelector("#editor .htmx-request"));
+
 // rule fills the form of a rule.
 async function rule(page, { group, server, list, pattern }) {
+  await idle(page);
   await page.selectOption("#rule-group", group);
   if (server) await page.fill("#rule-server", server);
   await page.selectOption("#rule-list", list);
@@ -54,12 +58,15 @@ test("from a click to the written file, and back", async (t) => {
 
   // The servers and their tools, one by one.
   await page.click("#proposal ol button");
+  await page.waitForSelector("#proposal h2:has-text('Nothing is prepared')");
   await page.click("summary:has-text('shop')");
   await page.selectOption("[aria-label='Say of shop:refund_order']", "deny");
   await page.waitForSelector("#proposal li:has-text('refund_order')");
   assert(await page.locator("[aria-label='Say of shop:refund_order']").isVisible(), "what was folded open is closed");
+  await idle(page);
   await page.selectOption("[aria-label='Say of shop:refund_order']", "");
-  await page.waitForSelector("#proposal li >> nth=1");
+  await page.waitForSelector("#proposal li:has-text('take \"refund_order\" out')");
+  await idle(page);
 
   // All tools of a risk, at every server; and a role's permission mode.
   await page.click("summary:has-text('every server')");
