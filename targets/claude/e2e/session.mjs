@@ -86,13 +86,13 @@ export function place(trusted) {
 
 // turn runs a session and returns a letter for each call: a(llowed), k (asked), d(enied), c for a classifier
 // that is not here. In arguments and calls ROOT is the project's folder.
-export async function turn({ name, root, bin, home }, calls, servers, args) {
+export async function turn({ name, root, bin, home }, calls, servers, args, prompt = 'hi') {
   const mcpServers = { prompter: { command: process.execPath, args: [stub, 'ask'] } };
   for (const s of servers) {
     mcpServers[s] = { command: process.execPath, args: [stub, ...calls.flatMap((c) => (c.name.startsWith(`mcp__${s}__`) ? [c.name.slice(`mcp__${s}__`.length)] : []))] };
   }
   turns.set(name, { root, calls });
-  const child = spawn(claude, ['-p', 'hi', '--output-format=stream-json', '--verbose', '--strict-mcp-config', `--mcp-config=${JSON.stringify({ mcpServers })}`, '--permission-prompt-tool=mcp__prompter__ask', ...args.map((a) => a.replaceAll('ROOT', root))], {
+  const child = spawn(claude, ['-p', prompt, '--output-format=stream-json', '--verbose', '--strict-mcp-config', `--mcp-config=${JSON.stringify({ mcpServers })}`, '--permission-prompt-tool=mcp__prompter__ask', ...args.map((a) => a.replaceAll('ROOT', root))], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: `${bin}:/usr/bin:/bin`, HOME: home, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}/${name}`, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
