@@ -67,7 +67,8 @@ func (r *Result) judgeInstalled(
 	}
 	req := verify.Request{Policy: r.Policy, Seed: 1, Subjects: []ir.SubjectRef{ref}}
 	for _, t := range targets {
-		if j, ok := t.(contract.Judged); ok {
+		_, installs := t.(contract.Installer)
+		if j, ok := t.(contract.Judged); ok && installs { // the home folder has files of no other one
 			req.Targets = append(req.Targets,
 				verify.Target{Target: j, Input: r.Input(t), Files: files, Compiled: compiled})
 		}

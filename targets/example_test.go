@@ -19,6 +19,7 @@ func ExampleAll() {
 	// zoo: judged true, imported true
 	// cursor: judged true, imported true
 	// claude: judged true, imported true
+	// gemini: judged true, imported false
 	// mcpnest: judged true, imported false
 	// thurbox: judged true, imported true
 	// model: judged false, imported false

@@ -5,6 +5,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/cursor"
+	"modec.dev/modec/targets/gemini"
 	"modec.dev/modec/targets/mcpnest"
 	"modec.dev/modec/targets/model"
 	"modec.dev/modec/targets/roo"
@@ -19,6 +20,7 @@ func All() []contract.Target {
 		roo.NewZoo(),
 		cursor.New(),
 		claude.New(),
+		gemini.New(),
 		mcpnest.New(),
 		thurbox.New(),
 		model.New(),

@@ -1,0 +1,24 @@
+package gemini
+
+import (
+	_ "embed"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+//go:embed codes.md
+var codesText string
+
+// The codes that the emitter reports. codes.md documents every code of the target.
+const (
+	codeAgentName    diag.Code = "gemini-agent-name"
+	codeApproval     diag.Code = "gemini-approval"
+	codeDeny         diag.Code = "gemini-deny"
+	codeExpression   diag.Code = "gemini-expression"
+	codeLine         diag.Code = "gemini-line"
+	codeNativeRule   diag.Code = "gemini-claude-rule"
+	codeSearch       diag.Code = "gemini-search"
+	codeServerOff    diag.Code = "gemini-server-off"
+	codeUnknownExtra diag.Code = "gemini-unknown-extra"
+	codeUnlisted     diag.Code = "gemini-unlisted"
+)

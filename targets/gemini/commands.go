@@ -1,0 +1,175 @@
+package gemini
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/gemini/format"
+)
+
+// lineShape matches plain commands without quotes and redirects, joined by operators between them.
+const lineShape = `(?=[\w./][\w ./,:+@%=;&|-]*"\x00)` +
+	`(?![^ "]*=|\. |[^"]*(?: =|;[ ]*[;&|]|&&[ ]*[;&|]|\|\|[ ]*[;&|]|& +[;&|]|&[;|]|\| +[;&|]|\|[;&]` +
+	`|[;&|] *(?:"|[^ "]*=|[^\w./ &|]|\. )))`
+
+// unredirected matches any line that neither reads nor writes a file by a redirect.
+const unredirected = `[^<>\x00]*` + format.End
+
+const lineTold = "run plain commands, without quotes, variables and redirects: they are compared with a list"
+
+var commandLines = grammar{group: ir.Command, tools: []string{format.Shell}, argument: format.CommandArg,
+	shape: lineShape, open: unredirected, told: lineTold, list: listCommand}
+
+// plainWords matches words that every reader takes as they stand.
+var plainWords = lazy.Regexp(`\A[\w./,:+@%=*-]+( [\w./,:+@%=*-]+)*\z`)
+
+// listCommand adds a rule about commands.
+func listCommand(s *policy.Subject, of *side, r ir.Rule) error {
+	if r.Pattern.Kind == ir.Builtin {
+		if r.Decision < ir.Allow {
+			return errors.New("a set of commands")
+		}
+		of.allow = append(of.allow, exactly(s)...)
+		return errSet
+	}
+	text := strings.Join(strings.Fields(r.Pattern.Text), " ")
+	if r.Decision < ir.Allow {
+		words, err := words(text)
+		if err != nil {
+			return err
+		}
+		if r.Decision == ir.Deny {
+			of.deny = append(of.deny, words, runsText)
+			return nil
+		}
+		of.hold = append(of.hold, words, runsText)
+		if expr, err := commandExpression(text); err == nil {
+			of.ask = append(of.ask, expr)
+		}
+		return nil
+	}
+	expr, err := commandExpression(text)
+	if err == nil {
+		of.allow = append(of.allow, expr)
+	}
+	return err
+}
+
+// runsText matches a line with a program that runs what it reads, which no rule sees.
+const runsText = `(?:|[^\x00]*[ /;&|])(?:bash|csh|dash|eval|fish|ksh|parallel|sh|source|tcsh|xargs|zsh)[ ;&|"]`
+
+// errSet is about a built-in set, of which a list has only some lines.
+var errSet = errors.New("a set of commands has options that no expression checks")
+
+// readingLines are what people and agents run most of the built-in sets.
+var readingLines = []string{
+	"cat README.md", "git branch", "git diff", "git diff --cached", "git diff --stat", "git log", "git log --oneline",
+	"git show", "git status", "git status --short", "ls", "ls -a", "ls -l", "ls -la", "pwd",
+}
+
+// exactly returns those of readingLines that a subject allows.
+func exactly(s *policy.Subject) (out []string) {
+	for _, line := range readingLines {
+		if s.Decide(policy.Action{Group: ir.Command, Arg: line}).Decision == ir.Allow {
+			out = append(out, commandText(line)+exact)
+		}
+	}
+	return out
+}
+
+// What may stand behind the words of a pattern: nothing, or another command, which is judged by itself;
+// or also any words.
+const (
+	exact = `(?:| *[;&|]` + anyText + `)`
+	open  = `(?:|[ ;&|]` + anyText + `)`
+)
+
+// commandExpression writes a pattern of an allow as an expression.
+func commandExpression(text string) (string, error) {
+	if text == "*" {
+		return anyText, nil
+	}
+	if !plainWords().MatchString(text) {
+		return "", errors.New("it has quotes or other signs")
+	}
+	program, _, _ := strings.Cut(text, " ")
+	if policy.Runs(program) || policy.Feeds(program) || slices.Contains(otherwise, program) ||
+		strings.HasPrefix(text, "*") {
+		return "", errors.New("the program runs what its arguments say")
+	}
+	for _, end := range []string{" *", ":*"} {
+		if words, ok := strings.CutSuffix(text, end); ok {
+			return commandText(words) + open, nil
+		}
+	}
+	return commandText(text) + exact, nil
+}
+
+// otherwise are builtins that change what another command means, or run their arguments.
+var otherwise = []string{
+	"alias", "builtin", "cd", "command", "coproc", "declare", "eval", "exec", "export", "let", "local", "noglob",
+	"printf", "read", "readonly", "repeat", "set", "source", "test", "trap", "typeset", "ulimit", "unset", "wait",
+}
+
+// commandText writes words as an expression: "*" is any text of one command.
+func commandText(text string) string {
+	return strings.NewReplacer("*", `[^";&|\x00]*`, ".", `\.`, "+", "[+]").Replace(text)
+}
+
+// words matches every line that has the words of a pattern, whatever stands around them.
+func words(text string) (string, error) {
+	text = strings.TrimSuffix(text, ":*")
+	if !plainWords().MatchString(text) || strings.Trim(text, "* ") == "" {
+		return "", errors.New("it has quotes or other signs")
+	}
+	var b strings.Builder
+	for i, field := range strings.Fields(text) {
+		written := literally
+		if i == 0 {
+			written, field = inAnyCase, field[strings.LastIndexByte(field, '/')+1:]
+		}
+		rest := field
+		for rest != "" {
+			word, after, star := strings.Cut(rest, "*")
+			if word != "" {
+				begins := len(rest) == len(field) && isWord(word[0])
+				ends := !star && isWord(word[len(word)-1])
+				b.WriteString("(?=[^\\x00]*" + bound(begins) + written(word) + bound(ends) + ")")
+			}
+			rest = after
+		}
+	}
+	return b.String(), nil
+}
+
+func isWord(c byte) bool { return c == '_' || '0' <= c && c <= '9' || letter(rune(c)) }
+
+func bound(is bool) string {
+	if is {
+		return `\b`
+	}
+	return ""
+}
+
+// literally writes words as an expression.
+func literally(text string) string {
+	return strings.NewReplacer(".", `\.`, "+", "[+]").Replace(text)
+}
+
+// inAnyCase writes words as an expression that matches them whatever the case of their letters.
+func inAnyCase(text string) string {
+	var b strings.Builder
+	for _, c := range literally(text) {
+		if letter(c) && !strings.HasSuffix(b.String(), `\`) {
+			lower := strings.ToLower(string(c))
+			b.WriteString("[" + lower + strings.ToUpper(lower) + "]")
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

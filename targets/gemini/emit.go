@@ -1,0 +1,300 @@
+package gemini
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/gemini/format"
+)
+
+// emitter compiles one project.
+type emitter struct {
+	in    contract.Input
+	files []contract.File
+	diags diag.List
+}
+
+// writer writes the rules of one subject.
+type writer struct {
+	*emitter
+	ref      ir.SubjectRef
+	subject  *policy.Subject
+	subagent string // the mode of a role in a mode
+	pos      diag.Pos
+	rules    []rule
+}
+
+// Emit compiles a policy for each role and each mode, an agent for each mode, and the settings of
+// the project.
+func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
+	e := &emitter{in: in}
+	p := in.Project
+	for i := range p.Roles {
+		e.role(&p.Roles[i])
+	}
+	for i := range p.Modes {
+		e.mode(&p.Modes[i])
+	}
+	e.settings()
+	if e.diags.HasErrors() {
+		return nil, e.diags
+	}
+	return e.files, e.diags
+}
+
+const title = "# What %s may do in Gemini CLI, compiled by modec: edit the source, and run `modec build`.\n" +
+	"# Start it as `gemini --policy %s --admin-policy %[2]s`.\n"
+
+// role writes the policy of a role, with that of each mode that it may enter.
+func (e *emitter) role(r *ir.Role) {
+	ref := ir.SubjectRef{Role: r.Name}
+	w, ok := e.compile(ref, r.Pos, "")
+	if !ok {
+		return
+	}
+	e.extras(r.Extra, nil)
+	for _, n := range r.Native {
+		e.diags.Warnf(codeNativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
+			Hint("say it in can, where every target understands it").
+			Target(name).
+			Subject(ref.String()).
+			Loses(diag.Text, "")
+	}
+	rules := w.rules
+	for i := range e.in.Project.Modes {
+		m := &e.in.Project.Modes[i]
+		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) || !format.AgentName(m.Slug) {
+			continue
+		}
+		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, m.Slug); ok {
+			rules = append(rules, in.rules...)
+		}
+	}
+	e.policy(ref, rules)
+}
+
+func (e *emitter) policy(ref ir.SubjectRef, rules []rule) {
+	if len(rules) == 0 {
+		return
+	}
+	file := format.PolicyFile(ref)
+	for i := range rules {
+		if expr := rules[i].expr; expr != "" && !format.Safe(expr) {
+			e.diags.Errorf(codeExpression, diag.Pos{}, "an expression of %s is longer than Gemini CLI takes", ref).
+				Hint("write shorter lists").
+				Target(name)
+			return
+		}
+	}
+	e.files = append(e.files, contract.File{Path: file,
+		Data: text(fmt.Sprintf(title, comment(ref.String()), contract.ShellQuote(file)), rules)})
+}
+
+// comment returns a text without what would end a comment.
+func comment(s string) string {
+	return strings.Map(func(c rune) rune {
+		if contract.Unprintable(c) {
+			return '?'
+		}
+		return c
+	}, s)
+}
+
+// compile returns the rules of a subject.
+func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, subagent string) (*writer, bool) {
+	s, err := e.in.Policy.Subject(ref)
+	if err != nil {
+		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
+		return nil, false
+	}
+	w := &writer{emitter: e, ref: ref, subject: s, subagent: subagent, pos: at}
+	w.lists(&editPaths)
+	w.reads()
+	w.commands()
+	w.web()
+	w.servers()
+	w.agents()
+	w.others()
+	return w, true
+}
+
+func (w *writer) add(r rule) {
+	r.subagent = w.subagent
+	w.rules = append(w.rules, r)
+}
+
+// loss warns that a subject may do less in a group than the source says. A role in a mode loses nothing
+// that one of the two does not.
+func (w *writer) loss(g ir.Group, code diag.Code, at diag.Pos, message string, args ...any) diag.Builder {
+	to := &w.diags
+	if w.subagent != "" {
+		to = &diag.List{}
+	}
+	return to.Warnf(code, w.place(at), message, args...).
+		Target(name).
+		Subject(w.ref.String()).
+		Loses(diag.Narrowing, string(g))
+}
+
+// decided returns what a result of the source means to Gemini CLI.
+func decided(r policy.Result) ir.Decision { return contract.Decision(gemini{}, &r) }
+
+func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(s.Decide(a)) }
+
+// commands compiles the group command.
+func (w *writer) commands() {
+	w.lists(&commandLines)
+	rest := decided(w.subject.Default(ir.Command))
+	if _, ok := w.muted().sides(&commandLines); ok && (rest == ir.Ask || rest == ir.Allow) {
+		w.loss(ir.Command, codeLine, w.subject.Default(ir.Command).Pos,
+			"no expression judges the file behind a redirect: lines with one are refused").
+			Hint("have the agent write files by its own tools").
+			Needless()
+	}
+}
+
+// reads compiles the group read. What searches below folders cannot be held to a list.
+func (w *writer) reads() {
+	w.lists(&readPaths)
+	sides, ok := w.muted().sides(&readPaths)
+	rest := w.rest(ir.Read, sides)
+	if !ok {
+		rest = ir.Deny
+	}
+	if rest == ir.Agent {
+		return
+	}
+	w.add(rule{tools: format.Searches, decision: rest, rank: byGroup})
+	if rest > ir.Deny && restricted(sides) && w.subagent == "" {
+		w.diags.Notef(codeSearch, w.pos,
+			"grep_search and glob look below folders: they show what %s may not read", w.ref).
+			Hint("list such files in .geminiignore").
+			Target(name).
+			Subject(w.ref.String())
+	}
+}
+
+// muted returns a writer that reports nothing.
+func (w *writer) muted() *writer {
+	m := *w
+	m.emitter = &emitter{in: w.in}
+	return &m
+}
+
+// servers compiles the group mcp.
+func (w *writer) servers() {
+	elsewhere := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
+	unlisted := decidedOn(w.subject, elsewhere)
+	resources := ir.Agent
+	for i := range w.in.Project.Servers {
+		sv := &w.in.Project.Servers[i]
+		w.server(sv, unlisted)
+		resources = min(resources, decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: "x",
+			Kind: policy.Resource}))
+	}
+	elsewhere.Kind = policy.Resource
+	resources = min(resources, decidedOn(w.subject, elsewhere))
+	if unlisted != ir.Agent {
+		w.add(rule{tools: []string{format.EveryMCP}, decision: unlisted, rank: byGroup})
+	}
+	if resources != ir.Agent {
+		w.add(rule{tools: format.Resources, decision: resources, rank: byGroup})
+	}
+}
+
+// server compiles what a subject may do with one server.
+func (w *writer) server(sv *ir.Server, unlisted ir.Decision) {
+	rest := decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
+	if !w.subject.ListsTools(sv) {
+		for _, r := range w.subject.UnlistedToolRules(sv.Name) {
+			if r.Decision < rest {
+				w.loss(ir.MCP, codeUnlisted, r.Pos, "Gemini CLI has no patterns of tool names: %s decides "+
+					"about every tool of %q that the inventory does not list", r.Pattern, sv.Name).
+					Hintf("list the server's tools: `modec inventory %s --update`", sv.Name)
+				rest = r.Decision
+			}
+		}
+	}
+	by := map[ir.Decision][]string{}
+	for _, t := range sv.Tools {
+		d := decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+		if d == ir.Agent && (rest != ir.Agent || unlisted != ir.Agent) {
+			d = ir.Ask // as Gemini CLI does
+		}
+		if d != ir.Agent && d != rest {
+			by[d] = append(by[d], t.Name)
+		}
+	}
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
+		if len(by[d]) > 0 {
+			w.add(rule{tools: by[d], server: sv.Name, decision: d, rank: permitted})
+		}
+	}
+	if rest == ir.Agent && unlisted != ir.Agent {
+		rest = ir.Ask
+	}
+	if rest != ir.Agent {
+		w.add(rule{tools: []string{format.Every}, server: sv.Name, decision: rest, rank: byGroup + 1})
+	}
+}
+
+// agents compiles the group modes.
+func (w *writer) agents() {
+	rest := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: contract.UnknownMode})
+	by := map[ir.Decision][]string{}
+	for _, slug := range w.in.Project.ModeNames() {
+		d := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
+		if d != rest && d != ir.Agent && format.AgentName(slug) && !slices.Contains(by[d], slug) {
+			by[d] = append(by[d], slug)
+		}
+	}
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
+		for _, part := range chunks(by[d]) {
+			w.add(rule{tools: []string{format.Invoke}, expr: format.Key(format.AgentArg) + either(part) + format.End,
+				decision: d, rank: permitted})
+		}
+	}
+	if rest != ir.Agent {
+		w.add(rule{tools: []string{format.Invoke, format.Skill}, decision: rest, rank: byGroup})
+	}
+}
+
+// others compiles what is decided about tools that belong to no group. What a subject leaves to the agent
+// is then said as Gemini CLI has it by itself.
+func (w *writer) others() {
+	unknown := decided(w.subject.UnknownTool())
+	if unknown == ir.Agent {
+		return
+	}
+	w.add(rule{tools: []string{format.Every}, decision: unknown, rank: byDefault})
+	w.add(rule{tools: format.Harmless, decision: ir.Allow, rank: byGroup})
+	for _, d := range []ir.Decision{ir.Ask, ir.Allow} {
+		var tools []string
+		for _, own := range byItself {
+			if own.decision == d && !slices.ContainsFunc(w.rules, func(r rule) bool {
+				return r.server == "" && slices.Contains(r.tools, own.tool) && r.rank == byGroup
+			}) {
+				tools = append(tools, own.tool)
+			}
+		}
+		if len(tools) > 0 {
+			w.add(rule{tools: tools, decision: d, rank: byDefault + 1})
+		}
+	}
+}
+
+// byItself is what Gemini CLI does with its tools where no rule says more.
+var byItself = []struct {
+	tool     string
+	decision ir.Decision
+}{
+	{format.ReadFile, ir.Allow}, {"glob", ir.Allow}, {"grep_search", ir.Allow}, {"list_directory", ir.Allow},
+	{"replace", ir.Ask}, {"write_file", ir.Ask}, {format.Shell, ir.Ask}, {format.WebFetch, ir.Ask},
+	{format.WebSearch, ir.Allow}, {format.EveryMCP, ir.Ask}, {"list_mcp_resources", ir.Allow},
+	{"read_mcp_resource", ir.Allow}, {format.Invoke, ir.Allow}, {format.Skill, ir.Ask},
+}

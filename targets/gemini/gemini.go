@@ -1,0 +1,63 @@
+// Package gemini emits the configuration of Gemini CLI: a policy for each role and each mode
+// (.gemini/modec/NAME.toml), an agent for each mode (.gemini/agents/SLUG.md), and the settings that a
+// project shares (.gemini/settings.json): its MCP servers, and the policy of the baseline.
+//
+// Beside the emitter stand packages that do not know it: format reads the files, model answers what
+// Gemini CLI does with them.
+//
+// Source: the npm packages @google/gemini-cli and @google/gemini-cli-core 0.61.0. The end-to-end tests run
+// the latter's own policy engine and loaders on what is emitted.
+//
+// # How a policy is read
+//
+// A session is started as `gemini --policy FILE --admin-policy FILE`. The second option puts the rules
+// above those of any settings, those of a trusted project included; the first one takes the place of the
+// user's own rules, and holds where a folder of the system's administrator turns the second one off. In a
+// trusted project the settings do the same for the baseline (adminPolicyPaths).
+//
+// The rule with the highest priority that matches decides. Rules of the same file:
+//
+//	400  what a list denies
+//	300  what a list allows and another one asks about
+//	250  what lists allow
+//	200  what lists ask about, and all that no list names
+//	100  the tools of a group
+//	1    tools that belong to no group
+//
+// A mode is an agent to which a session hands work. In the policy of a role the rules for it as a
+// subagent stand 500 above those of the session, and decide as the role in the mode does. A mode has a
+// policy of its own for whole sessions.
+//
+// # What an expression holds
+//
+// An expression is tested on the arguments as JSON, in which an argument of the call's own stands between
+// NULs. A model may nest another "command" into the arguments: commandPrefix and commandRegex find that one
+// too, and are never written. Every expression begins with the NUL.
+//
+//   - A path is compared as the model writes it. Where a list holds something back, only clean paths
+//     relative to the project are permitted, of letters that no file system takes for others.
+//   - Of a line, the engine splits off every command and compares each. Where a list denies something, a
+//     line is permitted that consists of plain words and of operators; one that has the words of what is
+//     denied, in any order, is refused. Gemini CLI does not judge the file of a redirect: a line
+//     with one is refused (gemini-line).
+//   - An address stands in a text. One is allowed that is alone in it, by https.
+//   - An ask without an expression lets what the engine knows to be safe pass (ls, git status). An ask
+//     about commands therefore always has one.
+//
+// Rules name tools, and no patterns of names: a pattern over the tools of a server decides for all that the
+// inventory does not list (gemini-unlisted). Resources of all servers are one tool.
+//
+// Gemini CLI's own approval modes are others than a role's permissionMode, which decides what the role leaves
+// unsaid. What is left to the agent even then is in no rule, unless can.unknown is stated: its one rule is about
+// every tool, so that what Gemini CLI does by itself is then said too.
+//
+// # Known holes of the agent
+//
+//   - grep_search, glob and list_directory look below folders, and show what may not be read there.
+//   - A path may be a link, which the rule does not follow. Gemini CLI refuses what leads out of the project.
+//   - A policy with an error is ignored as a whole, and a missing one in silence.
+//   - The project's settings are read in a trusted folder only, and in the folder where Gemini CLI starts.
+package gemini
+
+// name is the target's.
+const name = "gemini"

@@ -1,0 +1,207 @@
+package gemini
+
+import (
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/gemini/format"
+)
+
+// side is what a role or a mode says of one group, as expressions over the value of an argument.
+type side struct {
+	allow, ask []string    // what lists permit: they match the value whole
+	hold, deny []string    // what lists hold back: they match from where the value begins
+	rest       ir.Decision // what no list names
+}
+
+// plain reports whether a side has no list.
+func (s *side) plain() bool { return len(s.allow)+len(s.ask)+len(s.hold)+len(s.deny) == 0 }
+
+// grammar is how the values of a group are written as expressions.
+type grammar struct {
+	group    ir.Group
+	tools    []string
+	argument string
+	// shape matches what all readers take alike, up to the end of the value. Only such values are
+	// permitted where a list holds something back.
+	shape string
+	// open is the shape of what no list names where none holds anything back; "": any.
+	open string
+	told string // to a model whose call has another shape
+	// list adds a rule to a side. It fails where no expression says what the rule holds back, or,
+	// with the reason, leaves out what the rule permits.
+	list func(*policy.Subject, *side, ir.Rule) error
+}
+
+// lists compiles the rules of a group whose rules are about an argument of its tools.
+func (w *writer) lists(g *grammar) {
+	sides, ok := w.sides(g)
+	rest := w.rest(g.group, sides)
+	switch {
+	case !ok:
+		w.add(rule{tools: g.tools, decision: ir.Deny, rank: byGroup})
+		return
+	case !restricted(sides):
+		w.plainly(g, rest)
+		return
+	}
+	key, holding := format.Key(g.argument), false
+	for _, s := range sides {
+		holding = holding || len(s.deny)+len(s.hold) > 0
+		for _, part := range chunks(s.deny) {
+			w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: refused})
+		}
+	}
+	for _, c := range combined(sides) {
+		if c.decision == ir.Deny || c.decision == ir.Agent || c.expr == "" && !holding && g.open == "" {
+			continue
+		}
+		rank := permitted
+		if c.decision == ir.Allow {
+			rank = approved
+			for _, s := range sides {
+				for _, part := range chunks(s.hold) {
+					expr := key + g.shape + "(?=" + either(part) + ")" + c.expr
+					w.add(rule{tools: g.tools, expr: expr, decision: ir.Ask, rank: held})
+				}
+			}
+		}
+		shape := g.shape
+		if c.expr == "" && !holding {
+			shape = g.open
+		}
+		w.add(rule{tools: g.tools, expr: key + shape + c.expr, decision: c.decision, rank: rank})
+	}
+	switch {
+	case rest == ir.Agent:
+	case !holding && g.open == "":
+		w.add(rule{tools: g.tools, decision: rest, rank: byGroup})
+	default:
+		w.add(rule{tools: g.tools, decision: ir.Deny, rank: byGroup, told: g.told})
+	}
+}
+
+// restricted reports whether any side has a list.
+func restricted(sides []side) bool {
+	for i := range sides {
+		if !sides[i].plain() {
+			return true
+		}
+	}
+	return false
+}
+
+// plainly compiles a group without lists.
+func (w *writer) plainly(g *grammar, rest ir.Decision) {
+	switch {
+	case rest == ir.Agent:
+	case g.open != "" && rest > ir.Deny:
+		w.add(rule{tools: g.tools, expr: format.Key(g.argument) + g.open, decision: rest, rank: permitted})
+		w.add(rule{tools: g.tools, decision: ir.Deny, rank: byGroup, told: g.told})
+	default:
+		w.add(rule{tools: g.tools, decision: rest, rank: byGroup})
+	}
+}
+
+// combination is what the lists of all sides permit together.
+type combination struct {
+	expr     string // behind the shape
+	decision ir.Decision
+}
+
+// combined returns the lowest decision for each way in which the sides decide about a value, the
+// highest first.
+func combined(sides []side) []combination {
+	all := []combination{{decision: ir.Agent}}
+	for i := range sides {
+		s := &sides[i]
+		var next []combination
+		for _, c := range all {
+			for _, of := range []struct {
+				list []string
+				d    ir.Decision
+			}{{s.allow, ir.Allow}, {s.ask, ir.Ask}} {
+				for _, part := range chunks(of.list) {
+					whole := "(?=" + either(part) + format.End + ")"
+					next = append(next, combination{c.expr + whole, min(c.decision, of.d)})
+				}
+			}
+			next = append(next, combination{c.expr, min(c.decision, s.rest)})
+		}
+		all = next
+	}
+	return all
+}
+
+// sides returns what each side states of a group; false where it is denied as a whole.
+func (w *writer) sides(g *grammar) (out []side, ok bool) {
+	stated := w.stated(g.group)
+	for _, s := range stated {
+		of := side{rest: w.default_(s, g.group, len(stated) > 1)}
+		if of.rest == ir.Agent && len(w.subject.Sides()) == 1 {
+			of.rest = decided(s.Default(g.group))
+		}
+		for _, r := range s.Rules(g.group) {
+			if r.DeniesAll() || r.Decision == ir.Deny && r.Pattern.Kind == ir.All {
+				return nil, false
+			}
+			err := g.list(s, &of, r)
+			switch {
+			case err == nil:
+			case r.Decision == ir.Deny:
+				w.loss(g.group, codeDeny, r.Pos, "no expression says %s (%v): the group %s is denied as a whole",
+					r.Pattern, err, g.group).
+					Hint("write what is permitted as a list, and deny the rest")
+				return nil, false
+			default:
+				w.loss(g.group, codeApproval, r.Pos, "no expression says %s (%v): it is left out", r.Pattern, err).
+					Hint("write it in plain words")
+				if r.Decision == ir.Ask { // what it holds back
+					of.rest, of.allow = min(of.rest, ir.Ask), nil
+				}
+			}
+		}
+		out = append(out, of)
+	}
+	return out, true
+}
+
+// stated returns the sides that say something of a group.
+func (w *writer) stated(g ir.Group) (out []*policy.Subject) {
+	for _, s := range w.subject.Sides() {
+		if len(s.Rules(g)) > 0 || s.Default(g).Decision != ir.Agent {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// default_ returns what a side decides of what no list names. Beside another one, what it leaves to the
+// agent is left to that.
+func (w *writer) default_(s *policy.Subject, g ir.Group, beside bool) ir.Decision {
+	r := s.Default(g)
+	if beside {
+		return r.Decision
+	}
+	return decided(r)
+}
+
+// rest returns what no list names.
+func (w *writer) rest(g ir.Group, sides []side) ir.Decision {
+	if len(sides) == 0 {
+		return decided(w.subject.Default(g))
+	}
+	rest := ir.Agent
+	for i := range sides {
+		rest = min(rest, sides[i].rest)
+	}
+	return rest
+}
+
+// place returns where to report something: at a rule, or at the subject.
+func (w *writer) place(at diag.Pos) diag.Pos {
+	if at.IsZero() || at.File == ir.GuardsFile {
+		return w.pos
+	}
+	return at
+}

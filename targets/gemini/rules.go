@@ -1,0 +1,150 @@
+package gemini
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/gemini/format"
+)
+
+// rule is a rule of a policy.
+type rule struct {
+	tools    []string
+	server   string
+	expr     string // argsPattern; "" for none
+	decision ir.Decision
+	rank     rank
+	subagent string
+	told     string // denyMessage
+}
+
+// rank is a rule's priority. The highest one that matches decides.
+type rank int
+
+const (
+	byDefault rank = 1   // whatever no other rule is about
+	byGroup   rank = 100 // the tools of a group, the tools of a server
+	permitted rank = 200 // what is asked about: a list, or all that is not listed
+	approved  rank = 250
+	held      rank = 300 // what a list allows and another one asks about
+	refused   rank = 400
+	// inMode is added for a subagent: the rules of the session hold for it too.
+	inMode rank = 500
+)
+
+// mostParts is how many characters the alternatives of an expression have: there may be two lists of them behind
+// the shape.
+const mostParts = 700
+
+// The parts of what begins with any name of a path, and ends with a name.
+const (
+	anyFolder = `(?:[^"\x00]*/|)`
+	nameEnd   = `(?:/|")`
+)
+
+// chunks splits alternatives into lists that fit into one expression each, those that begin alike together.
+func chunks(alternatives []string) (out [][]string) {
+	for _, begins := range []bool{true, false} {
+		size := mostParts + 1
+		seen := map[string]bool{}
+		for _, a := range alternatives {
+			if strings.HasPrefix(a, anyFolder) != begins || seen[a] {
+				continue
+			}
+			seen[a] = true
+			if size += len(a) + 1; size > mostParts {
+				out, size = append(out, nil), len(a)+1
+			}
+			out[len(out)-1] = append(out[len(out)-1], a)
+		}
+	}
+	return out
+}
+
+// either returns an expression for any of some alternatives. What all of them begin and end with is written once.
+func either(alternatives []string) string {
+	if len(alternatives) == 1 && !strings.Contains(alternatives[0], "|") {
+		return alternatives[0]
+	}
+	before, after := anyFolder, nameEnd
+	for _, a := range alternatives {
+		if !strings.HasPrefix(a, before) {
+			before = ""
+		}
+		if !strings.HasSuffix(a, after) {
+			after = ""
+		}
+	}
+	rest := make([]string, len(alternatives))
+	for i, a := range alternatives {
+		rest[i] = a[len(before) : len(a)-len(after)]
+	}
+	return before + "(?:" + strings.Join(rest, "|") + ")" + after
+}
+
+// tools of a policy are written as a text where there is one.
+func quotedTools(tools []string) string {
+	quoted := make([]string, len(tools))
+	for i, t := range tools {
+		quoted[i] = basic(t)
+	}
+	if len(quoted) == 1 {
+		return quoted[0]
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// basic writes a text as a basic string of TOML.
+func basic(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteString(`\` + string(c))
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// text writes a policy. Those that decide first come first.
+func text(title string, rules []rule) []byte {
+	var b strings.Builder
+	b.WriteString(title)
+	slices.SortStableFunc(rules, func(x, y rule) int { return int(y.priority() - x.priority()) })
+	for i := range rules {
+		r := &rules[i]
+		b.WriteString("\n[[rule]]\n")
+		line := func(key, value string) { b.WriteString(key + " = " + value + "\n") }
+		if r.subagent != "" {
+			line("subagent", basic(r.subagent))
+		}
+		if r.server != "" {
+			line("mcpName", basic(r.server))
+		}
+		line("toolName", quotedTools(r.tools))
+		if r.expr != "" {
+			line("argsPattern", "'"+strings.ReplaceAll(r.expr, "'", `\x27`)+"'")
+		}
+		line("decision", basic(format.Word(r.decision)))
+		if r.told != "" {
+			line("denyMessage", basic(r.told))
+		}
+		line("priority", fmt.Sprint(int(r.priority())))
+	}
+	return []byte(b.String())
+}
+
+func (r *rule) priority() rank {
+	if r.subagent != "" {
+		return r.rank + inMode
+	}
+	return r.rank
+}
