@@ -108,6 +108,9 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	if cfg.Gateway.Emit {
+		project.Gateways = contract.Gateways(project, req.inUse(cfg))
+	}
 	engine := policy.New(project)
 	if len(tree.Served) > 0 {
 		if diags = append(diags, onlyHoldBack(files, cfg, req.Targets, engine)...); diags.HasErrors() {
@@ -166,6 +169,17 @@ func (req *Request) Format() ([]source.Formatted, diag.List) {
 		return nil, diags
 	}
 	return source.Format(files, cfg.Source)
+}
+
+// inUse returns the targets of modec.toml and those that are compiled beside them.
+func (req *Request) inUse(cfg *config.Config) (list []contract.Target) {
+	own := contract.Names(cfg.InUse())
+	for _, t := range req.Targets {
+		if slices.Contains(own, t.Name()) || slices.Contains(req.Only, t.Name()) {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // interrupted reports a context that has ended.

@@ -90,6 +90,7 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 			Unhooked:   unhooked,
 		}
 		r.inputs[tc.Target.Name()] = in
+		diags = append(diags, contract.CheckGateways(tc.Target, r.Project, in.Project, r.Config.Gateway.At)...)
 		wg.Go(func() { r.Outputs[i], problems[i] = emitTarget(tc, in) })
 	}
 	wg.Wait()
@@ -131,6 +132,9 @@ func (r *Result) exceptions(t contract.Target, list []contract.Exception) []cont
 	for _, e := range list {
 		ref, emitted := contract.InView(t, r.Project, e.Subject)
 		a := policy.Action{Group: e.Group, Server: e.Server}
+		if e.Group == ir.MCP && len(r.Project.Gateways[t.Name()]) > 0 {
+			continue // the gateway says what the agent's format cannot
+		}
 		if emitted && e.Group == ir.MCP && e.Server != "" {
 			a, emitted = policy.ActionInView(r.Project, t.Name(), a)
 		}

@@ -15,6 +15,7 @@ import (
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/suggest"
+	"modec.dev/modec/compiler/verify"
 )
 
 type explainCmd struct {
@@ -197,6 +198,7 @@ func (e *env) judges(res *compiler.Result) []judged {
 		} else {
 			x.deciders, _ = j.Open(files, options)
 		}
+		x.deciders = verify.Behind(j, res.Policy, files, x.deciders)
 		out = append(out, x)
 	}
 	return out

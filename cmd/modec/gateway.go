@@ -33,6 +33,7 @@ type gatewayCmd struct {
 	acceptFlag
 	Role      string            `placeholder:"NAME" help:"The role that calls."`
 	Mode      string            `placeholder:"SLUG" help:"The mode that calls; with --role, that the role works in."`
+	Target    string            `placeholder:"NAME" help:"Serve all that some subject may use which the target emits."`
 	Namespace map[string]string `mapsep:"none" placeholder:"SERVER=PREFIX" help:"${namespace_help}"`
 	AgentAsks bool              `help:"The agent asks by itself: pass on what is asked about or left to the agent."`
 
@@ -69,25 +70,27 @@ func (c *gatewayCmd) Run(e *env) error {
 	if c.HTTP != "" {
 		return c.shared(e, l, w, res, pinned)
 	}
-	table, err := gateway.NewTable(res.Policy, ref, c.Namespace, c.AgentAsks, pinned)
-	if err != nil {
-		return err
-	}
-	if err := c.start(e, table.Servers()); err != nil {
-		return err
-	}
 	done := l.logTo(e)
 	defer done()
 	rec := e.recorder(res.Project, userName(), l.log)
 	defer rec.end()
 	l.record = rec.function()
-	g, err := gateway.New(res.Policy, gateway.Options{Subject: ref, Version: version(), Root: e.dir,
+	opt := gateway.Options{Subject: ref, Version: version(), Root: e.dir,
 		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks, Pins: pinned,
-		Audit: l.record})
+		Audit: l.record}
+	if c.Target != "" {
+		if err := c.unite(e, &opt); err != nil {
+			return err
+		}
+	}
+	g, err := gateway.New(res.Policy, opt)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
+	if err := c.start(e, g.Table().Servers()); err != nil {
+		return err
+	}
 	l.gateway = g
 	l.watch(w)
 	in, ok := e.stdin.(io.ReadCloser)
@@ -97,12 +100,32 @@ func (c *gatewayCmd) Run(e *env) error {
 	return g.Run(e.ctx, in, keepOpen{e.ui.out})
 }
 
+// unite has the gateway serve the subjects of a target together.
+func (c *gatewayCmd) unite(e *env, opt *gateway.Options) error {
+	var names []string
+	for _, t := range e.targets {
+		host, ok := t.(contract.GatewayHost)
+		if !ok {
+			continue
+		}
+		if names = append(names, t.Name()); t.Name() == c.Target {
+			opt.Who = "the subjects of " + t.Name()
+			opt.Unite = func(p *ir.Project) []ir.SubjectRef { return contract.United(host, p) }
+			return nil
+		}
+	}
+	return fmt.Errorf("got --target %q, want one of %s", c.Target, diag.Quote(names))
+}
+
 // fits fails for flags that say nothing together.
 func (c *gatewayCmd) fits(ref ir.SubjectRef) error {
 	switch {
-	case c.HTTP == "" && ref == (ir.SubjectRef{}):
+	case c.HTTP == "" && ref == (ir.SubjectRef{}) && c.Target == "":
 		return errors.New("the gateway serves one role or mode: name it with --role, --mode or both; " +
 			"--http serves many callers")
+	case c.Target != "" && (ref != (ir.SubjectRef{}) || c.HTTP != "" || !c.AgentAsks):
+		return errors.New("--target serves several subjects to an agent that holds each to its own: it needs " +
+			"--agent-asks, and goes without --role, --mode and --http")
 	case c.HTTP == "" && (c.Address != "" || c.TLSCert != "" || c.TLSKey != "" || c.SessionKeys != "" ||
 		c.Metrics != "" || len(c.Host)+len(c.Origin) > 0):
 		return errors.New("--address, --host, --metrics, --origin, --tls-cert, --tls-key and --session-keys are for " +

@@ -10,9 +10,11 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// Gateway is [gateway], which `modec gateway --http` follows.
+// Gateway is [gateway].
 type Gateway struct {
-	Auth    *Auth // nil: nobody is asked who calls
+	Emit    bool     // agents have the gateway in the place of the servers
+	At      diag.Pos // of that
+	Auth    *Auth    // nil: nobody is asked who calls
 	Servers map[string]GatewayServer
 }
 
@@ -36,6 +38,14 @@ type GatewayServer struct {
 	Shared  bool
 	Forward []string
 	Pos     diag.Pos
+}
+
+var gatewayOptions = []contract.Option{
+	{
+		Name: "emit", Type: contract.Bool, Default: false,
+		Doc: "Agents get the gateway as their only MCP server, in the place of the servers of the inventory. " +
+			"Targets whose agents cannot start it keep the servers.",
+	},
 }
 
 var gatewayAuth = []contract.Option{
@@ -79,11 +89,16 @@ func (c *configReader) gateway(cfg *Config, v any) {
 	if !ok {
 		return
 	}
-	for _, k := range slices.Sorted(maps.Keys(table)) {
-		if k != "auth" && k != "servers" {
+	scalars := maps.Clone(table)
+	delete(scalars, "auth")
+	delete(scalars, "servers")
+	for _, k := range slices.Sorted(maps.Keys(scalars)) {
+		if _, nested := scalars[k].(map[string]any); nested {
 			c.unknown(diag.Join(at, k), diag.UnknownOption, unknownWord{"table", k, []string{"auth", "servers"}})
+			delete(scalars, k)
 		}
 	}
+	cfg.Gateway.Emit, cfg.Gateway.At = c.options(at, gatewayOptions, scalars).Bool("emit"), c.keys[at+".emit"]
 	if auth, ok := c.table(at+".auth", table["auth"]); ok {
 		cfg.Gateway.Auth = c.auth(at+".auth", auth)
 	}
@@ -160,8 +175,9 @@ func (c *configReader) texts(at string, v any) (texts []string) {
 
 // gatewaySchema writes [gateway].
 func (w *schemaWriter) gatewaySchema() {
-	w.doc("What `modec gateway --http` does.")
+	w.doc("What `modec gateway` does, and whether agents get it.")
 	w.open("gateway?: {")
+	w.options(gatewayOptions)
 	w.doc("Whose tokens are taken. Without it, everybody who reaches the gateway is served, " +
 		"and it is reached from this machine alone.")
 	w.open("auth?: {")

@@ -21,6 +21,14 @@ func View(t Target, e *policy.Engine) *policy.Engine {
 	return e.For(t.Name())
 }
 
+// ServersView is View with the servers themselves, also where the agent has modec's gateway in their place.
+func ServersView(t Target, e *policy.Engine) *policy.Engine {
+	if _, ok := t.(Whole); ok {
+		return e
+	}
+	return e.ForServers(t.Name())
+}
+
 // InView returns a subject as a target's files name it; false where the target does not emit
 // it.
 func InView(t Target, p *ir.Project, ref ir.SubjectRef) (ir.SubjectRef, bool) {

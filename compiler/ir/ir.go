@@ -145,6 +145,11 @@ type Project struct {
 	ClosedInventory bool   `json:"closedInventory"`    // only the servers and tools listed exist
 	Baseline        string `json:"baseline,omitempty"` // the role of a session that names none
 
+	// Gateways are those that the lists of some targets' agents have in the place of the servers, by target.
+	Gateways map[string][]Gateway `json:"gateways,omitempty"`
+	// Behind are, in the view of such a target, the servers that its gateways start.
+	Behind []Server `json:"behind,omitempty"`
+
 	// Audit says where modec writes what was asked, allowed and refused. nil: nowhere.
 	Audit *Audit `json:"audit,omitempty"`
 
@@ -216,6 +221,7 @@ func Compare(a, b Place, nameA, nameB string) int {
 // Sort sorts the servers, the modes and the roles: see [Compare].
 func (p *Project) Sort() {
 	slices.SortStableFunc(p.Servers, func(a, b Server) int { return Compare(a.Place, b.Place, a.Name, b.Name) })
+	slices.SortStableFunc(p.Behind, func(a, b Server) int { return Compare(a.Place, b.Place, a.Name, b.Name) })
 	slices.SortStableFunc(p.Modes, func(a, b Mode) int { return Compare(a.Place, b.Place, a.Slug, b.Slug) })
 	slices.SortStableFunc(p.Roles, func(a, b Role) int { return Compare(a.Place, b.Place, a.Name, b.Name) })
 }
@@ -242,6 +248,9 @@ type Server struct {
 	// Entries are the files in which the entry of an external server lies, each with the shape
 	// that the entry had when it was imported ([Server.Shape]).
 	Entries map[string]string `json:"entries,omitempty"`
+
+	// Gateway is set in a target's view for an entry that starts modec's gateway.
+	Gateway *Fronts `json:"-"`
 }
 
 // Entry returns how the server is started or reached.
@@ -591,8 +600,10 @@ func (p *Project) Can(ref SubjectRef) *Can {
 }
 
 // ListsTools reports whether the inventory has all tools of a server. A server without a list may have
-// any.
-func (p *Project) ListsTools(s *Server) bool { return p.ClosedInventory && len(s.Tools) > 0 }
+// any; a gateway has those of the inventory.
+func (p *Project) ListsTools(s *Server) bool {
+	return p.ClosedInventory && len(s.Tools) > 0 || s.Gateway != nil
+}
 
 // Server returns the server of that name, nil when there is none.
 func (p *Project) Server(name string) *Server {

@@ -43,8 +43,16 @@ func (p *Project) Decisions() *Project {
 			Principals:        r.Principals,
 		}
 	}
-	q.Servers = make([]Server, len(p.Servers))
-	for i, s := range p.Servers {
+	q.Servers = decisionServers(p.Servers)
+	if p.Behind != nil {
+		q.Behind = decisionServers(p.Behind)
+	}
+	return &q
+}
+
+func decisionServers(servers []Server) []Server {
+	out := make([]Server, len(servers))
+	for i, s := range servers {
 		s.Env, s.Headers, s.Entries, s.Place = nil, nil, nil, s.Place.decides()
 		tools := make([]Tool, len(s.Tools))
 		for j, t := range s.Tools {
@@ -52,9 +60,9 @@ func (p *Project) Decisions() *Project {
 			tools[j] = t
 		}
 		s.Tools = tools
-		q.Servers[i] = s
+		out[i] = s
 	}
-	return &q
+	return out
 }
 
 // decides returns the place without its order, which decides nothing.

@@ -322,7 +322,11 @@ func (s *Subject) compileMCP() *mcpTable {
 	t := &mcpTable{tools: make([]*Result, s.engine.inventory.tools)}
 	for name, e := range s.engine.inventory.servers {
 		for tool, i := range e.tools {
-			t.tools[i] = s.decideTool(name, e.server, Tool, tool)
+			if e.server.Gateway != nil {
+				t.tools[i] = s.through(e.server.Gateway, Tool, tool)
+			} else {
+				t.tools[i] = s.decideTool(name, e.server, Tool, tool)
+			}
 		}
 	}
 	return t
@@ -337,6 +341,9 @@ func (s *Subject) tool(a Action) *Result {
 		if i, ok := e.tools[a.Arg]; ok {
 			return s.mcp().tools[i]
 		}
+	}
+	if e.server.Gateway != nil {
+		return s.through(e.server.Gateway, a.Kind, a.Arg)
 	}
 	return s.decideTool(a.Server, e.server, a.Kind, a.Arg)
 }

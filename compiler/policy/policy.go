@@ -100,7 +100,7 @@ type Engine struct {
 func New(p *ir.Project) *Engine {
 	e := &Engine{
 		project:   p,
-		inventory: newInventory(p.Servers),
+		inventory: newInventory(slices.Concat(p.Servers, p.Behind)),
 		modes:     map[string]*side{},
 		roles:     map[string]*side{},
 		subjects:  map[ir.SubjectRef]*Subject{},

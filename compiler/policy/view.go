@@ -14,7 +14,14 @@ import (
 // A server that is left out keeps what subjects deny or ask about under its own name, as a
 // server that the user's own settings start, unless the target knows another one by that name.
 // What subjects allow of it is left out with it.
+//
+// Where the target's agent has gateways in the place of the servers, the view has those: see [ir.Project.Gateways].
 func View(p *ir.Project, target string) *ir.Project {
+	return behind(p, ServersView(p, target), target)
+}
+
+// ServersView is [View] with the servers themselves, also where an agent has gateways in their place.
+func ServersView(p *ir.Project, target string) *ir.Project {
 	v := viewer{Project: p, target: target}
 	if !v.differs() {
 		return p
@@ -86,22 +93,47 @@ func ActionInView(p *ir.Project, target string, a Action) (Action, bool) {
 	return a, true
 }
 
+// SourceServer returns the name in the source of a server that a target's view has under another.
+func SourceServer(source *ir.Project, target, name string) string {
+	for i := range source.Servers {
+		if sv := &source.Servers[i]; sv.Place.Name(target, sv.Name) == name {
+			return sv.Name
+		}
+	}
+	return name
+}
+
 // For returns the engine of a target's [View] of the project: this one where that is the
 // project itself.
 func (e *Engine) For(target string) *Engine {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if v := e.views[target]; v != nil {
+	return e.viewed(target, View)
+}
+
+// ForServers is For of a target's [ServersView].
+func (e *Engine) ForServers(target string) *Engine {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.project.Gateways[target]) == 0 {
+		return e.viewed(target, View)
+	}
+	return e.viewed(target+" servers", func(p *ir.Project, _ string) *ir.Project { return ServersView(p, target) })
+}
+
+// viewed returns the engine of a view, with the lock held.
+func (e *Engine) viewed(name string, view func(*ir.Project, string) *ir.Project) *Engine {
+	if v := e.views[name]; v != nil {
 		return v
 	}
 	v := e
-	if p := View(e.project, target); p != e.project {
+	if p := view(e.project, name); p != e.project {
 		v = New(p)
 	}
 	if e.views == nil {
 		e.views = map[string]*Engine{}
 	}
-	e.views[target] = v
+	e.views[name] = v
 	return v
 }
 

@@ -39,7 +39,7 @@ func EachCelled(req Request, do func(Celled)) error {
 	in := map[ir.Group]*space{}
 	for i := range req.Targets {
 		t := &req.Targets[i]
-		o := t.open(req.Policy.Project())
+		o := t.open(&req)
 		for _, d := range o.deciders {
 			if personal(d) {
 				continue

@@ -33,7 +33,12 @@ func FuzzSource(f *testing.F) {
 	f.Cleanup(func() { f.Logf("%d decisions compared", compared.Load()) })
 	f.Fuzz(func(t *testing.T, n uint64) {
 		t.Parallel()
-		compared.Add(int64(neverWider(t, drawn(n))))
+		files := drawn(n)
+		compared.Add(int64(neverWider(t, files)))
+		if n%3 == 0 {
+			files["modec.toml"] = append(files["modec.toml"], "[gateway]\nemit = true\n"...)
+			compared.Add(int64(neverWider(t, files)))
+		}
 	})
 }
 

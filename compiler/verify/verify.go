@@ -54,6 +54,8 @@ type Request struct {
 	// Seen is called with each pair of decisions that is compared, from several goroutines at
 	// once; nil: not called. What Memory knows is not compared.
 	Seen func(Seen)
+
+	source *policy.Engine // of a request for one view: that of all of them; nil: Policy
 }
 
 // Seen is what the source decides about an action and what an agent does with it.
@@ -308,11 +310,11 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 // have it, and with its names for the subjects.
 func (req *Request) views() (out []Request) {
 	for _, t := range req.Targets {
-		view := contract.View(t.Target, req.Policy)
+		view := contract.ServersView(t.Target, req.Policy)
 		i := slices.IndexFunc(out, func(r Request) bool { return r.Policy == view })
 		if i < 0 {
 			r := *req
-			r.Policy, r.Targets, r.Subjects = view, nil, nil
+			r.Policy, r.Targets, r.Subjects, r.source = view, nil, nil, req.Policy
 			for _, ref := range req.Subjects {
 				if ref, ok := contract.InView(t.Target, req.Policy.Project(), ref); ok {
 					r.Subjects = append(r.Subjects, ref)
@@ -399,7 +401,7 @@ func (r *Report) open(req *Request, refs []ir.SubjectRef) (jobs []*job, more *pa
 	opened := make([]opened, len(req.Targets))
 	var wg sync.WaitGroup
 	for i := range req.Targets {
-		wg.Go(func() { opened[i] = req.Targets[i].open(req.Policy.Project()) })
+		wg.Go(func() { opened[i] = req.Targets[i].open(req) })
 	}
 	wg.Wait()
 	for i := range opened {
@@ -484,8 +486,10 @@ func (r *Report) surface(t *Target, d contract.Decider) int {
 }
 
 // open opens the files. For a surface that only the compiled ones have there is a decider too.
-func (t *Target) open(p *ir.Project) (o opened) {
+func (t *Target) open(req *Request) (o opened) {
+	p := req.Policy.Project()
 	o.deciders, o.diags = t.Target.Open(t.Files, t.Input.Options)
+	o.deciders = Behind(t.Target, cmp.Or(req.source, req.Policy), t.Files, o.deciders)
 	for i := range o.diags {
 		o.diags[i].Target = cmp.Or(o.diags[i].Target, t.Target.Name())
 	}
@@ -494,6 +498,7 @@ func (t *Target) open(p *ir.Project) (o opened) {
 		return o
 	}
 	o.compiled, _ = t.Target.Open(t.Compiled, t.Input.Options)
+	o.compiled = Behind(t.Target, cmp.Or(req.source, req.Policy), t.Compiled, o.compiled)
 	for _, d := range o.compiled {
 		if contract.OnSurface(o.deciders, d.Surface()) == nil {
 			o.deciders = append(o.deciders, absent{d})

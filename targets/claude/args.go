@@ -361,6 +361,15 @@ func (e *emitter) agentsFlag(r *ir.Role) []string {
 // project, which a session without the project's files does not read.
 func (e *emitter) serverFlags(r *ir.Role, opt contract.ArgsOptions) []string {
 	own, differs := e.roleServers(r)
+	if opt.Root != "" {
+		for i, sv := range own {
+			if sv.Gateway != nil { // it looks for the project where the session starts
+				there := *sv
+				there.Args = append([]string{"-C", opt.Root}, sv.Args...)
+				own[i] = &there
+			}
+		}
+	}
 	switch {
 	case differs:
 		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r), serversJSON(own)), "--strict-mcp-config"}

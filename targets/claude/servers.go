@@ -86,7 +86,7 @@ func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
 	if err != nil {
 		return nil, false
 	}
-	list, external, differs := e.serversOf(s)
+	list, external, differs := e.serversOf(r, s)
 	if external != nil && !differs && !e.inProject(r) && e.inList(external) {
 		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,
 			"a session of the role does not read .mcp.json, where the entry of the external server %q lies: "+
@@ -111,18 +111,20 @@ func (e *emitter) inList(s *ir.Server) bool {
 
 // ownServers reports whether a role is started with a list of its own, and no other server.
 func (e *emitter) ownServers(r *ir.Role, s *policy.Subject) bool {
-	_, _, differs := e.serversOf(s)
+	_, _, differs := e.serversOf(r, s)
 	return differs && !e.inProject(r)
 }
 
 // serversOf returns the servers that a role may use, one that is external, and whether the role
 // needs a list of its own.
-func (e *emitter) serversOf(s *policy.Subject) (list []*ir.Server, external *ir.Server, differs bool) {
+func (e *emitter) serversOf(r *ir.Role, s *policy.Subject) (list []*ir.Server, external *ir.Server, differs bool) {
 	for i := range e.in.Project.Servers {
 		switch sv := &e.in.Project.Servers[i]; {
 		case !contract.Usable(s, sv):
 		case sv.Type == ir.External:
 			external = cmp.Or(external, sv)
+		case sv.Gateway != nil:
+			list = append(list, e.gatewayOf(r, sv))
 		default:
 			list = append(list, sv)
 		}

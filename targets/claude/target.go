@@ -78,3 +78,19 @@ func (claude) Import(src contract.Source) (contract.Imported, diag.List) {
 	}
 	return got.Imported, diags
 }
+
+// Lists returns the list with which a session of a role is started.
+func (claude) Lists(fsys fs.FS, ref ir.SubjectRef) []string { return model.Lists(fsys, ref.Role) }
+
+// gatewayOf returns the entry of the gateway in a role's own list.
+func (e *emitter) gatewayOf(r *ir.Role, sv *ir.Server) *ir.Server {
+	if e.inProject(r) {
+		return sv // the project's list serves the role
+	}
+	own, name := *sv, r.Name
+	if e.in.Source != nil {
+		name = contract.SourceName(e.in.Source, "claude", name)
+	}
+	own.Args = contract.GatewayArgs("claude", ir.SubjectRef{Role: name})
+	return &own
+}

@@ -33,7 +33,10 @@ func (e *emitter) servers() contract.Object {
 		o := contract.Object{}
 		if s.Type == "stdio" {
 			o = append(o, "type", "stdio", "command", contract.EnvRefs(s.Command))
-			if len(s.Args) > 0 {
+			switch {
+			case s.Gateway != nil: // in Cursor's own words
+				o = append(o, "args", s.Args)
+			case len(s.Args) > 0:
 				o = append(o, "args", contract.EnvRefsList(s.Args))
 			}
 			if len(s.Env) > 0 {
@@ -61,7 +64,7 @@ func (e *emitter) opened(s *ir.Server) bool {
 	}
 	e.diags.Warnf(codeServerOff, s.Pos,
 		"the server %q is off by default, and Cursor has one list for everybody: it is left out", s.Name).
-		Hint("who may use it adds it to ~/.cursor/mcp.json").
+		Hint("who may use it adds it to ~/.cursor/mcp.json, or the gateway holds it ([gateway] emit = true)").
 		Target("cursor").
 		Loses(diag.Narrowing, string(ir.MCP))
 	return false

@@ -72,3 +72,8 @@ func FileRegex(e *policy.Engine, m *ir.Mode) string {
 	g, _ := em.edit(m, s)
 	return g.regex
 }
+
+// Lists returns the list of the project, which every mode has.
+func (t roo) Lists(fsys fs.FS, _ ir.SubjectRef) []string {
+	return model.Lists(fsys, t.dialect(contract.Options{}))
+}

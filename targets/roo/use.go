@@ -2,6 +2,7 @@ package roo
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,11 +75,16 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 			}
 		}
 	}
-	if !closed || s.Decide(other).Decision > ir.Deny {
+	if !closed || s.Decide(other).Decision > ir.Deny || offersResources(sv.Gateway) {
 		other.Kind = policy.Resource
 		u.resources = !decide(other, "resources", x)
 	}
 	return u
+}
+
+// offersResources reports whether a gateway has the resources of some server, which all its modes read.
+func offersResources(g *ir.Fronts) bool {
+	return g != nil && slices.Contains(slices.Collect(maps.Values(g.Resources)), true)
 }
 
 // modeServers writes what a mode may call: its group mcp, and the limits of the
@@ -191,7 +197,8 @@ func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
 			e.loss(m, ir.MCP, codeMCP, u.at,
 				"a mode lists whole servers and denies %s of %q, which others may use: it loses the server",
 				u.denied, u.Name).
-				Hintf("deny that in every mode, or write an exception for \"mcp %s\"", u.Name)
+				Hintf("deny that in every mode, let the gateway hold it ([gateway] emit = true), or write an exception for "+
+					"\"mcp %s\"", u.Name)
 		}
 	}
 	if len(names) == 0 {

@@ -40,3 +40,6 @@ func (thurbox) AgentFiles() []contract.AgentFile {
 func (thurbox) Import(src contract.Source) (contract.Imported, diag.List) {
 	return importer.Import(src)
 }
+
+// Lists returns the lists of servers of Claude Code.
+func (thurbox) Lists(fsys fs.FS, ref ir.SubjectRef) []string { return model.Lists(fsys, ref.Role) }

@@ -266,6 +266,18 @@ func (o *opener) read(name string) []byte {
 	return data
 }
 
+// Lists returns the files of those below fsys from which sessions of a role, "" for none, start servers: a list of the
+// role's own is given with --strict-mcp-config.
+func Lists(fsys fs.FS, role string) []string {
+	if role != "" {
+		own := ".claude/modec/" + contract.PathName(role) + ".mcp.json"
+		if _, err := fs.Stat(fsys, own); err == nil {
+			return []string{own}
+		}
+	}
+	return []string{format.ProjectServers}
+}
+
 // serverNames returns the servers of a list as they stand in mcp__SERVER__TOOL.
 func (o *opener) serverNames(name string) []string {
 	data := o.read(name)

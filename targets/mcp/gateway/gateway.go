@@ -36,7 +36,11 @@ type Options struct {
 	// AgentAsks says that the client itself asks a person before it calls a tool: what is asked about or
 	// left to the agent is passed on.
 	AgentAsks bool
-	Audit     func(audit.Event) // writes an event; nil: nothing is written
+	// Unite returns the subjects of a source that the gateway serves together, in the place of Subject, for an
+	// agent that asks and holds each of them to its own. Who names them for people.
+	Unite func(*ir.Project) []ir.SubjectRef
+	Who   string
+	Audit func(audit.Event) // writes an event; nil: nothing is written
 
 	principal string    // who calls; "": whoever started the gateway
 	asks      *approver // nil: one of its own
@@ -84,7 +88,7 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	t, err := NewTable(e, opt.Subject, opt.Naming, opt.AgentAsks, opt.Pins)
+	t, err := opt.newTable(e)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +150,7 @@ func (g *Gateway) use(t *Table) {
 func (g *Gateway) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
-	t, err := tableOf(e, g.opt.Subject, g.opt.Naming, g.opt.AgentAsks, set)
+	t, err := g.opt.tableOf(e, set)
 	if err != nil { // the subject is gone, or may not work in its mode any more
 		g.opt.Logger.Warn("nothing is served any more", "why", err)
 		t = nothing(e, g.opt.Subject)

@@ -61,19 +61,32 @@ type serverTable struct {
 
 // NewTable compiles the table of a subject, with the pins of the project. It fails where the project has no such
 // subject, and where the tools of two servers have one name, or a name that clients do not take.
-func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool, set *pins.Set) (*Table, error) {
-	if err := naming.check(e.Project()); err != nil {
+func NewTable(e *policy.Engine, ref ir.SubjectRef, naming Naming, asks bool, set *pins.Set) (*Table, error) {
+	return (&Options{Subject: ref, Naming: naming, AgentAsks: asks, Pins: set}).newTable(e)
+}
+
+// newTable compiles the table of a gateway.
+func (o *Options) newTable(e *policy.Engine) (*Table, error) {
+	if err := o.Naming.check(e.Project()); err != nil {
 		return nil, err
 	}
-	t, err := tableOf(e, ref, naming, agentAsks, set)
+	t, err := o.tableOf(e, o.Pins)
 	if err != nil {
 		return nil, err
 	}
 	return t, t.index()
 }
 
+// tableOf is newTable with other pins, but for the names.
+func (o *Options) tableOf(e *policy.Engine, set *pins.Set) (*Table, error) {
+	if o.Unite != nil {
+		return unitedTable(e, o.Who, o.Unite(e.Project()), o.Naming, set), nil
+	}
+	return tableOf(e, o.Subject, o.Naming, o.AgentAsks, set)
+}
+
 // tableOf is NewTable but for the names, which are unique where the table is narrowed to one whose names are.
-func tableOf(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool, set *pins.Set) (*Table, error) {
+func tableOf(e *policy.Engine, ref ir.SubjectRef, naming Naming, asks bool, set *pins.Set) (*Table, error) {
 	s, err := e.Subject(ref)
 	if err != nil {
 		return nil, err
@@ -84,9 +97,24 @@ func tableOf(e *policy.Engine, ref ir.SubjectRef, naming Naming, agentAsks bool,
 	t := &Table{who: ref.String(), ref: ref, digest: e.Digest(ref)}
 	t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
 		r := s.Decide(a)
-		return r, accessOf(r.Decision, agentAsks)
+		return r, accessOf(r.Decision, asks)
 	})
 	return t, nil
+}
+
+// unitedTable compiles the table of several subjects at once, for an agent that holds each of them to its own.
+func unitedTable(e *policy.Engine, who string, refs []ir.SubjectRef, naming Naming, set *pins.Set) *Table {
+	var sums []string
+	for _, ref := range refs {
+		sums = append(sums, e.Digest(ref))
+	}
+	t := &Table{who: who, digest: digest([]byte(strings.Join(sums, " ")))}
+	passing := e.Passing(refs)
+	t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
+		r := passing(a)
+		return r, accessOf(r.Decision, agentAsks)
+	})
+	return t
 }
 
 // check fails for a server that the inventory does not have.
@@ -99,8 +127,11 @@ func (n Naming) check(p *ir.Project) error {
 	return nil
 }
 
-// noAgent is that no agent in front of the gateway asks by itself.
-const noAgent = false
+// Whether an agent in front of the gateway asks by itself.
+const (
+	noAgent   = false
+	agentAsks = true
+)
 
 // newTableOf compiles the table of someone who has several roles, as [policy.Engine.Together] decides.
 func newTableOf(e *policy.Engine, roles []string, naming Naming, set *pins.Set) (*Table, error) {
@@ -146,7 +177,7 @@ func (t *Table) compile(
 			t.moved = append(t.moved, sv.Name)
 			continue
 		}
-		st := &serverTable{entry: *sv, prefix: sv.Name + "_", tools: map[string]Grant{}, pins: pinned,
+		st := &serverTable{entry: *sv, prefix: ir.GatewayTool(sv.Name, ""), tools: map[string]Grant{}, pins: pinned,
 			resources: access(sv, policy.Resource, ""), prompts: access(sv, policy.Prompt, "")}
 		if prefix, ok := naming[sv.Name]; ok {
 			st.prefix = prefix
@@ -179,9 +210,9 @@ func enters(e *policy.Engine, ref ir.SubjectRef) error {
 
 // accessOf returns what a decision means here. What is left to an agent is denied, unless an agent that
 // asks is in front.
-func accessOf(d ir.Decision, agentAsks bool) Access {
+func accessOf(d ir.Decision, asks bool) Access {
 	switch {
-	case d == ir.Allow, agentAsks && d > ir.Deny:
+	case d == ir.Allow, asks && d > ir.Deny:
 		return Passed
 	case d == ir.Ask:
 		return Asked

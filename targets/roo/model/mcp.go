@@ -28,6 +28,15 @@ func openServers(fsys fs.FS, dialect format.Dialect) (servers map[string]format.
 	return servers, file, diags
 }
 
+// Lists returns the file of those below fsys from which the agent starts servers.
+func Lists(fsys fs.FS, dialect format.Dialect) []string {
+	file, _, err := firstFile(fsys, dialect.Layout().Servers)
+	if err != nil {
+		return nil
+	}
+	return []string{file}
+}
+
 // restrictions are the mode key mcpRestrictions of the restriction plan. The zero value
 // restricts nothing. The plan and its code at 44b5651a (src/shared/modes.ts,
 // isServerAllowedForMode, isToolAllowedForModeAndServer) differ in three places; what either

@@ -1,0 +1,37 @@
+package ir
+
+// Gateway is modec's gateway as an agent's list of servers has it, in the place of the servers that it starts.
+type Gateway struct {
+	Name string   `json:"name"` // of its entry
+	Args []string `json:"args"` // of modec
+	// Mode is the only mode that it serves, by the target's name for it; "": it serves several subjects.
+	Mode string `json:"mode,omitempty"`
+	// Only is "mode" or "role" where it serves subjects of that kind alone.
+	Only string `json:"only,omitempty"`
+	// Apart is set where the sessions of each role have one of their own, which serves that role.
+	Apart bool `json:"apart,omitempty"`
+}
+
+// Fronts is what a server that is modec's gateway offers of the servers behind it.
+type Fronts struct {
+	Gateway
+	Tools     map[string]ToolRef // by the gateway's own names
+	Resources map[string]bool    // the servers with resources that some subject may read
+	Prompts   map[string]bool
+}
+
+// Serves reports whether the gateway offers anything to a subject.
+func (g *Gateway) Serves(ref SubjectRef) bool {
+	switch g.Only {
+	case "mode":
+		return ref.Mode != ""
+	case "role":
+		return ref.Role != ""
+	case "":
+		return g.Mode == "" || g.Mode == ref.Mode
+	}
+	return false
+}
+
+// GatewayTool returns the name that a gateway gives a server's tool.
+func GatewayTool(server, tool string) string { return server + "_" + tool }
