@@ -221,6 +221,9 @@ func TestUIEditMeanwhile(t *testing.T) {
 	e.does("editor", add, "Write it")
 	mustWrite(t, file, []byte("package modec\n\nroles: {"))
 	e.does("editor", nil, "The source on disk does not compile", "modec/dev.cue:", `add "rm *"`)
+	if strings.Contains(e.text, `id="write"`) {
+		t.Error("what cannot be written has a button to write it")
+	}
 	e.does("write", nil, "does not compile")
 	e.has("modec/dev.cue", "package modec\n\nroles: {")
 	mustWrite(t, file, []byte(devSource))
