@@ -42,7 +42,7 @@ func (c *uiCmd) Run(e *env) error {
 		ed := &editor{pageViews: p, asked: person(e.stdin) && person(e.ui.err)}
 		maps.Copy(options.Actions, ed.actions())
 		answered = func(line string) bool { return ed.answered(e.ctx, line) }
-		go e.proves(e.ctx, p.model().res) // so that what is prepared is compared with what is known
+		go ed.proof(e.ctx, p.model().res) // so that of what is prepared only the changes are compared
 	}
 	h, err := console.New(options)
 	if err != nil {

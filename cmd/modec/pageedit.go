@@ -47,6 +47,8 @@ type editor struct {
 	foundIn string // the digest of the source that they are about
 	done    []pageWriting
 	waiting *confirmation // for the terminal
+
+	proving sync.Mutex // each verification knows what the one before found
 }
 
 // prepared is what somebody wants of the source: changes, or one patch that modec made.
@@ -714,6 +716,8 @@ func (ed *editor) again(ctx context.Context, q url.Values) (*edit.Proposal, erro
 
 // proof verifies a result, and returns what is wrong with it.
 func (ed *editor) proof(ctx context.Context, res *compiler.Result) (report *verify.Report, wrong diag.List) {
+	ed.proving.Lock()
+	defer ed.proving.Unlock()
 	r, diags := ed.proves(ctx, res)
 	return r, slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 }

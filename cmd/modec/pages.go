@@ -519,7 +519,8 @@ func (p *pageViews) why(_ context.Context, q url.Values) (template.HTML, error) 
 	if sv := q.Get("server"); sv != "" {
 		example = sv + ":" + q.Get("tool")
 	}
-	return p.render("why", map[string]any{"Edits": p.edits(ref), "Subject": x.Subject, "Ref": ref, "Group": group, "Parts": parts,
+	return p.render("why", map[string]any{"Edits": p.edits(ref), "Subject": x.Subject,
+		"Ref": ref, "Group": group, "Parts": parts,
 		"Server": q.Get("server"), "Example": example,
 		"Held": address("held", ref, url.Values{"group": {string(group)}})})
 }

@@ -5,6 +5,7 @@
 let bearer = "";
 
 document.addEventListener("htmx:configRequest", (event) => {
+  if (!bearer) return event.preventDefault(); // somebody was faster than the key: start asks for what is shown
   event.detail.headers["Authorization"] = "Bearer " + bearer;
   if (event.detail.verb !== "get") event.detail.headers["Content-Type"] = "application/json";
 });
@@ -40,6 +41,7 @@ async function start() {
   if (!answer.ok) return fail("The key of this address was used, or is too old: press Enter in the terminal of modec ui for a new one.");
   bearer = (await answer.json()).bearer;
   htmx.trigger(document.body, "ready");
+  for (const pane of document.querySelectorAll("[data-pane]:not([hidden])")) htmx.trigger(pane, "opened");
   polling = setInterval(() => {
     if (document.hidden) return;
     htmx.trigger("#state", "poll");
