@@ -36,7 +36,7 @@ const (
 	Settings Reason = "settings"
 	// Private files belong to one person, and not to the repository.
 	Private Reason = "personal"
-	// NoTarget is a file of an agent that modec has no target for.
+	// NoTarget is a file of an agent of which modec imports nothing.
 	NoTarget Reason = "no-target"
 	// NotRead is a file that the agent itself does not read, or not beside another one.
 	NotRead Reason = "not-read"

@@ -7,7 +7,7 @@ import (
 	"modec.dev/modec/compiler/located"
 )
 
-// otherFiles are the files of agents that modec has no target for, and those that belong to no
+// otherFiles are the files of agents of which modec imports nothing, and those that belong to no
 // agent alone. Each agent reads them in a project; what the agents read elsewhere is not here.
 var otherFiles = func() (files []contract.AgentFile) {
 	for _, agent := range []struct {
@@ -30,11 +30,11 @@ var otherFiles = func() (files []contract.AgentFile) {
 	} {
 		for _, p := range agent.paths {
 			files = append(files, contract.AgentFile{Path: p, Reason: contract.NoTarget,
-				Why: "modec has no target for " + agent.name + ": it stays in force"})
+				Why: "modec imports nothing of " + agent.name + ": it stays in force"})
 		}
 		for _, p := range agent.instruction {
 			files = append(files, contract.AgentFile{Path: p, Reason: contract.Instructions,
-				Why: agent.name + " reads it, for which modec has no target; no permissions"})
+				Why: agent.name + " reads it, of which modec imports nothing; no permissions"})
 		}
 	}
 	files = append(files, contract.AgentFile{Path: ".vscode/settings.json", Look: chatSettings})

@@ -142,7 +142,7 @@ func (e *emitter) tools(w *writer) (out []string, limited bool) {
 const readMany = "read_many_files"
 
 // serverKeys are the members of a server's entry that the source decides.
-var serverKeys = []string{"command", "args", "env", "cwd", "url", "httpUrl", "headers", "timeout", "excludeTools"}
+var serverKeys = []string{"command", "args", "env", "cwd", "type", "url", "headers", "timeout", "excludeTools"}
 
 // settings writes the servers that everybody shares, and for the baseline its policy.
 func (e *emitter) settings() {
@@ -176,8 +176,7 @@ func (e *emitter) servers() contract.Object {
 			continue
 		}
 		o := contract.Object{}
-		switch {
-		case s.Type == "stdio":
+		if s.Type == "stdio" {
 			o = append(o, "command", s.Command)
 			if len(s.Args) > 0 {
 				o = append(o, "args", s.Args)
@@ -188,10 +187,8 @@ func (e *emitter) servers() contract.Object {
 			if s.Cwd != "" {
 				o = append(o, "cwd", s.Cwd)
 			}
-		case s.Type == "sse":
-			o = append(o, "url", s.URL)
-		default:
-			o = append(o, "httpUrl", s.URL)
+		} else {
+			o = append(o, "type", s.Type, "url", s.URL)
 		}
 		if len(s.Headers) > 0 {
 			o = append(o, "headers", s.Headers)

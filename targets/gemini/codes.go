@@ -17,6 +17,8 @@ const (
 	codeExpression   diag.Code = "gemini-expression"
 	codeLine         diag.Code = "gemini-line"
 	codeNativeRule   diag.Code = "gemini-claude-rule"
+	codeNoFlags      diag.Code = "gemini-no-flags"
+	codePrompt       diag.Code = "gemini-prompt"
 	codeSearch       diag.Code = "gemini-search"
 	codeServerOff    diag.Code = "gemini-server-off"
 	codeUnknownExtra diag.Code = "gemini-unknown-extra"

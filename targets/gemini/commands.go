@@ -12,7 +12,7 @@ import (
 )
 
 // lineShape matches plain commands without quotes and redirects, joined by operators between them.
-const lineShape = `(?=[\w./][\w ./,:+@%=;&|-]*"\x00)` +
+const lineShape = `(?!(?:|[^"]*[;&|] *|[^"]*\btime +)` + reserved + `)(?=[\w./][\w ./,:+@%=;&|-]*"\x00)` +
 	`(?![^ "]*=|\. |[^"]*(?: =|;[ ]*[;&|]|&&[ ]*[;&|]|\|\|[ ]*[;&|]|& +[;&|]|&[;|]|\| +[;&|]|\|[;&]` +
 	`|[;&|] *(?:"|[^ "]*=|[^\w./ &|]|\. )))`
 
@@ -22,18 +22,18 @@ const unredirected = `[^<>\x00]*` + format.End
 const lineTold = "run plain commands, without quotes, variables and redirects: they are compared with a list"
 
 var commandLines = grammar{group: ir.Command, tools: []string{format.Shell}, argument: format.CommandArg,
-	shape: lineShape, open: unredirected, told: lineTold, list: listCommand}
+	shape: lineShape, open: unredirected, parts: true, told: lineTold}
 
 // plainWords matches words that every reader takes as they stand.
 var plainWords = lazy.Regexp(`\A[\w./,:+@%=*-]+( [\w./,:+@%=*-]+)*\z`)
 
 // listCommand adds a rule about commands.
-func listCommand(s *policy.Subject, of *side, r ir.Rule) error {
+func (w *writer) listCommand(_ *policy.Subject, of *side, r ir.Rule) error {
 	if r.Pattern.Kind == ir.Builtin {
 		if r.Decision < ir.Allow {
 			return errors.New("a set of commands")
 		}
-		of.allow = append(of.allow, exactly(s)...)
+		of.allow = append(of.allow, exactly(w.subject)...)
 		return errSet
 	}
 	text := strings.Join(strings.Fields(r.Pattern.Text), " ")
@@ -43,10 +43,10 @@ func listCommand(s *policy.Subject, of *side, r ir.Rule) error {
 			return err
 		}
 		if r.Decision == ir.Deny {
-			of.deny = append(of.deny, words, runsText)
+			of.deny = append(of.deny, words, runsText, moves)
 			return nil
 		}
-		of.hold = append(of.hold, words, runsText)
+		of.hold = append(of.hold, words, runsText, moves)
 		if expr, err := commandExpression(text); err == nil {
 			of.ask = append(of.ask, expr)
 		}
@@ -60,7 +60,14 @@ func listCommand(s *policy.Subject, of *side, r ir.Rule) error {
 }
 
 // runsText matches a line with a program that runs what it reads, which no rule sees.
-const runsText = `(?:|[^\x00]*[ /;&|])(?:bash|csh|dash|eval|fish|ksh|parallel|sh|source|tcsh|xargs|zsh)[ ;&|"]`
+var runsText = `(?:|[^\x00]*[ /;&|])(?:` + inAnyCase("bash|csh|dash|eval|fish|ksh|parallel|sh|source|tcsh|xargs|zsh") +
+	`)[ ;&|"]`
+
+// reserved are the words of the shell's own with which a command may begin.
+const reserved = `(?:case|coproc|do|done|elif|else|esac|fi|for|function|if|in|repeat|select|then|until|while)[ ;&|"]`
+
+// moves matches a line with a command that runs in another folder.
+const moves = `(?:|[^\x00]*[;&|] *)(?:cd|popd|pushd)[ ;&|][^\x00]*[;&|]`
 
 // errSet is about a built-in set, of which a list has only some lines.
 var errSet = errors.New("a set of commands has options that no expression checks")

@@ -148,14 +148,36 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 
 // commands compiles the group command.
 func (w *writer) commands() {
-	w.lists(&commandLines)
-	rest := decided(w.subject.Default(ir.Command))
-	if _, ok := w.muted().sides(&commandLines); ok && (rest == ir.Ask || rest == ir.Allow) {
+	g := commandLines
+	g.list = w.listCommand
+	w.lists(&g)
+	sides, ok := w.muted().sides(&g)
+	rest := w.rest(ir.Command, sides)
+	held := rest != ir.Agent
+	if !held && (w.holdsFiles(ir.Edit) || w.holdsFiles(ir.Read)) {
+		held = true
+		w.add(rule{tools: commandLines.tools, expr: format.Key(format.CommandArg) + `[^\x00]*[<>]`, decision: ir.Deny,
+			rank: refused, told: commandLines.told})
+	}
+	if ok && held && rest > ir.Deny {
 		w.loss(ir.Command, codeLine, w.subject.Default(ir.Command).Pos,
 			"no expression judges the file behind a redirect: lines with one are refused").
 			Hint("have the agent write files by its own tools").
 			Needless()
 	}
+}
+
+// holdsFiles reports whether a group of paths holds anything back.
+func (w *writer) holdsFiles(g ir.Group) bool {
+	if decided(w.subject.Outside(g)) < ir.Allow {
+		return true
+	}
+	for _, s := range w.stated(g) {
+		if s.Restricts(g) || decided(s.Default(g)) < ir.Allow || decided(s.Outside(g)) < ir.Allow {
+			return true
+		}
+	}
+	return false
 }
 
 // reads compiles the group read. What searches below folders cannot be held to a list.
@@ -212,7 +234,7 @@ func (w *writer) server(sv *ir.Server, unlisted ir.Decision) {
 	rest := decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
 	if !w.subject.ListsTools(sv) {
 		for _, r := range w.subject.UnlistedToolRules(sv.Name) {
-			if r.Decision < rest {
+			if r.Decision < min(rest, ir.Allow) { // an allow holds nothing back
 				w.loss(ir.MCP, codeUnlisted, r.Pos, "Gemini CLI has no patterns of tool names: %s decides "+
 					"about every tool of %q that the inventory does not list", r.Pattern, sv.Name).
 					Hintf("list the server's tools: `modec inventory %s --update`", sv.Name)
@@ -269,7 +291,10 @@ func (w *writer) agents() {
 func (w *writer) others() {
 	unknown := decided(w.subject.UnknownTool())
 	if unknown == ir.Agent {
-		return
+		if w.subagent == "" {
+			return
+		}
+		unknown = ir.Ask // as Gemini CLI does, whatever the session may do
 	}
 	w.add(rule{tools: []string{format.Every}, decision: unknown, rank: byDefault})
 	w.add(rule{tools: format.Harmless, decision: ir.Allow, rank: byGroup})
@@ -277,7 +302,7 @@ func (w *writer) others() {
 		var tools []string
 		for _, own := range byItself {
 			if own.decision == d && !slices.ContainsFunc(w.rules, func(r rule) bool {
-				return r.server == "" && slices.Contains(r.tools, own.tool) && r.rank == byGroup
+				return r.server == "" && r.expr == "" && r.rank == byGroup && slices.Contains(r.tools, own.tool)
 			}) {
 				tools = append(tools, own.tool)
 			}

@@ -47,6 +47,10 @@
 // Rules name tools, and no patterns of names: a pattern over the tools of a server decides for all that the
 // inventory does not list (gemini-unlisted). Resources of all servers are one tool.
 //
+// Where a list holds something back and the rest is left to the agent, a rule refuses (or asks about) what has
+// another shape, and the agent decides about the rest. For a role in a mode nothing is left out: the session's own
+// rules would decide, so that what Gemini CLI does by itself is written.
+//
 // Gemini CLI's own approval modes are others than a role's permissionMode, which decides what the role leaves
 // unsaid. What is left to the agent even then is in no rule, unless can.unknown is stated: its one rule is about
 // every tool, so that what Gemini CLI does by itself is then said too.

@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"slices"
+
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -25,6 +27,8 @@ type grammar struct {
 	// shape matches what all readers take alike, up to the end of the value. Only such values are
 	// permitted where a list holds something back.
 	shape string
+	// parts is set where the agent may approve parts of what has another shape.
+	parts bool
 	// open is the shape of what no list names where none holds anything back; "": any.
 	open string
 	told string // to a model whose call has another shape
@@ -53,11 +57,14 @@ func (w *writer) lists(g *grammar) {
 		}
 	}
 	for _, c := range combined(sides) {
-		if c.decision == ir.Deny || c.decision == ir.Agent || c.expr == "" && !holding && g.open == "" {
+		if c.expr == "" {
+			c.decision = rest
+		}
+		if c.decision == ir.Deny || c.expr == "" && !holding && (g.open == "" || rest == ir.Agent) {
 			continue
 		}
 		rank := permitted
-		if c.decision == ir.Allow {
+		if c.decision >= ir.Allow {
 			rank = approved
 			for _, s := range sides {
 				for _, part := range chunks(s.hold) {
@@ -70,15 +77,30 @@ func (w *writer) lists(g *grammar) {
 		if c.expr == "" && !holding {
 			shape = g.open
 		}
-		w.add(rule{tools: g.tools, expr: key + shape + c.expr, decision: c.decision, rank: rank})
+		if c.decision != ir.Agent {
+			w.add(rule{tools: g.tools, expr: key + shape + c.expr, decision: c.decision, rank: rank})
+		}
 	}
 	switch {
+	case rest == ir.Agent && (holding || g.parts): // but for the shape it is the agent that decides
+		w.add(rule{tools: g.tools, expr: key + "(?!" + g.shape + ")", decision: strictest(sides), rank: byGroup,
+			told: g.told})
 	case rest == ir.Agent:
 	case !holding && g.open == "":
 		w.add(rule{tools: g.tools, decision: rest, rank: byGroup})
 	default:
 		w.add(rule{tools: g.tools, decision: ir.Deny, rank: byGroup, told: g.told})
 	}
+}
+
+// strictest returns the lowest decision of a list that holds something back.
+func strictest(sides []side) ir.Decision {
+	for i := range sides {
+		if len(sides[i].deny) > 0 {
+			return ir.Deny
+		}
+	}
+	return ir.Ask
 }
 
 // restricted reports whether any side has a list.
@@ -135,12 +157,9 @@ func combined(sides []side) []combination {
 
 // sides returns what each side states of a group; false where it is denied as a whole.
 func (w *writer) sides(g *grammar) (out []side, ok bool) {
-	stated := w.stated(g.group)
-	for _, s := range stated {
-		of := side{rest: w.default_(s, g.group, len(stated) > 1)}
-		if of.rest == ir.Agent && len(w.subject.Sides()) == 1 {
-			of.rest = decided(s.Default(g.group))
-		}
+	for _, s := range w.stated(g.group) {
+		of := side{rest: w.unnamed(s, g.group)}
+		capped := false
 		for _, r := range s.Rules(g.group) {
 			if r.DeniesAll() || r.Decision == ir.Deny && r.Pattern.Kind == ir.All {
 				return nil, false
@@ -156,10 +175,11 @@ func (w *writer) sides(g *grammar) (out []side, ok bool) {
 			default:
 				w.loss(g.group, codeApproval, r.Pos, "no expression says %s (%v): it is left out", r.Pattern, err).
 					Hint("write it in plain words")
-				if r.Decision == ir.Ask { // what it holds back
-					of.rest, of.allow = min(of.rest, ir.Ask), nil
-				}
+				capped = capped || r.Decision == ir.Ask
 			}
+		}
+		if capped { // what a rule holds back that no expression finds may be anything
+			of.rest, of.allow = min(of.rest, ir.Ask), nil
 		}
 		out = append(out, of)
 	}
@@ -176,26 +196,38 @@ func (w *writer) stated(g ir.Group) (out []*policy.Subject) {
 	return out
 }
 
-// default_ returns what a side decides of what no list names. Beside another one, what it leaves to the
-// agent is left to that.
-func (w *writer) default_(s *policy.Subject, g ir.Group, beside bool) ir.Decision {
+// unnamed returns what a side decides of what no list names. A built-in set says more than its lines: where it
+// leaves the rest to the permission mode, Gemini CLI asks.
+func (w *writer) unnamed(s *policy.Subject, g ir.Group) ir.Decision {
 	r := s.Default(g)
-	if beside {
+	if len(w.subject.Sides()) > 1 {
 		return r.Decision
 	}
-	return decided(r)
+	sets := slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool { return r.Pattern.Kind == ir.Builtin })
+	if d := decided(r); !sets || r.Decision != ir.Agent || d == ir.Agent {
+		return d
+	}
+	return min(decided(r), ir.Ask)
 }
+
+// unlisted are arguments that no list names but one that names all.
+var unlisted = map[ir.Group]string{ir.Read: "modec-unlisted", ir.Edit: "modec-unlisted", ir.Command: "modec-unlisted",
+	ir.Web: "modec-unlisted.example"}
 
 // rest returns what no list names.
 func (w *writer) rest(g ir.Group, sides []side) ir.Decision {
-	if len(sides) == 0 {
-		return decided(w.subject.Default(g))
-	}
 	rest := ir.Agent
 	for i := range sides {
 		rest = min(rest, sides[i].rest)
 	}
-	return rest
+	switch {
+	case rest < ir.Agent:
+		return rest
+	case len(w.subject.Sides()) == 1:
+		return decided(w.subject.Default(g))
+	default: // the permission mode of the role decides only what neither says
+		return decidedOn(w.subject, policy.Action{Group: g, Arg: unlisted[g]})
+	}
 }
 
 // place returns where to report something: at a rule, or at the subject.

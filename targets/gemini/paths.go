@@ -16,7 +16,7 @@ const letters = `\xC0-\xDE\xE0-\xFF\u0391-\u03A9\u03B1-\u03C9\u0410-\u044F\u0621
 	`\u3041-\u3096\u30A1-\u30FA\u4E00-\u9FFF\uAC00-\uD7A3`
 
 // pathShape matches a clean path inside the project, of letters of which no system makes others.
-const pathShape = `(?![^"]*(?:/\.?\.?/|[. ](?:/|"))|/|\.\.?/)(?=[\w./ @+,=#%&()!'^$;\[\]` + letters + `-]+"\x00)`
+const pathShape = `(?![^"]*(?:/\.?\.?/|/"|[. ](?:/|"))|/|\.\.?/)(?=[\w./ @+,=#%&()!'^$;\[\]` + letters + `-]+"\x00)`
 
 var readPaths = grammar{group: ir.Read, tools: []string{format.ReadFile}, argument: format.FilePath,
 	shape: pathShape, told: "give the file's path relative to the project: it is compared with a list", list: listPath}
@@ -49,7 +49,8 @@ func listPath(_ *policy.Subject, s *side, r ir.Rule) error {
 		s.deny = append(s.deny, begins...)
 		return nil
 	}
-	if s.hold = append(s.hold, begins...); !guard {
+	class := strings.Contains(r.Pattern.Text, "[") // whose letters an ask takes in any case
+	if s.hold = append(s.hold, begins...); !guard && !class {
 		s.ask = append(s.ask, whole...)
 	}
 	return nil
@@ -58,6 +59,9 @@ func listPath(_ *policy.Subject, s *side, r ir.Rule) error {
 // globs writes a glob as expressions. What holds back matches up to the end of a name, in any case.
 func globs(text string, d ir.Decision) (out []string, err error) {
 	holds := d != ir.Allow
+	if holds {
+		text = policy.Fold(text)
+	}
 	list, err := policy.ECMAScript(text, d)
 	if err != nil {
 		return nil, err

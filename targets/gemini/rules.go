@@ -34,9 +34,9 @@ const (
 	inMode rank = 500
 )
 
-// mostParts is how many characters the alternatives of an expression have: there may be two lists of them behind
+// mostParts is how many characters the alternatives of an expression have: there may be three lists of them behind
 // the shape.
-const mostParts = 700
+const mostParts = 440
 
 // The parts of what begins with any name of a path, and ends with a name.
 const (

@@ -41,6 +41,11 @@ func (gemini) Agent() contract.Agent {
 	return contract.Agent{Name: "Gemini CLI", Programs: []string{"gemini"}, Observed: "0.61.0"}
 }
 
+// ServerList says how the settings list a server.
+func (gemini) ServerList() contract.ServerList {
+	return contract.ServerList{File: format.SettingsFile, Field: "mcpServers", Remote: "http"}
+}
+
 // Open reads the artifacts as Gemini CLI does.
 func (gemini) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	return model.Open(fsys, o)

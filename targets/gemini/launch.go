@@ -1,0 +1,129 @@
+package gemini
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/gemini/format"
+)
+
+// Args returns the arguments that start Gemini CLI as a role, or held to a mode. --admin-policy puts the policy
+// above every settings, those of a project included; --policy takes the place of the user's own rules, and
+// holds where the system's administrator has turned the first one off.
+func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) ([]string, diag.List) {
+	e := &emitter{in: in}
+	p := in.Project
+	switch r, m := p.Role(ref.Role), p.Mode(ref.Mode); {
+	case opt.FlagsOnly:
+		e.diags.Errorf(codeNoFlags, diag.Pos{}, "Gemini CLI takes no permissions as flags: its policies are files").
+			Hint("leave out --flags-only").
+			Target(name).
+			Subject(ref.String())
+		return nil, e.diags
+	case r != nil && ref.Mode != "":
+		e.diags.Errorf(codeNoFlags, r.Pos, "Gemini CLI starts no session as a role in a mode").
+			Hint("start it as the role: what it hands to the mode is held to both").
+			Target(name).
+			Subject(ref.String())
+		return nil, e.diags
+	case r != nil:
+		e.role(r)
+	case m != nil:
+		e.mode(m)
+		e.diags.Warnf(codePrompt, m.Pos, "the session is held to mode %s, and does not have its prompt", ref.Mode).
+			Hint("have a session hand work to the agent of that name").
+			Target(name).
+			Subject(ref.String()).
+			Loses(diag.Text, "")
+	}
+	e.diags = slices.DeleteFunc(e.diags, func(d diag.Diagnostic) bool { // the build reports the others
+		return d.Severity != diag.Error && d.Code != codePrompt
+	})
+	file := format.PolicyFile(ref)
+	for _, f := range e.files {
+		if f.Path != file {
+			continue
+		}
+		at := filepath.Join(opt.Dir, filepath.FromSlash(file))
+		if opt.Copies != nil {
+			at = opt.Copies.Put(f)
+		}
+		if strings.Contains(at, ",") { // it separates files there
+			e.diags.Errorf(codeNoFlags, diag.Pos{}, "Gemini CLI takes the path %s, with a comma, for several files", at).
+				Hint("move the folder, or rename it").
+				Target(name).
+				Subject(ref.String())
+			return nil, e.diags
+		}
+		return []string{"--policy=" + at, "--admin-policy=" + at}, e.diags
+	}
+	return nil, e.diags // the subject says nothing
+}
+
+// switches are the options of Gemini CLI 0.61 by which a command line takes away what a policy holds, without
+// the dashes: it takes admin-policy and adminPolicy.
+var switches = map[string]string{
+	"policy":             "its rules stand beside those of the subject, or above them",
+	"adminpolicy":        "its rules stand beside those of the subject",
+	"approvalmode":       "the mode approves what the subject leaves to Gemini CLI",
+	"yolo":               "what the subject leaves to Gemini CLI is approved",
+	"allowedtools":       "they need no question where the subject leaves them to Gemini CLI",
+	"includedirectories": "the folders are read and written like the project's own",
+	"worktree":           "the session is in another folder",
+}
+
+// short are the options of one letter that are among the switches.
+var short = map[byte]string{'y': "yolo", 'w': "worktree"}
+
+// commands are the words after which Gemini CLI starts no session.
+var commands = []string{"extensions", "extension", "gemma", "hooks", "hook", "mcp", "skills", "skill"}
+
+// Replaces returns what a person's command line would take away.
+func (gemini) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
+	for i, arg := range line.Own {
+		if arg == "--" {
+			break
+		}
+		if i == 0 && slices.Contains(commands, arg) {
+			return contract.Replacement{What: arg, Does: "it is a command of its own, and starts no such session",
+				Instead: "run it without modec"}, true
+		}
+		if does, ok := switched(arg, append(slices.Clone(line.Own[i+1:]), "")[0]); ok {
+			what, _, _ := strings.Cut(arg, "=")
+			return contract.Replacement{What: what, Does: does,
+				Instead: "leave it out, or say in the source what it is for"}, true
+		}
+	}
+	return contract.Replacement{}, false
+}
+
+// switched reports whether an argument, with what follows it, is among the switches, and what that does.
+func switched(arg, next string) (string, bool) {
+	long, ok := strings.CutPrefix(arg, "--")
+	if !ok {
+		if len(arg) < 2 || arg[0] != '-' {
+			return "", false
+		}
+		letters, _, _ := strings.Cut(arg[1:], "=")
+		for i := range len(letters) {
+			if name := short[letters[i]]; name != "" {
+				return switches[name], true
+			}
+		}
+		return "", false
+	}
+	name, value, written := strings.Cut(long, "=")
+	if !written {
+		value = next
+	}
+	key := strings.ToLower(strings.ReplaceAll(name, "-", ""))
+	does, ok := switches[key]
+	if key == "approvalmode" && (value == "default" || value == "plan") { // which approve nothing
+		return "", false
+	}
+	return does, ok
+}
