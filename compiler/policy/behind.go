@@ -8,8 +8,8 @@ import (
 )
 
 // behind returns a view in which gateways stand in the place of the servers that they start. A gateway has the tools
-// that some subject may use which it serves, under names of its own: those of the source, which it reads. External servers stay: another program starts
-// them.
+// that some subject may use which it serves, under names of its own: those of the source, which it reads. External
+// servers stay: another program starts them.
 func behind(source, p *ir.Project, target string) *ir.Project {
 	gateways := source.Gateways[target]
 	if len(gateways) == 0 {
@@ -38,8 +38,8 @@ func behind(source, p *ir.Project, target string) *ir.Project {
 // fronted returns the entry of a gateway with what it offers of some servers. A subject that does not compile may use
 // nothing.
 func (e *Engine) fronted(g ir.Gateway, servers []ir.Server, source func(string) string) ir.Server {
-	out := ir.Server{Name: g.Name, Type: "stdio", Command: "modec", Args: g.Args, DefaultEnabled: true, Tools: []ir.Tool{},
-		Gateway: &ir.Fronts{Gateway: g, Tools: map[string]ir.ToolRef{}, Resources: map[string]bool{},
+	out := ir.Server{Name: g.Name, Type: "stdio", Command: "modec", Args: g.Args, DefaultEnabled: true,
+		Tools: []ir.Tool{}, Gateway: &ir.Fronts{Gateway: g, Tools: map[string]ir.ToolRef{}, Resources: map[string]bool{},
 			Prompts: map[string]bool{}}}
 	refs := slices.DeleteFunc(e.project.Subjects(), func(ref ir.SubjectRef) bool { return !g.Serves(ref) })
 	usable := e.Passing(refs)

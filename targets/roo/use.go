@@ -197,8 +197,8 @@ func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
 			e.loss(m, ir.MCP, codeMCP, u.at,
 				"a mode lists whole servers and denies %s of %q, which others may use: it loses the server",
 				u.denied, u.Name).
-				Hintf("deny that in every mode, let the gateway hold it ([gateway] emit = true), or write an exception for "+
-					"\"mcp %s\"", u.Name)
+				Hintf("deny that in every mode, let the gateway hold it ([gateway] emit = true), or write an "+
+					"exception for \"mcp %s\"", u.Name)
 		}
 	}
 	if len(names) == 0 {
