@@ -54,7 +54,7 @@ func Gateways(p *ir.Project, targets []Target) map[string][]ir.Gateway {
 
 // United returns the subjects that the gateway of `modec gateway --target` serves, by the names of the source.
 func United(h GatewayHost, source *ir.Project) (refs []ir.SubjectRef) {
-	all := ir.Gateway{Only: "none"}
+	all := ir.Gateway{Only: "none"} // which serves nobody
 	for _, g := range h.Gateways(source) {
 		if g.Mode == "" {
 			all = g
