@@ -86,7 +86,7 @@ func (c *hookCmd) answer(e *env, asked *hookRecord) contract.HookAnswer {
 	if err != nil {
 		return contract.Refuse(err.Error())
 	}
-	p = policy.View(p, hooker.Name())
+	p = policy.HookView(p, hooker.Name())
 	ref, err := p.ParseSubject(c.Subject, "")
 	if err != nil {
 		return contract.Refuse(err.Error())

@@ -54,7 +54,7 @@ func Gateways(p *ir.Project, targets []Target) map[string][]ir.Gateway {
 
 // United returns the subjects that the gateway of `modec gateway --target` serves, by the names of the source.
 func United(h GatewayHost, source *ir.Project) (refs []ir.SubjectRef) {
-	all := ir.Gateway{Only: "none"}
+	all := ir.Gateway{Only: "none"} // which serves nobody
 	for _, g := range h.Gateways(source) {
 		if g.Mode == "" {
 			all = g
@@ -78,16 +78,17 @@ func SourceName(source *ir.Project, target, role string) string {
 	return role
 }
 
-// Started is a server of an agent's list that is modec's gateway.
+// Started is a server of an agent's list.
 type Started struct {
 	Name     string
 	At       diag.Pos
+	Gateway  bool          // it is modec's
 	Ref      ir.SubjectRef // by the names of the source
 	Target   string        // whose subjects it serves together; "": it serves Ref
 	Explicit bool          // it asks by itself, and denies what is left to the agent
 }
 
-// StartedIn returns the gateways that a list of servers starts.
+// StartedIn returns what a list of servers starts.
 func StartedIn(fsys fs.FS, file string) (list []Started) {
 	data, err := fs.ReadFile(fsys, file)
 	if err != nil {
@@ -102,10 +103,11 @@ func StartedIn(fsys fs.FS, file string) (list []Started) {
 		command, _ := m.Value.Get("command").Str()
 		args := m.Value.Get("args").Strings()
 		at := slices.Index(args, "gateway")
-		if command != "modec" || at < 0 || m.Value.Get("disabled").True() {
+		if m.Value.Get("disabled").True() {
 			continue
 		}
-		for i := at + 1; i < len(args); i++ {
+		s.Gateway = command == "modec" && at >= 0
+		for i := at + 1; s.Gateway && i < len(args); i++ {
 			value := func() string {
 				i++
 				if i < len(args) {
@@ -141,10 +143,12 @@ func CheckGateways(t Target, source, view *ir.Project, at diag.Pos) (diags diag.
 	for i := range view.Behind {
 		sv := &view.Behind[i]
 		for _, tool := range sv.Tools {
-			name := strings.ToLower(policy.AgentName(ir.GatewayTool(policy.SourceServer(source, t.Name(), sv.Name), tool.Name)))
+			own := policy.SourceServer(source, t.Name(), sv.Name)
+			name := strings.ToLower(policy.AgentName(ir.GatewayTool(own, tool.Name)))
 			if other, twice := names[name]; twice {
-				diags.Errorf(diag.BadConfig, cmp.Or(tool.Pos, at), "the tool %q of server %q and the tool %q of server "+
-					"%q would both be %q behind the gateway", other.Tool, other.Server, tool.Name, sv.Name, name).
+				diags.Errorf(diag.BadConfig, cmp.Or(tool.Pos, at),
+					"the tool %q of server %q and the tool %q of server %q would both be %q behind the gateway",
+					other.Tool, other.Server, tool.Name, sv.Name, name).
 					Target(t.Name()).Hint("rename one of the servers")
 			}
 			names[name] = ir.ToolRef{Server: sv.Name, Tool: tool.Name}

@@ -4,7 +4,8 @@
 // that build, check, diff and the tests cannot disagree. Whatever else a target offers is an
 // interface of its own that its type implements: [Judged] models how the agent decides,
 // [Importer] reads the agent's files, [Hooker] answers its hook, [Launcher] and [Installer]
-// start the agent as a subject, [Dialect] and [Linter] know its rule grammar.
+// start the agent as a subject, [GatewayHost] gives it modec's gateway in the place of the servers, [Dialect] and
+// [Linter] know its rule grammar.
 package contract
 
 import (

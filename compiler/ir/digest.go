@@ -24,6 +24,8 @@ func (p *Project) Digest(ref SubjectRef) string { return p.Digests()(ref) }
 func (p *Project) Digests() func(SubjectRef) string {
 	decisions := *p.Decisions()
 	decisions.Name, decisions.SourceHash = "", ""
+	// What a gateway has follows from the rest.
+	decisions.Servers = slices.DeleteFunc(decisions.Servers, func(s Server) bool { return s.Gateway != nil })
 	decisions.Sort() // by name: it has no order
 	modes := sync.OnceValue(func() []byte {
 		var b bytes.Buffer

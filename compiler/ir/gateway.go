@@ -12,25 +12,18 @@ type Gateway struct {
 	Apart bool `json:"apart,omitempty"`
 }
 
-// Fronts is what a server that is modec's gateway offers of the servers behind it.
+// Fronts is what a server that is modec's gateway has of the servers behind it.
 type Fronts struct {
 	Gateway
-	Tools     map[string]ToolRef // by the gateway's own names
-	Resources map[string]bool    // the servers with resources that some subject may read
-	Prompts   map[string]bool
+	Tools map[string]ToolRef // by the gateway's own names
+	// Resources and Prompts report whether some subject that the gateway serves may have those of a server.
+	Resources, Prompts func(server string) bool
 }
 
 // Serves reports whether the gateway offers anything to a subject.
 func (g *Gateway) Serves(ref SubjectRef) bool {
-	switch g.Only {
-	case "mode":
-		return ref.Mode != ""
-	case "role":
-		return ref.Role != ""
-	case "":
-		return g.Mode == "" || g.Mode == ref.Mode
-	}
-	return false
+	of := g.Only == "" || g.Only == "mode" && ref.Mode != "" || g.Only == "role" && ref.Role != ""
+	return of && (g.Mode == "" || g.Mode == ref.Mode)
 }
 
 // GatewayTool returns the name that a gateway gives a server's tool.

@@ -3,14 +3,15 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/ir"
 )
 
 // behind returns a view in which gateways stand in the place of the servers that they start. A gateway has the tools
-// that some subject may use which it serves, under names of its own: those of the source, which it reads. External servers stay: another program starts
-// them.
-func behind(source, p *ir.Project, target string) *ir.Project {
+// that some subject may use which it serves, under names of its own: those of the source, which it reads. External
+// servers stay: another program starts them.
+func behind(source, p *ir.Project, target string, of offer) *ir.Project {
 	gateways := source.Gateways[target]
 	if len(gateways) == 0 {
 		return p
@@ -25,9 +26,31 @@ func behind(source, p *ir.Project, target string) *ir.Project {
 		}
 	}
 	e := New(p)
-	name := func(server string) string { return SourceServer(source, target, server) }
 	for _, g := range gateways {
-		if sv := e.fronted(g, q.Behind, name); len(sv.Tools) > 0 {
+		sv := ir.Server{Name: g.Name, Type: "stdio", Command: "modec", Args: g.Args, DefaultEnabled: true,
+			Tools: []ir.Tool{}}
+		passing := sync.OnceValue(func() func(Action) Result { return e.Passing(e.servedBy(g)) })
+		offers := func(kind MCPKind, server, name string) bool {
+			return passing()(Action{Group: ir.MCP, Kind: kind, Server: server, Arg: name}).Decision > ir.Deny
+		}
+		sv.Gateway = &ir.Fronts{Gateway: g, Tools: map[string]ir.ToolRef{},
+			Resources: func(server string) bool { return offers(Resource, server, "") },
+			Prompts:   func(server string) bool { return offers(Prompt, server, "") }}
+		for i := range q.Behind {
+			own := SourceServer(source, target, q.Behind[i].Name)
+			for _, t := range q.Behind[i].Tools {
+				name, ref := ir.GatewayTool(own, t.Name), ir.ToolRef{Server: q.Behind[i].Name, Tool: t.Name, Pos: t.Pos}
+				if _, twice := sv.Gateway.Tools[name]; twice {
+					continue // a build reports it
+				}
+				if sv.Gateway.Tools[name] = ref; of == every || offers(Tool, ref.Server, t.Name) {
+					t.Name = name
+					sv.Tools = append(sv.Tools, t)
+				}
+			}
+		}
+		slices.SortFunc(sv.Tools, func(a, b ir.Tool) int { return strings.Compare(a.Name, b.Name) })
+		if len(sv.Tools) > 0 {
 			q.Servers = append(q.Servers, sv)
 		}
 	}
@@ -35,34 +58,17 @@ func behind(source, p *ir.Project, target string) *ir.Project {
 	return &q
 }
 
-// fronted returns the entry of a gateway with what it offers of some servers. A subject that does not compile may use
-// nothing.
-func (e *Engine) fronted(g ir.Gateway, servers []ir.Server, source func(string) string) ir.Server {
-	out := ir.Server{Name: g.Name, Type: "stdio", Command: "modec", Args: g.Args, DefaultEnabled: true, Tools: []ir.Tool{},
-		Gateway: &ir.Fronts{Gateway: g, Tools: map[string]ir.ToolRef{}, Resources: map[string]bool{},
-			Prompts: map[string]bool{}}}
-	refs := slices.DeleteFunc(e.project.Subjects(), func(ref ir.SubjectRef) bool { return !g.Serves(ref) })
-	usable := e.Passing(refs)
-	for i := range servers {
-		sv := &servers[i]
-		a := Action{Group: ir.MCP, Server: sv.Name}
-		for _, t := range sv.Tools {
-			if a.Arg = t.Name; usable(a).Decision > ir.Deny {
-				of := ir.ToolRef{Server: sv.Name, Tool: t.Name, Pos: t.Pos}
-				t.Name = ir.GatewayTool(source(sv.Name), t.Name)
-				if _, twice := out.Gateway.Tools[t.Name]; !twice { // a build reports names that are not unique
-					out.Tools = append(out.Tools, t)
-				}
-				out.Gateway.Tools[t.Name] = of
-			}
-		}
-		a.Arg, a.Kind = "", Resource
-		out.Gateway.Resources[sv.Name] = usable(a).Decision > ir.Deny
-		a.Kind = Prompt
-		out.Gateway.Prompts[sv.Name] = usable(a).Decision > ir.Deny
-	}
-	slices.SortFunc(out.Tools, func(a, b ir.Tool) int { return strings.Compare(a.Name, b.Name) })
-	return out
+// offer is which tools a gateway has in a view.
+type offer bool
+
+const (
+	every  offer = false // all, those included that nobody may use
+	usable offer = true  // those that some subject may use which it serves
+)
+
+// servedBy returns the subjects that a gateway serves.
+func (e *Engine) servedBy(g ir.Gateway) []ir.SubjectRef {
+	return slices.DeleteFunc(e.project.Subjects(), func(ref ir.SubjectRef) bool { return !g.Serves(ref) })
 }
 
 // Passing returns a function that decides what a gateway does for several subjects at once, behind an agent that holds
@@ -107,7 +113,7 @@ func (s *Subject) through(g *ir.Fronts, kind MCPKind, name string) *Result {
 		r := s.decideTool(sv.Name, sv, kind, name)
 		// What a gateway of the subject's own denies is not there. Of one for several subjects the agent has to
 		// deny it, and agents know one server.
-		if r.Decision == ir.Deny && (g.Apart && s.ref.Role != "" || g.Mode != "" || !offered[sv.Name]) {
+		if r.Decision == ir.Deny && (g.Apart && s.ref.Role != "" || g.Mode != "" || !offered(sv.Name)) {
 			continue
 		}
 		if all == nil {

@@ -37,6 +37,7 @@ func TestBehind(t *testing.T) {
 			entry("docs", rule(ir.Allow, "get"))}}}}},
 		Gateways: map[string][]ir.Gateway{
 			"all":  {{Name: "gw"}},
+			"none": {{Name: "gw", Only: "role", Mode: "nobody"}},
 			"each": {{Name: "gw-a", Mode: "a"}, {Name: "gw-b", Mode: "b"}},
 		},
 	}
@@ -75,6 +76,22 @@ func TestBehind(t *testing.T) {
 	} {
 		if got := decide(e.For("each"), ir.SubjectRef{Mode: c.mode}, c.server, c.tool); got != c.want {
 			t.Errorf("mode %s: got %s for %s of %s, want %s", c.mode, got, c.tool, c.server, c.want)
+		}
+	}
+	for _, target := range []string{"all", "each", "none"} { // a hook's view, in which no subject was compiled
+		view, quick := View(p, target), HookView(p, target)
+		for _, ref := range refs {
+			if view.Digest(ref) != quick.Digest(ref) {
+				t.Errorf("%s: the hook's view of %s has another digest", target, ref)
+			}
+			for _, sv := range view.Servers {
+				for _, tool := range append(sv.Tools, tools("docs_get", "admin_drop", "other")...) {
+					want := decide(e.For(target), ref, sv.Name, tool.Name)
+					if got := decide(New(quick), ref, sv.Name, tool.Name); got != want {
+						t.Errorf("%s: a hook decides %s about %s of %s, want %s", target, got, tool.Name, ref, want)
+					}
+				}
+			}
 		}
 	}
 	gw := e.For("all").Project().Server("gw")

@@ -17,7 +17,13 @@ import (
 //
 // Where the target's agent has gateways in the place of the servers, the view has those: see [ir.Project.Gateways].
 func View(p *ir.Project, target string) *ir.Project {
-	return behind(p, ServersView(p, target), target)
+	return behind(p, ServersView(p, target), target, usable)
+}
+
+// HookView is [View] for one question: it decides alike, and no subject compiles to make it. A gateway has those tools
+// too that nobody may use.
+func HookView(p *ir.Project, target string) *ir.Project {
+	return behind(p, ServersView(p, target), target, every)
 }
 
 // ServersView is [View] with the servers themselves, also where an agent has gateways in their place.

@@ -25,7 +25,7 @@ type behind struct {
 	gates map[ir.SubjectRef][]gate
 }
 
-// gate is a gateway that a session starts.
+// gate is a server that a session starts.
 type gate struct {
 	contract.Started
 	decide func(policy.Action) policy.Result
@@ -54,7 +54,14 @@ func (b *behind) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	}
 	most := hidden("no gateway in the list of servers", diag.Pos{})
 	for _, g := range b.started(ref) {
-		if v := b.through(ref, a, &g); v.Decision > most.Decision || most.At.IsZero() {
+		v := most
+		switch {
+		case g.Gateway:
+			v = b.through(ref, a, &g)
+		case g.Name == a.Server: // somebody's own entry, past the gateway
+			v = b.Decider.Decide(ref, a)
+		}
+		if v.Decision > most.Decision || most.At.IsZero() {
 			most = v
 		}
 	}
@@ -72,7 +79,7 @@ func (b *behind) fronts(server string) bool {
 	return sv != nil && sv.Type != ir.External
 }
 
-// started returns the gateways of a subject's sessions.
+// started returns what a subject's sessions start.
 func (b *behind) started(ref ir.SubjectRef) []gate {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,7 +90,7 @@ func (b *behind) started(ref ir.SubjectRef) []gate {
 	for _, file := range b.host.Lists(b.files, ref) {
 		for _, s := range contract.StartedIn(b.files, file) {
 			g := gate{Started: s}
-			of := []ir.SubjectRef{s.Ref}
+			of := []ir.SubjectRef{s.Ref} // none of the project's, of a server that is no gateway
 			if s.Target != "" {
 				of = contract.United(b.host, b.whole)
 			}

@@ -2,7 +2,6 @@ package roo
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +74,7 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 			}
 		}
 	}
-	if !closed || s.Decide(other).Decision > ir.Deny || offersResources(sv.Gateway) {
+	if !closed || s.Decide(other).Decision > ir.Deny || e.offersResources(sv.Gateway) {
 		other.Kind = policy.Resource
 		u.resources = !decide(other, "resources", x)
 	}
@@ -83,8 +82,8 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 }
 
 // offersResources reports whether a gateway has the resources of some server, which all its modes read.
-func offersResources(g *ir.Fronts) bool {
-	return g != nil && slices.Contains(slices.Collect(maps.Values(g.Resources)), true)
+func (e *emitter) offersResources(g *ir.Fronts) bool {
+	return g != nil && slices.ContainsFunc(e.in.Project.Behind, func(sv ir.Server) bool { return g.Resources(sv.Name) })
 }
 
 // modeServers writes what a mode may call: its group mcp, and the limits of the
@@ -197,8 +196,8 @@ func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
 			e.loss(m, ir.MCP, codeMCP, u.at,
 				"a mode lists whole servers and denies %s of %q, which others may use: it loses the server",
 				u.denied, u.Name).
-				Hintf("deny that in every mode, let the gateway hold it ([gateway] emit = true), or write an exception for "+
-					"\"mcp %s\"", u.Name)
+				Hintf("deny that in every mode, let the gateway hold it ([gateway] emit = true), or write an "+
+					"exception for \"mcp %s\"", u.Name)
 		}
 	}
 	if len(names) == 0 {

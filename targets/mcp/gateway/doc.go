@@ -18,7 +18,8 @@
 //
 // What the policy leaves to the agent is denied: here is no agent. A gateway that an agent starts which
 // itself asks a person before it calls a tool may be told so ([Options.AgentAsks]): then it only denies,
-// and passes on what is asked about or left to the agent.
+// and passes on what is asked about or left to the agent. For such an agent it can serve several subjects together
+// ([Options.Unite]): what any of them may use exists, and the agent's own files hold each to its part.
 //
 // # Asking
 //

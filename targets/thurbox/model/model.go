@@ -70,8 +70,8 @@ func Open(fsys fs.FS) ([]contract.Decider, diag.List) {
 	return deciders, diags
 }
 
-// Lists returns the files of those below fsys from which sessions of a role start servers: an agent has the role's list,
-// a role of set_roles the project's.
+// Lists returns the files of those below fsys from which sessions of a role start servers: an agent has the role's
+// list, a role of set_roles the project's.
 func Lists(fsys fs.FS, role string) []string {
 	return append(claude.Lists(fsys, role), claude.Lists(fsys, "")...)
 }
