@@ -60,8 +60,8 @@ type Request struct {
 	// Progress is called while the result is proved; nil: not called.
 	Progress func(done, total int)
 
-	ours bool     // contract.Source.Ours
-	own  []string // contract.Source.Own
+	ours bool            // contract.Source.Ours
+	own  []ir.NativeRule // contract.Source.Own
 }
 
 // Result is a migrated project.
