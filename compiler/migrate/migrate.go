@@ -279,7 +279,7 @@ func read(ctx context.Context, req Request, guards []string) (in *imports, diags
 	team := readable(req)
 	for {
 		in, diags = importAll(req, team, guards)
-		in.personal = team.hidden
+		in.personal = team.private()
 		if !team.hide(ctx, req) {
 			return in, diags
 		}
