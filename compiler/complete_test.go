@@ -21,8 +21,9 @@ func TestEveryFieldArrives(t *testing.T) {
 	}
 	filled := map[string]bool{}
 	fill(reflect.ValueOf(res.Project), filled)
+	ofViews := []string{"Project.Behind", "Server.Gateway"} // of a target's view of the source
 	for _, name := range slices.Sorted(maps.Keys(filled)) {
-		if !filled[name] {
+		if !filled[name] && !slices.Contains(ofViews, name) {
 			t.Errorf("nothing fills %s", name)
 		}
 	}

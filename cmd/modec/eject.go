@@ -213,8 +213,11 @@ func (u *ui) ejected(changes []output.Change, dry bool) {
 		u.diffs(changes, func(x output.Change) bool { return x.Path != output.LockFile })
 	}
 	verb := "are"
-	if dry {
+	switch {
+	case dry:
 		verb = "would be"
+	case left == 1:
+		verb = "is"
 	}
 	u.note("%s %s yours; modec.toml and modec/ stay until you remove them\n", count(left, "file"), verb)
 }

@@ -249,10 +249,11 @@ var peers = map[string]func(*testing.T){
 		p := &peer{t, t.TempDir()}
 		p.write(".claude/settings.json",
 			`{"permissions": {"allow": ["Bash(git diff:*)", "Bash(make *)"], "deny": ["Bash(make *)"]}}`)
-		if out := p.modec(0, "migrate"); !strings.Contains(out, "allow Bash(make *): it stays as it is written") {
+		p.modec(0, "migrate")
+		p.has("modec/roles/claude.cue", `"git diff`, true)
+		if out := p.modec(1, "lint"); !strings.Contains(out, "void-rule") {
 			t.Error(out)
 		}
-		p.has("modec/roles/claude.cue", `"git diff`, true)
 		p.modec(1, "explain", "claude", "command", "make x")
 	},
 	"17 a second build says nothing of its own entries": func(t *testing.T) {

@@ -66,7 +66,7 @@ type Source struct {
 	// file says with what modec wrote into it.
 	Ours bool
 	// Own are the rules of the target's own grammar that the source of such files keeps as they are.
-	Own []string
+	Own []ir.NativeRule
 }
 
 // Imported is what an importer understood.

@@ -22,6 +22,7 @@ type differ struct {
 	source   *ir.Project
 	dialects []contract.Dialect
 	only     bool   // there is no other target
+	chosen   string // the role that modec.toml has the target's own files for; ""
 	home     string // the file of the subject that is compared
 	noted    []contract.Note
 	all      map[string]*imports // what the files of every target say
@@ -192,7 +193,7 @@ func (d *differ) takeOut(word, name string, at diag.Pos) {
 		case targets == nil && !d.only:
 			return fmt.Errorf("it is for every target: write targets there, without %q, or take it out of the source; "+
 				"`modec build --force` writes it again", d.target.Name())
-		case word == "role" && name == d.source.Baseline:
+		case word == "role" && (name == d.source.Baseline || name == d.chosen):
 			return p.set(path, emptied(targets)) // it stands for every session without a role
 		}
 		return p.unset(path)
@@ -799,6 +800,13 @@ func (d *differ) word(name string, at, path []string, a, b *ir.Default) {
 			if b == nil {
 				said = ""
 			}
-			return p.decide(append(p.owner(at, from), path...), said)
+			path := append(p.owner(at, from), path...)
+			if err := p.decide(path, said); err != nil {
+				return err
+			}
+			if said == "" {
+				p.tidy(path)
+			}
+			return nil
 		})
 }

@@ -164,6 +164,29 @@ func (e *editor) lost(now *compiler.Result) (why string) {
 	return why
 }
 
+// make makes changes, and says of each that the source cannot say why not. One that has to wait for another is
+// tried again after it: what is taken out while rules name it is gone once they are.
+func (e *editor) make(p *patcher, todo []*change, check func(compiler.Request) diag.List) {
+	for made := true; made; {
+		var failed []*change
+		made = false
+		for _, c := range todo {
+			err := p.do(e.checked(c.do, check))
+			unsaid := errors.Is(err, errUnsaid) || errors.Is(err, errNoList)
+			switch {
+			case errors.Is(err, errSaid), unsaid && c.Pos.Line == 0 && !e.writes(c.Pos.File):
+				c.What, c.Why = "", "" // or it is gone from a file that no build writes any more, and from the source
+			case err != nil:
+				c.Why = err.Error()
+				failed = append(failed, c)
+			default:
+				c.Why, made = "", true
+			}
+		}
+		made, todo = made && len(failed) > 0, failed
+	}
+}
+
 func (e *editor) opens(of compiler.Request) diag.List {
 	_, diags := compiler.Open(e.ctx, of)
 	return diags
@@ -179,15 +202,13 @@ func (e *editor) compiles(of compiler.Request) diag.List {
 func (e *editor) patch(changes []change) (*Edited, error) {
 	for check, compiling := e.opens, false; ; {
 		p := &patcher{fsys: e.req.Root, dir: e.built.Config.Source, files: memfs.FS{}}
+		var todo []*change
 		for i := range changes {
 			if c := &changes[i]; c.Why == "" {
-				if err := p.do(e.checked(c.do, check)); errors.Is(err, errSaid) {
-					c.What = ""
-				} else if err != nil {
-					c.Why = err.Error()
-				}
+				todo = append(todo, c)
 			}
 		}
+		e.make(p, todo, check)
 		changes = slices.DeleteFunc(changes, func(c change) bool { return c.What == "" })
 		tree, err := p.tree()
 		if err != nil {
@@ -319,8 +340,8 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 				Local: e.req.Local, Approved: e.req.Approved, Must: e.req.Must, ours: true, own: ownRules(res, t)},
 				deniedPaths(targets))
 			diags = append(diags, list...)
-			for _, g := range keptRules(res, t) {
-				in.verbatim(g)
+			for _, n := range ownRules(res, t) {
+				in.verbatim(goneRule{target: n.Target, decision: n.Decision, text: n.Text})
 			}
 			dropGuards(in.project, deniedPaths(targets))
 			e.rename(in, t, res)
@@ -339,7 +360,8 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 		}
 		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
 			only: len(targets) == 1, all: e.after, extends: e.extends, whole: e.whole,
-			keeps: func(s ir.Server) bool { return e.keeps(res, t, s) }}
+			chosen: strings.TrimPrefix(res.Input(t).Options.String("subject"), "role:"),
+			keeps:  func(s ir.Server) bool { return e.keeps(res, t, s) }}
 		d.compare(before, e.after[t.Name()])
 		out = append(out, d.decisive(before.project, e.after[t.Name()].project, e.req.Seed)...)
 	}
@@ -355,27 +377,15 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 }
 
 // ownRules returns the rules of a target's own grammar that stay as they are in a project.
-func ownRules(res *compiler.Result, t contract.Target) (texts []string) {
+func ownRules(res *compiler.Result, t contract.Target) (own []ir.NativeRule) {
 	for i := range res.Project.Roles {
 		for _, n := range res.Project.Roles[i].Native {
 			if n.Own && n.Target == t.Name() {
-				texts = append(texts, n.Text)
+				own = append(own, n)
 			}
 		}
 	}
-	return texts
-}
-
-// keptRules returns the rules that a project has word for word, and that an import of its files may understand.
-func keptRules(res *compiler.Result, t contract.Target) (kept []goneRule) {
-	for i := range res.Project.Roles {
-		for _, n := range res.Project.Roles[i].Native {
-			if n.Own && n.Target == t.Name() {
-				kept = append(kept, goneRule{target: n.Target, decision: n.Decision, text: n.Text})
-			}
-		}
-	}
-	return kept
+	return own
 }
 
 // own returns the changes without what only follows from others: a subject with a file of its own has
@@ -393,6 +403,11 @@ func (e *editor) own(all []change) []change {
 		stated := policy != "" && e.source.Get("policies").Get(policy) != nil
 		return e.unedited(c) || !stated && !c.copied && follows(c)
 	})
+}
+
+// writes reports whether a build of the project writes a file. Of a change without a file that is not known.
+func (e *editor) writes(file string) bool {
+	return file == "" || slices.ContainsFunc(e.built.Files(), func(f contract.File) bool { return f.Path == file })
 }
 
 // extends reports whether a subject of the source has the rules of a policy from there. One of no policy
@@ -431,6 +446,7 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 	if asRead {
 		return tree
 	}
+	e.takeBack(tree, res)
 	styles := map[string]*layout.Style{}
 	for _, o := range res.Outputs {
 		if laid, ok := o.Target.(contract.LaidOut); ok {
@@ -454,6 +470,26 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 		tree[f.Path] = data
 	}
 	return tree
+}
+
+// takeBack takes out what a build took over and a later one writes no more: files, and entries in files that people
+// write too.
+func (e *editor) takeBack(tree memfs.FS, res *compiler.Result) {
+	for _, f := range e.built.Files() {
+		o, known := e.record.Original(f.Path)
+		if _, there := tree[f.Path]; !there || !known || slices.ContainsFunc(res.Files(), func(x contract.File) bool { return x.Path == f.Path }) {
+			continue
+		}
+		if f.Places == nil {
+			delete(tree, f.Path)
+			continue
+		}
+		of := output.PatternOf(&f)
+		owned := []jsonedit.Entries{jsonedit.Adopt(o.Data, of, o.Taken)}
+		if rest, err := jsonedit.Merge(o.Data, nil, of, owned, jsonedit.Overwrite); err == nil && rest.Data != nil {
+			tree[f.Path] = rest.Data
+		}
+	}
 }
 
 // rename gives what a target's files name the names of the source.

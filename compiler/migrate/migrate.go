@@ -60,8 +60,8 @@ type Request struct {
 	// Progress is called while the result is proved; nil: not called.
 	Progress func(done, total int)
 
-	ours bool     // contract.Source.Ours
-	own  []string // contract.Source.Own
+	ours bool            // contract.Source.Ours
+	own  []ir.NativeRule // contract.Source.Own
 }
 
 // Result is a migrated project.
@@ -279,7 +279,7 @@ func read(ctx context.Context, req Request, guards []string) (in *imports, diags
 	team := readable(req)
 	for {
 		in, diags = importAll(req, team, guards)
-		in.personal = team.hidden
+		in.personal = team.private()
 		if !team.hide(ctx, req) {
 			return in, diags
 		}

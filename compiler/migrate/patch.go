@@ -163,6 +163,12 @@ func (p *patcher) deepest(at []string) (*source.Node, int) {
 // errSaid is the error of a change after which the source would say what it says.
 var errSaid = errors.New("the source says it already")
 
+// These are the errors of taking out what is not there: a value, and an item of a list.
+var (
+	errUnsaid = errors.New("the source does not say it")
+	errNoList = errors.New("no list of the source says it alone")
+)
+
 // cannot is the error of a place that has another form than the patcher changes.
 func cannot(at diag.Pos, what string) error {
 	return fmt.Errorf("what stands at %s is not a plain value that modec can change: %s there", at, what)
@@ -191,13 +197,47 @@ func (p *patcher) drop(at []string, item *value) error {
 	p.paths = append(p.paths, at)
 	n := p.get(at)
 	if n == nil || n.Kind != source.List {
-		return errors.New("no list of the source says it alone")
+		return errNoList
 	}
 	i := slices.IndexFunc(n.Elems, item.same)
 	if i < 0 {
 		return fmt.Errorf("the list at %s does not say it alone", n.Pos)
 	}
-	return p.remove(n, i)
+	if err := p.remove(n, i); err != nil {
+		return err
+	}
+	if len(n.Elems) == 1 {
+		p.tidy(at)
+	}
+	return nil
+}
+
+// tidy takes out a list that is empty, and the tables in which nothing is left then: they decide nothing. What
+// cannot be taken out stays.
+func (p *patcher) tidy(at []string) {
+	for ; len(at) > 2 && at[len(at)-1] != "can"; at = at[:len(at)-1] {
+		if p.load() != nil {
+			return
+		}
+		n, before := p.get(at), maps.Clone(p.files)
+		if n == nil || n.Kind != source.List && n.Kind != source.Struct || len(n.Elems)+len(n.Fields) > 0 {
+			return
+		}
+		can := slices.Index(at, "can")
+		err := p.unset(slices.Clone(at))
+		if err == nil && (p.load() != nil || p.get(at[:2]) == nil) { // it was all that the subject says
+			p.files = before
+			if err = p.load(); err == nil && can > 0 {
+				err = p.set(at[:can+1], &value{})
+			}
+		}
+		if err != nil {
+			p.files = before
+		}
+		if err != nil || can < 0 {
+			return
+		}
+	}
 }
 
 // decide writes the decision of a table for whatever no rule matches; "" takes it out.
@@ -334,7 +374,7 @@ func (p *patcher) unset(at []string) error {
 	p.paths = append(p.paths, at)
 	n := p.get(at)
 	if n == nil {
-		return errors.New("the source does not say it")
+		return errUnsaid
 	}
 	if isYAML(n.Pos.File) {
 		return p.entry(at, func(string, string) string { return "" })

@@ -52,7 +52,7 @@ func TestPatch(t *testing.T) {
 			"", "roles.b would change too"},
 		{"cue, out", "a.cue", role + "allow: [\"x\", \"y\", \"z\"]\n", drop("y"), role + "allow: [\"x\", \"z\"]\n", ""},
 		{"cue, last out", "a.cue", role + "allow: [\"x\", \"y\"]\n", drop("y"), role + "allow: [\"x\"]\n", ""},
-		{"cue, only one out", "a.cue", role + "allow: [\"x\"]\n", drop("x"), role + "allow: []\n", ""},
+		{"cue, only one out", "a.cue", role + "allow: [\"x\"]\n", drop("x"), "roles: a: can: {}\n", ""},
 		{"cue, line out", "a.cue", role + "allow: [\n\t\"x\",\n\t\"y\", // why\n]\n", drop("y"), role + "allow: [\n\t\"x\",\n]\n", ""},
 		{"cue, none out", "a.cue", role + "allow: [\"x\"]\n", drop("y"), "", "does not say it alone"},
 		{"cue, mark", "a.cue", "\uFEFF" + role + "allow: [\"x\"]\n", allow("y"), "", `add "y" there`},

@@ -21,11 +21,13 @@ type team struct {
 	lacking                 // the personal files
 	named   map[string]bool // files that somebody asked for: opening a personal one is an error
 	opened  map[string]bool // files that were read since git was asked last
+	links   map[string]bool // links inside the project, which no build writes through
 }
 
 // readable returns the project of a request without the files whose kind is personal.
 func readable(req Request) *team {
-	t := &team{lacking{FS: req.Root, hidden: map[string]bool{}}, map[string]bool{}, map[string]bool{}}
+	t := &team{lacking{FS: req.Root, hidden: map[string]bool{}}, map[string]bool{}, map[string]bool{},
+		map[string]bool{}}
 	if req.Local != "" {
 		return t
 	}
@@ -57,8 +59,13 @@ func (t *team) hide(ctx context.Context, req Request) (found bool) {
 	var ignored []string
 	names := slices.Sorted(maps.Keys(t.opened))
 	clear(t.opened)
+	for _, name := range names {
+		if info, err := fs.Lstat(req.Root, name); err == nil && isLink(info.Mode()) && !t.named[path.Clean(name)] {
+			t.hidden[name], t.links[name], found = true, true, true
+		}
+	}
 	if len(names) == 0 || req.Ignored == nil && req.Local == "" {
-		return false
+		return found
 	}
 	if req.Ignored != nil {
 		ignored = req.Ignored(ctx, names)
@@ -79,6 +86,13 @@ func (t *team) hide(ctx context.Context, req Request) (found bool) {
 var errPersonal = errors.New("it is personal, and the source is the team's: " +
 	"write what everybody should have into a file that git does not ignore, and import that one; " +
 	"`modec migrate --local` imports what is yours, for you alone")
+
+// private returns the files that belong to one person.
+func (t *team) private() map[string]bool {
+	out := maps.Clone(t.hidden)
+	maps.DeleteFunc(out, func(name string, _ bool) bool { return t.links[name] })
+	return out
+}
 
 // refused returns the error with which a personal file is refused that somebody asked for, nil for any other.
 func (t *team) refused(op, name string) error {

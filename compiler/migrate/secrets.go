@@ -19,8 +19,9 @@ import (
 type withholder struct {
 	*contract.Imported
 	target string
-	again  string   // the commands that import what was left out
-	values []string // the secrets
+	again  string            // the commands that import what was left out
+	values []string          // the secrets
+	taken  map[string]string // by the variable that was named for them: secrets
 }
 
 // withhold takes literal secrets out of what a target imported, and returns them. A server whose
@@ -76,7 +77,7 @@ func (w *withholder) server(s *ir.Server) {
 	var places, refs []string
 	for _, l := range found {
 		places = append(places, l.Where)
-		refs = append(refs, w.reference(l.Variable))
+		refs = append(refs, w.reference(w.variable(s.Name, l)))
 		w.values = append(w.values, l.Values...)
 	}
 	entries := map[string]string(nil)
@@ -91,6 +92,20 @@ func (w *withholder) server(s *ir.Server) {
 		Name: s.Name, Pos: s.Pos, Type: ir.External, Place: ir.Place{Targets: []string{w.target}, As: s.As},
 		DefaultEnabled: s.DefaultEnabled, Tools: s.Tools, Entries: entries,
 	}
+}
+
+// variable returns a name for the variable of a secret that no other server has: what has no name of its own has
+// that of the server.
+func (w *withholder) variable(server string, l secret.Literal) string {
+	if w.taken == nil {
+		w.taken = map[string]string{}
+	}
+	name := l.Variable
+	if owner, ok := w.taken[name]; name == "TOKEN" || ok && owner != strings.Join(l.Values, "\n") {
+		name = secret.Variable(server + "_" + strings.ToLower(name))
+	}
+	w.taken[name] = strings.Join(l.Values, "\n")
+	return name
 }
 
 // reference returns how the files of the agent refer to a variable of the environment.

@@ -60,7 +60,7 @@ func (in *imports) stay(req Request, res *Result) (changed bool) {
 	}
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
 		for _, g := range gone {
-			if g.decision == d && in.verbatim(g) {
+			if g.decision == d && !in.contradicted(g) && in.verbatim(g) {
 				changed = true
 			}
 		}
@@ -81,6 +81,13 @@ type goneRule struct {
 
 // unescape returns a token of a JSON pointer as it is written.
 func unescape(token string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(token) }
+
+// contradicted reports whether the file denies in the same words what a rule allows: lint tells of that.
+func (in *imports) contradicted(g goneRule) bool {
+	return g.decision == ir.Allow && slices.ContainsFunc(in.notes, func(n contract.Note) bool {
+		return n.Pos.File == g.file && n.Rule && n.What == ir.Deny.String()+" "+g.text
+	})
+}
 
 // verbatim leaves a rule that the source says in its own words to its agent, as it is written.
 func (in *imports) verbatim(g goneRule) (changed bool) {

@@ -18,7 +18,8 @@ type Agent struct {
 	Prompt string
 }
 
-var errNoFrontMatter = errors.New(
+// ErrNoFrontMatter is the error about prose beside subagents.
+var ErrNoFrontMatter = errors.New(
 	"the file has no front matter and is no subagent: add a name and a description, or move it")
 
 // ReadAgent reads a subagent's file. Places are in the file.
@@ -30,7 +31,7 @@ func ReadAgent(name string, data []byte) (*Agent, error) {
 		front, closed = strings.CutSuffix("\n"+rest, "\n---")
 	}
 	if !ok || !closed {
-		return nil, errNoFrontMatter
+		return nil, ErrNoFrontMatter
 	}
 	// The line break before the front matter stands for the line of dashes.
 	v, err := located.YAML(name, []byte(front))

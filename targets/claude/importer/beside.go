@@ -49,8 +49,8 @@ func leavesProject(spec string) bool {
 func (im *importer) opensBeyond(from session) map[ir.Group]bool {
 	opened := map[ir.Group]bool{}
 	if im.src.Ours {
-		for _, text := range im.src.Own {
-			if r, err := rule.Parse(text); err == nil && r.HasSpec && anyFolder(r.Spec) {
+		for _, n := range im.src.Own {
+			if r, err := rule.Parse(n.Text); n.Decision < ir.Allow && err == nil && r.HasSpec && anyFolder(r.Spec) {
 				opened[groupOf(r)] = true
 			}
 		}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
@@ -60,12 +61,16 @@ func (o *opener) settings(name string, data []byte, base string, of owner) *sett
 
 func (o *opener) listed(s *settings, item format.Listed, base string) {
 	text, ok := item.Str()
+	say := o.diags.Warnf
+	if item.List == ir.Allow { // who wrote it is asked, and nothing is permitted that should not be
+		say = o.diags.Notef
+	}
 	if !ok {
-		o.warn(item.Line(), "Claude Code ignores %s among the rules to %s", item.Kind, item.List)
+		say(codeIgnored, item.Line(), "Claude Code ignores %s among the rules to %s", item.Kind, item.List)
 		return
 	}
 	if err := s.rules[item.List].add(item.List, text, item.Line(), base); err != nil {
-		o.warn(item.Line(), "Claude Code ignores the rule %q to %s: %v", text, item.List, err)
+		say(codeIgnored, item.Line(), "Claude Code ignores the rule %q to %s: %v", text, item.List, err)
 	}
 }
 
@@ -84,6 +89,10 @@ type agent struct {
 // tools the subagent has all of the session's.
 func (o *opener) agent(name string, data []byte) *agent {
 	read, err := format.ReadAgent(name, data)
+	if errors.Is(err, format.ErrNoFrontMatter) {
+		o.diags.Notef(codeIgnored, diag.Pos{File: name}, "%v", err)
+		return nil
+	}
 	if err != nil {
 		o.warn(diag.Pos{File: name}, "%v", err)
 		return nil

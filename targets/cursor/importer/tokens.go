@@ -77,7 +77,9 @@ func (im *importer) readTokens(v *located.Value, key string, d ir.Decision) {
 // less by it, and beside a deny of its kind: the CLI alone goes by that, and in can it would hold in the
 // IDE too, by a hook. The run mode unrestricted is no token: there can says everything.
 func (im *importer) addTokens(r *ir.Role) {
-	stays := func(t cliToken) bool { return slices.Contains(im.src.Own, t.text) }
+	stays := func(t cliToken) bool {
+		return slices.ContainsFunc(im.src.Own, func(n ir.NativeRule) bool { return n.Text == t.text })
+	}
 	if !im.neutral && r.PermissionMode == "" {
 		denied := map[format.Keyword]bool{}
 		for _, t := range im.tokens {

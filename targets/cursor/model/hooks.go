@@ -75,10 +75,15 @@ func (r *reader) readHooks(dir string) *hooksFile {
 func (r *reader) hookEntry(h format.Hook) hookEntry {
 	e := hookEntry{Hook: h}
 	if h.Prompt != "" {
-		r.ignored(h.At, "the hook asks a model: what it answers is not known")
+		r.diags.Notef(codeIgnored, h.At, "the hook asks a model: what it answers is not known").Target("cursor")
 		return e
 	}
 	line, err := contract.ParseHookLine(h.Command)
+	if err != nil && !strings.Contains(h.Command, "modec") {
+		r.diags.Notef(codeIgnored, h.At, "what this hook answers is not known: it is a person's own program").
+			Target("cursor")
+		return e
+	}
 	if err != nil {
 		r.ignored(h.At, "what this hook answers is not known: %v", err)
 		return e

@@ -173,7 +173,12 @@ func (r *reader) tokens(v *located.Value, key string) []token {
 	for _, item := range v.Get("permissions").Get(key).List() {
 		text, ok := item.Str()
 		t, read := format.ParseToken(text, item.Pos)
-		if !ok || !read {
+		switch {
+		case ok && read:
+		case key == "allow": // who wrote it is asked, and nothing is permitted that should not be
+			r.diags.Notef(codeIgnored, item.Pos, "Cursor matches nothing by this %s token", key).Target("cursor")
+			continue
+		default:
 			r.ignored(item.Pos, "Cursor matches nothing by this %s token", key)
 			continue
 		}
