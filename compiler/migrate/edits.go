@@ -477,7 +477,8 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 func (e *editor) takeBack(tree memfs.FS, res *compiler.Result) {
 	for _, f := range e.built.Files() {
 		o, known := e.record.Original(f.Path)
-		if _, there := tree[f.Path]; !there || !known || slices.ContainsFunc(res.Files(), func(x contract.File) bool { return x.Path == f.Path }) {
+		made := func(x contract.File) bool { return x.Path == f.Path }
+		if _, there := tree[f.Path]; !there || !known || slices.ContainsFunc(res.Files(), made) {
 			continue
 		}
 		if f.Places == nil {

@@ -96,7 +96,8 @@ func (in *imports) refusedMode(d diag.Diagnostic) bool {
 		}
 		for j := range in.originals {
 			o := &in.originals[j]
-			o.Subjects = slices.DeleteFunc(slices.Clone(o.Subjects), func(s ir.SubjectRef) bool { return s.Mode == m.Slug })
+			of := func(s ir.SubjectRef) bool { return s.Mode == m.Slug }
+			o.Subjects = slices.DeleteFunc(slices.Clone(o.Subjects), of)
 		}
 		return true
 	}

@@ -256,10 +256,12 @@ func (s *search) file(p place, k agentKind, f found) {
 		return
 	}
 	if s.taken[at] = true; p.at == "" { // what is read of the home folder depends on more than its path
-		x := Seen{Path: at, Files: 1, Agent: k.target, Reason: contract.NotRead, Why: "another file is read in its place"}
+		x := Seen{Path: at, Files: 1, Agent: k.target, Reason: contract.NotRead,
+			Why: "another file is read in its place"}
 		if f.isLink {
-			x.Reason, x.Why = contract.NotSearched, "it is a symbolic link, which no build writes through, and stays in "+
-				"force: put the file itself in its place, and run `modec migrate` again"
+			x.Reason = contract.NotSearched
+			x.Why = "it is a symbolic link, which no build writes through, and stays in force: " +
+				"put the file itself in its place, and run `modec migrate` again"
 		}
 		s.out = append(s.out, x)
 	}

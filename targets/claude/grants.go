@@ -47,7 +47,8 @@ func (claude) Grants(project fs.FS) (grants []contract.Grant) {
 // Granted returns the project's settings with rules as allows of their own.
 func (claude) Granted(project fs.FS, grants []contract.Grant) *contract.File {
 	settings := map[string]any{}
-	if data, err := contract.ReadImport(project, format.ProjectSettings); err == nil && json.Unmarshal(data, &settings) != nil {
+	data, err := contract.ReadImport(project, format.ProjectSettings)
+	if err == nil && json.Unmarshal(data, &settings) != nil {
 		return nil
 	}
 	permissions, _ := settings["permissions"].(map[string]any)
@@ -60,7 +61,7 @@ func (claude) Granted(project fs.FS, grants []contract.Grant) *contract.File {
 	}
 	permissions["allow"] = allow
 	settings["permissions"] = permissions
-	data, err := json.Marshal(settings)
+	data, err = json.Marshal(settings)
 	if err != nil {
 		return nil
 	}

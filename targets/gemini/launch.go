@@ -53,7 +53,8 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 			at = opt.Copies.Put(f)
 		}
 		if strings.Contains(at, ",") { // it separates files there
-			e.diags.Errorf(codeNoFlags, diag.Pos{}, "Gemini CLI takes the path %s, with a comma, for several files", at).
+			e.diags.Errorf(codeNoFlags, diag.Pos{},
+				"Gemini CLI takes the path %s, with a comma, for several files", at).
 				Hint("move the folder, or rename it").
 				Target(name).
 				Subject(ref.String())
