@@ -57,39 +57,25 @@ func Edit(ctx context.Context, p string, edit func(have []byte) ([]byte, error),
 // Put writes files that are people's own from then on: all of them or none. It never
 // writes outside the folder or through a symbolic link. A context that ends stops it
 // before the first change.
-func Put(ctx context.Context, files []contract.File, opt PutOptions) (diags diag.List) {
-	if diags := interrupted(ctx); diags != nil {
-		return diags
-	}
-	d, err := takeDisk(ctx, opt.Dir, opt.Progress)
-	if err != nil {
-		return cannotTake(ctx, err)
-	}
-	defer d.close()
-	var t transaction
-	for _, f := range files {
-		have, err := d.read(f.Path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			t.write = append(t.write, f)
-		case err != nil:
-			diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", d.reason(f.Path, err))
-		case bytes.Equal(have, f.Data):
-		case opt.Existing == ReplaceExisting:
-			t.write = append(t.write, f)
-		default:
-			diags.Errorf(diag.NotOurs, diag.Pos{File: f.Path},
-				"the file is there already; modec leaves it alone").
-				Hint("move it away")
+func Put(ctx context.Context, files []contract.File, opt PutOptions) diag.List {
+	return transact(ctx, opt, func(d *disk, t *transaction, diags *diag.List) {
+		for _, f := range files {
+			have, err := d.read(f.Path)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				t.write = append(t.write, f)
+			case err != nil:
+				diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", d.reason(f.Path, err))
+			case bytes.Equal(have, f.Data):
+			case opt.Existing == ReplaceExisting:
+				t.write = append(t.write, f)
+			default:
+				diags.Errorf(diag.NotOurs, diag.Pos{File: f.Path},
+					"the file is there already; modec leaves it alone").
+					Hint("move it away")
+			}
 		}
-	}
-	if !diags.HasErrors() {
-		if err := d.commit(t); err != nil {
-			diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
-		}
-	}
-	diags.Sort()
-	return diags
+	})
 }
 
 // Replacement is a file of a person's: what it has to have still, and what it gets. nil is no file.
@@ -100,7 +86,28 @@ type Replacement struct {
 
 // Replace writes and removes files, all of them or none, where each still has what it had. It never writes over what
 // somebody else wrote meanwhile.
-func Replace(ctx context.Context, list []Replacement, opt PutOptions) (diags diag.List) {
+func Replace(ctx context.Context, list []Replacement, opt PutOptions) diag.List {
+	return transact(ctx, opt, func(d *disk, t *transaction, diags *diag.List) {
+		for _, r := range list {
+			have, err := d.read(r.Path)
+			gone := errors.Is(err, fs.ErrNotExist)
+			switch {
+			case err != nil && !gone:
+				diags.Errorf(diag.CannotWrite, diag.Pos{File: r.Path}, "%v", d.reason(r.Path, err))
+			case gone != (r.Was == nil), !bytes.Equal(have, r.Was):
+				diags.Errorf(diag.Edited, diag.Pos{File: r.Path}, "the file changed meanwhile; nothing was written").
+					Hint("look at what is to be written once more")
+			case r.Is == nil && !gone:
+				t.remove = append(t.remove, r.Path)
+			case r.Is != nil:
+				t.write = append(t.write, contract.File{Path: r.Path, Data: r.Is})
+			}
+		}
+	})
+}
+
+// transact changes files of a folder, all of them or none, as do decides: not where it reports an error.
+func transact(ctx context.Context, opt PutOptions, do func(*disk, *transaction, *diag.List)) (diags diag.List) {
 	if diags := interrupted(ctx); diags != nil {
 		return diags
 	}
@@ -110,21 +117,7 @@ func Replace(ctx context.Context, list []Replacement, opt PutOptions) (diags dia
 	}
 	defer d.close()
 	var t transaction
-	for _, r := range list {
-		have, err := d.read(r.Path)
-		gone := errors.Is(err, fs.ErrNotExist)
-		switch {
-		case err != nil && !gone:
-			diags.Errorf(diag.CannotWrite, diag.Pos{File: r.Path}, "%v", d.reason(r.Path, err))
-		case gone != (r.Was == nil), !bytes.Equal(have, r.Was):
-			diags.Errorf(diag.Edited, diag.Pos{File: r.Path}, "the file changed meanwhile; nothing was written").
-				Hint("look at what is to be written once more")
-		case r.Is == nil && !gone:
-			t.remove = append(t.remove, r.Path)
-		case r.Is != nil:
-			t.write = append(t.write, contract.File{Path: r.Path, Data: r.Is})
-		}
-	}
+	do(&d, &t, &diags)
 	if !diags.HasErrors() {
 		if err := d.commit(t); err != nil {
 			diags.Errorf(diag.CannotWrite, diag.Pos{}, "%v", err)
