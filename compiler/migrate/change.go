@@ -77,9 +77,7 @@ func (c *Change) make(p *patcher) error {
 	case Add:
 		return p.add(c.At, c.item())
 	case Drop:
-		last := c.At[len(c.At)-1]
-		n := p.get(c.At)
-		if slices.Contains(decisionLists, last) && n != nil && len(n.Elems) == 1 && c.item().same(n.Elems[0]) {
+		if n := p.get(c.At); n != nil && len(n.Elems) == 1 && c.item().same(n.Elems[0]) && decides(c.At) {
 			return p.unset(c.At)
 		}
 		return p.drop(c.At, c.item())
@@ -93,8 +91,17 @@ func (c *Change) make(p *patcher) error {
 	return fmt.Errorf("got %q, want add, drop, decide, say or unset", string(c.Do))
 }
 
-// decisionLists are the lists that mean the same when they are empty and when they are not there.
-var decisionLists = []string{ir.Allow.String(), ir.Ask.String(), ir.Deny.String()}
+// decides reports whether a place is that of a list of rules: it means the same when it is empty and when it is not
+// there.
+func decides(at []string) bool {
+	switch at[len(at)-1] {
+	case ir.Allow.String(), ir.Ask.String(), ir.Deny.String():
+		return slices.Contains(at, "can")
+	case "allowedTools", "askTools", "disallowedTools":
+		return at[0] == "roles"
+	}
+	return false
+}
 
 // item returns the item of a list.
 func (c *Change) item() *value {

@@ -213,14 +213,15 @@ func (p *patcher) drop(at []string, item *value) error {
 }
 
 // tidy takes out a list that is empty, and the tables in which nothing is left then: they decide nothing. What
-// cannot be taken out stays.
+// cannot be taken out stays, and so does a list that limits: without it there would be no limit.
 func (p *patcher) tidy(at []string) {
 	for ; len(at) > 2 && at[len(at)-1] != "can"; at = at[:len(at)-1] {
 		if p.load() != nil {
 			return
 		}
 		n, before := p.get(at), maps.Clone(p.files)
-		if n == nil || n.Kind != source.List && n.Kind != source.Struct || len(n.Elems)+len(n.Fields) > 0 {
+		rules := n != nil && n.Kind == source.List && decides(at)
+		if !rules && (n == nil || n.Kind != source.Struct) || len(n.Elems)+len(n.Fields) > 0 {
 			return
 		}
 		can := slices.Index(at, "can")
