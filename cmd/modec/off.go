@@ -143,13 +143,22 @@ func (e *env) inAProject() error {
 	return err
 }
 
-// challenge lets a person type a number: who only sends input to a terminal does not know it.
-func (e *env) challenge(long time.Duration) error {
+// challengeNumber returns a number that a person types who reads a question: who only sends input to a
+// terminal, or typed before, does not know it.
+func challengeNumber() (string, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(9000))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(n.Int64() + 1000), nil
+}
+
+// challenge lets a person type a number before the hooks are off.
+func (e *env) challenge(long time.Duration) error {
+	code, err := challengeNumber()
 	if err != nil {
 		return err
 	}
-	code := fmt.Sprint(n.Int64() + 1000)
 	fmt.Fprintf(e.ui.err, "The hooks of %s will be off for %s: agents decide by their own rules.\nType %s to go on: ",
 		diag.Clean(e.dir), briefly(long), code)
 	answer, err := bufio.NewReader(e.stdin).ReadString('\n')

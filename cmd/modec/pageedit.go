@@ -266,6 +266,9 @@ func (ed *editor) show(ctx context.Context, q url.Values, x prepared, notice str
 	default:
 		out.Base = wrong[0].String()
 	}
+	if said := ed.wrote(q); q.Get("do") == "look" && said != "" {
+		x, out.Notice = prepared{}, said
+	}
 	if q.Get("do") == "look" && q.Get("base") == out.Base {
 		return "", console.ErrUnchanged
 	}
@@ -287,6 +290,10 @@ func (ed *editor) show(ctx context.Context, q url.Values, x prepared, notice str
 	}
 	if y, next, stepped, failed := ed.step(ctx, q, b, root, &out.Of, x); stepped && failed == nil {
 		x, p, err = y, next, nil
+		if ed.waiting.still() {
+			ed.withdraw("the page has something else prepared")
+		}
+		ed.waiting, out.Waiting = nil, false
 	} else if err == nil {
 		err = failed
 	}
@@ -391,11 +398,11 @@ func changesOf(q url.Values, root *source.Node, of *edit.Owner) ([]migrate.Chang
 		return toolChanges(q, root, *of), nil
 	case "only":
 		c := migrate.Change{At: of.At("mcpRestrictions", q.Get("list")), Do: migrate.Add, Value: q.Get("server")}
-		if strings.HasSuffix(q.Get("list"), "Tools") {
+		if strings.HasSuffix(q.Get("list"), "Tools") && q.Get("server")+q.Get("tool") != "" {
 			c.Value, c.Form = orAll(q.Get("server"))+":"+orAll(q.Get("tool")), migrate.ToolItem
 		}
 		if c.Value == "" {
-			return nil, errors.New("write a server's name, or a pattern such as \"*\"")
+			return nil, errors.New("write a name, or a pattern such as \"*\"")
 		}
 		return []migrate.Change{c}, nil
 	case "mode":
@@ -408,6 +415,9 @@ func changesOf(q url.Values, root *source.Node, of *edit.Owner) ([]migrate.Chang
 		made, err := edit.ParseOwner(q.Get("kind") + " " + name)
 		if err != nil || text == "" || made.Kind == "mode" {
 			return nil, errors.New("write a name, and what it is for")
+		}
+		if slices.Contains(edit.Owners(root), made) {
+			return nil, fmt.Errorf("there is a %s %s already: choose it above", made.Kind, made.Name)
 		}
 		*of = made
 		return []migrate.Change{{At: made.At("description"), Do: migrate.Say, Value: text}}, nil

@@ -264,6 +264,22 @@ func TestUIEditRefused(t *testing.T) {
 	e.has("modec/dev.cue", devSource)
 }
 
+// TestUINotPrepared holds what the editor does not take for a change.
+func TestUINotPrepared(t *testing.T) {
+	e := startEditing(t, editedSource)
+	for _, c := range []struct {
+		step []string
+		why  string
+	}{
+		{[]string{"do", "new", "kind", "role", "name", "dev", "text", "t"}, "there is a role dev already: choose it above"},
+		{[]string{"do", "new", "kind", "policy", "name", "", "text", "t"}, "write a name, and what it is for"},
+		{[]string{"do", "only", "list", "allowedTools"}, `write a name, or a pattern such as "*"`},
+		{[]string{"do", "only", "list", "disallowedServers"}, `write a name, or a pattern such as "*"`},
+	} {
+		e.does("editor", append([]string{"choose", "role dev"}, c.step...), c.why, "Nothing is prepared")
+	}
+}
+
 // TestUIPatches proposes what modec suggests, and what an audit asks for.
 func TestUIPatches(t *testing.T) {
 	files := map[string]string{}

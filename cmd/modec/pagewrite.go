@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,9 +94,14 @@ func (ed *editor) wish(ctx context.Context, b *edit.Base, id string) (*edit.Prop
 // confirmation is a patch that the terminal is asked about.
 type confirmation struct {
 	q      url.Values // of the page that wants it
+	number string     // that the person types: nobody types it before they read the question
 	until  time.Time
-	answer string // what came of it; "": nothing yet
+	wanted time.Time // when the page last asked whether there is an answer
+	answer string    // what came of it; "": nothing yet
 }
+
+// pageGone is how long a page that waits for an answer may be silent: it asks each second.
+const pageGone = 10 * time.Second
 
 // confirmTime is how long the terminal is asked.
 const confirmTime = 2 * time.Minute
@@ -115,11 +121,22 @@ func (ed *editor) write(ctx context.Context, q url.Values) (template.HTML, error
 	if p.Report.Widened == 0 {
 		return ed.put(ctx, q, p)
 	}
+	if ed.waiting.still() {
+		if ed.waiting.q.Get("prepared") == q.Get("prepared") {
+			return ed.tell(ctx, q, "")
+		}
+		return ed.tell(ctx, q, "nothing was written: the terminal asks about another patch; answer that first")
+	}
 	if !ed.asked {
 		return ed.tell(ctx, q, "nothing was written: it permits more, and modec ui was not started in a terminal that "+
 			"could be asked")
 	}
-	ed.waiting = &confirmation{q: q, until: time.Now().Add(confirmTime)}
+	number, err := challengeNumber()
+	if err != nil {
+		return "", err
+	}
+	now := time.Now()
+	ed.waiting = &confirmation{q: q, number: number, until: now.Add(confirmTime), wanted: now}
 	ed.ask(p)
 	x, err := parsePrepared(q)
 	if err != nil {
@@ -140,24 +157,58 @@ func (ed *editor) sound(ctx context.Context, q url.Values) (*edit.Proposal, erro
 	return p, nil
 }
 
+// mostAsked is how many of the things that a patch permits are printed.
+const mostAsked = 20
+
+// longest is how many characters of such a line are printed.
+const longest = 200
+
 // ask asks the terminal about a patch.
 func (ed *editor) ask(p *edit.Proposal) {
-	var b strings.Builder
-	b.WriteString("The page wants to write what permits more:\n")
+	var lines []string
 	for i := range p.Report.Changes {
 		if c := &p.Report.Changes[i]; c.Kind == diff.Widened {
-			fmt.Fprintf(&b, "  %s: %s%s\n", diag.Clean(c.Subject), diag.Clean(action(c)), diag.Clean(examples(c)))
+			lines = append(lines, c.Subject+": "+action(c)+examples(c))
 		}
 	}
 	for _, o := range p.Report.Others {
 		if o.Kind == diff.Widened {
-			fmt.Fprintf(&b, "  %s: %s\n", diag.Clean(o.What), diag.Clean(o.Text))
+			lines = append(lines, o.What+": "+o.Text)
 		}
 	}
+	more := ""
+	if n := len(lines) - mostAsked; n > 0 {
+		lines, more = lines[:mostAsked], fmt.Sprintf("  and %d more, which the page lists\n", n)
+	}
+	var b strings.Builder
+	b.WriteString("The page wants to write what permits more:\n")
+	for _, line := range lines {
+		if r := []rune(line); len(r) > longest {
+			line = string(r[:longest]) + "…"
+		}
+		fmt.Fprintf(&b, "  %s\n", diag.Clean(line))
+	}
+	b.WriteString(more)
 	for _, f := range p.Files {
 		fmt.Fprintf(&b, "  into %s\n", diag.Clean(f.Path))
 	}
-	fmt.Fprintf(ed.ui.err, "%sType yes to write it, Enter to refuse: ", b.String())
+	fmt.Fprintf(ed.ui.err, "%sType %s to write it (%s widened), Enter to refuse: ", b.String(), ed.waiting.number,
+		count(p.Report.Widened, "permission"))
+}
+
+// withdraw takes a question to the terminal back.
+func (ed *editor) withdraw(why string) {
+	ed.waiting.answer = why + "; nothing was written"
+	fmt.Fprintf(ed.ui.err, "\n%s\n", ed.waiting.answer)
+}
+
+// wrote returns what was written after the terminal said so, where it is what a page has prepared.
+func (ed *editor) wrote(q url.Values) string {
+	w := ed.waiting
+	if w == nil || !strings.HasPrefix(w.answer, wroteWord) || w.q.Get("prepared") != q.Get("prepared") {
+		return ""
+	}
+	return w.answer
 }
 
 // answered takes a line of the terminal. It reports whether the line was an answer.
@@ -168,8 +219,12 @@ func (ed *editor) answered(ctx context.Context, line string) bool {
 	if !w.still() {
 		return false
 	}
-	if yes := strings.ToLower(strings.TrimSpace(line)); yes != "y" && yes != "yes" {
+	switch {
+	case strings.TrimSpace(line) != w.number:
 		w.answer = "the terminal refused it; nothing was written"
+		return true
+	case time.Since(w.wanted) > pageGone:
+		ed.withdraw("the page does not ask for it any more")
 		return true
 	}
 	p, err := ed.sound(ctx, w.q)
@@ -190,18 +245,17 @@ func (ed *editor) confirmed(ctx context.Context, q url.Values) (template.HTML, e
 	w := ed.waiting
 	switch {
 	case w.still():
+		if w.q.Get("prepared") == q.Get("prepared") {
+			w.wanted = time.Now()
+		}
 		return "", console.ErrUnchanged
 	case w == nil:
 		return ed.tell(ctx, q, "")
-	}
-	ed.waiting = nil
-	if w.answer == "" {
-		return ed.tell(ctx, q, "the terminal did not answer; nothing was written")
-	}
-	if strings.HasPrefix(w.answer, wroteWord) {
+	case ed.wrote(q) != "":
 		return ed.show(ctx, url.Values{"of": q["of"]}, prepared{}, w.answer)
 	}
-	return ed.tell(ctx, q, w.answer)
+	ed.waiting = nil
+	return ed.tell(ctx, q, cmp.Or(w.answer, "the terminal did not answer; nothing was written"))
 }
 
 // put writes a proposal and renders what came of it.
@@ -221,6 +275,9 @@ func (ed *editor) writes(ctx context.Context, q url.Values, p *edit.Proposal) (s
 	x, err := parsePrepared(q)
 	if err != nil {
 		return "", err
+	}
+	if len(p.Files) == 0 {
+		return "", errors.New("there is nothing to write: the source says it already")
 	}
 	opt := output.PutOptions{Dir: ed.dir, Progress: ed.progress()}
 	if diags := output.Replace(ctx, p.Files, opt); diags.HasErrors() {

@@ -304,11 +304,11 @@ test("from a refused call to its patch, which the terminal confirms", async (t) 
   assert.match(await page.textContent(".patch"), /\+ +can: edit: ask: \["notes\/todo\.txt"\]/);
   await axe(page, "wish");
   await page.click("#write");
-  await page.waitForSelector("#proposal:has-text('type yes there')");
+  await page.waitForSelector("#proposal:has-text('type the number there')");
   await axe(page, "waiting");
-  await terminal.says(/mode ask: edit notes\/todo\.txt deny → ask.*\s+into modec\/modes\/ask\.cue\s+Type yes/);
+  const number = /mode ask: edit notes\/todo\.txt deny → ask.*\s+into modec\/modes\/ask\.cue\s+Type (\d{4}) to/.exec(await terminal.says(/mode ask: edit [^]*Type \d{4} to/))[1];
   assert.equal(readFileSync(join(dir, file), "utf8"), was, "it is written before anybody said so");
-  terminal.types("yes\n");
+  terminal.types(`${number}\n`);
   await page.waitForSelector("#notice:has-text('Wrote modec/modes/ask.cue')", { timeout: 20000 });
   assert.notEqual(readFileSync(join(dir, file), "utf8"), was);
 
