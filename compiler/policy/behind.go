@@ -31,7 +31,13 @@ func behind(source, p *ir.Project, target string, of offer) *ir.Project {
 			Tools: []ir.Tool{}}
 		passing := sync.OnceValue(func() func(Action) Result { return e.Passing(e.servedBy(g)) })
 		offers := func(kind MCPKind, server, name string) bool {
-			return passing()(Action{Group: ir.MCP, Kind: kind, Server: server, Arg: name}).Decision > ir.Deny
+			a := Action{Group: ir.MCP, Kind: kind, Server: server, Arg: name}
+			if g.Apart { // some role's has it, and modes in that role's sessions with it
+				return slices.ContainsFunc(e.compiling(e.servedBy(g)), func(s *Subject) bool {
+					return s.Decide(a).Decision > ir.Deny
+				})
+			}
+			return passing()(a).Decision > ir.Deny
 		}
 		sv.Gateway = &ir.Fronts{Gateway: g, Tools: map[string]ir.ToolRef{},
 			Resources: func(server string) bool { return offers(Resource, server, "") },
@@ -71,19 +77,31 @@ func (e *Engine) servedBy(g ir.Gateway) []ir.SubjectRef {
 	return slices.DeleteFunc(e.project.Subjects(), func(ref ir.SubjectRef) bool { return !g.Serves(ref) })
 }
 
-// Passing returns a function that decides what a gateway does for several subjects at once, behind an agent that holds
-// each of them to its own: it passes on what any of them may do. A subject that does not compile may do nothing.
-func (e *Engine) Passing(refs []ir.SubjectRef) func(Action) Result {
-	var all []*Subject
+// compiling returns those of some subjects that compile.
+func (e *Engine) compiling(refs []ir.SubjectRef) (all []*Subject) {
 	for _, ref := range refs {
 		if s, err := e.Subject(ref); err == nil {
 			all = append(all, s)
 		}
 	}
+	return all
+}
+
+// Passing returns a function that decides what a gateway does for several subjects at once, behind an agent that holds
+// each of them to its own: it passes on the tools that any of them may use. Of resources and prompts agents know the
+// gateway alone and not whose they are: it passes on what all of them may read. A subject that does not compile may do
+// nothing.
+func (e *Engine) Passing(refs []ir.SubjectRef) func(Action) Result {
+	all := e.compiling(refs)
 	return func(a Action) Result {
 		best := Result{Rule: "no subject may use it"}
 		for i, s := range all {
-			if r := s.Decide(a); i == 0 || r.Decision > best.Decision {
+			r := s.Decide(a)
+			better := r.Decision < best.Decision
+			if a.Kind == Tool {
+				better = r.Decision > best.Decision
+			}
+			if i == 0 || better {
 				best = r
 			}
 		}
