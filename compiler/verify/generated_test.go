@@ -130,7 +130,9 @@ func TestOrdinarySources(t *testing.T) {
 			`, "can": {"read": {"default": "allow", "deny": ["/**"]}}}}`,
 		"everything below": `"roles": {"a": {"can": {"read": {"deny": ["/**"]}}}}`,
 		"an address":       `"roles": {"a": {"can": {"web": {"ask": ["10.0.0.1"], "default": "allow"}}}}`,
-		"no mode":          `"roles": {"a": {"can": {"modes": "deny"}}}`,
+		"an ask of a tool that an allow's wildcard names": `"servers": {"d": {"command": "d", "tools": {"get": {}}}},
+			"roles": {"a": {"can": {"mcp": {"d": {"allow": ["g*"], "ask": ["get"], "default": "agent"}}}}}`,
+		"no mode": `"roles": {"a": {"can": {"modes": "deny"}}}`,
 		"forms of a host": `"roles": {"a": {"can": {"web":
 			{"deny": ["bücher.de", "127.1", "[::1]"], "default": "allow"}}}}`,
 		"a wrapper": `"roles": {"a": {"can": {"command":

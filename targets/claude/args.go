@@ -143,9 +143,19 @@ func asked(allow string, ask []string) bool {
 	return slices.ContainsFunc(ask, func(rule string) bool {
 		t, _, _ := strings.Cut(rule, "(")
 		return t == tool || (g == ir.Read || g == ir.Edit) && groupOf(t) == g ||
-			strings.HasPrefix(t, tool+"__") || strings.HasPrefix(tool, t+"__") ||
-			t == "mcp__*" && strings.HasPrefix(tool, "mcp__")
+			strings.HasPrefix(t, tool+"__") || strings.HasPrefix(tool, t+"__") || meet(t, tool)
 	})
+}
+
+// meet reports whether two names of tools may name the same one: of two with wildcards, where what stands before
+// the first of each may begin one name.
+func meet(a, b string) bool {
+	before, _, wild := strings.Cut(a, "*")
+	start, _, also := strings.Cut(b, "*")
+	if wild && also {
+		return strings.HasPrefix(before, start) || strings.HasPrefix(start, before)
+	}
+	return rule.NewTools(a).Has(b) || rule.NewTools(b).Has(a)
 }
 
 // parentheses inside a rule would tear it apart in a flag.
