@@ -132,6 +132,10 @@ func TestOrdinarySources(t *testing.T) {
 		"an address":       `"roles": {"a": {"can": {"web": {"ask": ["10.0.0.1"], "default": "allow"}}}}`,
 		"an ask of a tool that an allow's wildcard names": `"servers": {"d": {"command": "d", "tools": {"get": {}}}},
 			"roles": {"a": {"can": {"mcp": {"d": {"allow": ["g*"], "ask": ["get"], "default": "agent"}}}}}`,
+		"all tools of a server but one without the hook": `"servers": {"d": {"type": "external", "tools": {"x": {}}}},
+			"modes": {"a": {` + mode + `, "can": {"mcp": {"d": {"default": "allow", "deny": ["x"]}}}}}`,
+		"a tool whole beside silence": `"servers": {"d": {"command": "d", "tools": {"get": {}}}}, "roles": {"a":
+			{"permissionMode": "acceptEdits", "allowedTools": ["WebFetch"], "can": {"mcp": {"d": "ask"}}}}`,
 		"no mode": `"roles": {"a": {"can": {"modes": "deny"}}}`,
 		"forms of a host": `"roles": {"a": {"can": {"web":
 			{"deny": ["bücher.de", "127.1", "[::1]"], "default": "allow"}}}}`,

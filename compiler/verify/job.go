@@ -365,6 +365,11 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 	w.Source.Decision = alone.Decision
 	w.Source.Rule = "left to the agent: " + cmp.Or(alone.Rule, "there is none")
 	if whole(v).Decision <= alone.Decision {
+		if b := v.Bare; b != nil && b.Decision > alone.Decision { // by a rule, and only the hook asks
+			if r := j.ownRule(ir.Allow, b.Rule); r != nil {
+				w.Source = byRule(r, b.Decision)
+			}
+		}
 		return v
 	}
 	if r := j.ownRule(ir.Allow, v.Rule); r != nil {

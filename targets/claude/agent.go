@@ -271,7 +271,12 @@ func (c *compiler) serverTools(sv *ir.Server) []string {
 			some = append(some, server+"__"+rule.Name(t.Name))
 		}
 	}
-	if contract.Usable(c.s, sv) && !asked && (!denied || len(some) == 0) {
+	switch usable := contract.Usable(c.s, sv) && !asked; {
+	case usable && denied && len(some) == 0 && !c.hook:
+		c.e.loss(c.name, c.pos, ir.MCP, codeModes, "without the hook a list of tools cannot leave out those that the "+
+			"mode denies: it loses the tools of %q that the inventory does not list", sv.Name).
+			Hint(c.e.remedy)
+	case usable && (!denied || len(some) == 0):
 		return []string{server}
 	}
 	return some
