@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"io/fs"
@@ -35,12 +36,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 		if _, ok := o.Target.(contract.Importer); !ok {
 			continue
 		}
-		ours := of.load(ctx, o.Target, of.written, nil)
-		theirs := of.beside(of.load(ctx, o.Target, req.Root, nil), ours, o.Target.Name(), res.Project)
-		if (len(theirs.subjects) > 0 || len(theirs.servers) > 0) && req.Ignored != nil {
-			// git is asked only where it makes a difference
-			theirs = of.beside(of.load(ctx, o.Target, req.Root, req.Ignored), ours, o.Target.Name(), res.Project)
-		}
+		ours, theirs := of.apart(ctx, o.Target, res.Project)
 		of.judgeGrants(ctx, res, o.Target, &diags)
 		for _, s := range theirs.servers {
 			of.judgeServer(ctx, res, o.Target, s, &diags)
@@ -103,11 +99,74 @@ type loaded struct {
 	servers  []ir.Server
 }
 
+// apart returns what a target's agent loads of what was compiled, and what it loads beside it. Where all that
+// it reads is as it was compiled, there is nothing beside, and ours is not read.
+func (f *foreign) apart(ctx context.Context, t contract.Target, p *ir.Project) (ours, theirs loaded) {
+	disk := &compared{FS: f.req.Root, with: f.written}
+	all := f.load(ctx, t, disk, nil)
+	if !disk.differs {
+		return ours, theirs
+	}
+	ours = f.load(ctx, t, f.written, nil)
+	theirs = f.beside(all, ours, t.Name(), p)
+	if (len(theirs.subjects) > 0 || len(theirs.servers) > 0) && f.req.Ignored != nil {
+		// git is asked only where it makes a difference
+		theirs = f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored), ours, t.Name(), p)
+	}
+	return ours, theirs
+}
+
+// compared notes whether a file was read, or was not there, that is otherwise in another file system.
+type compared struct {
+	fs.FS
+	with    fs.FS
+	differs bool
+}
+
+// Open opens a file or a folder.
+func (c *compared) Open(name string) (fs.File, error) {
+	opened, err := c.FS.Open(name)
+	if err != nil {
+		c.missing(name)
+		return nil, err
+	}
+	if info, err := opened.Stat(); err != nil || info.IsDir() {
+		return opened, nil
+	}
+	if !c.differs {
+		data, err := fs.ReadFile(c.FS, name)
+		other, otherErr := fs.ReadFile(c.with, name)
+		c.differs = err != nil || otherErr != nil || !bytes.Equal(data, other)
+	}
+	return opened, nil
+}
+
+// Stat describes a file or a folder.
+func (c *compared) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(c.FS, name)
+	if err != nil {
+		c.missing(name)
+	}
+	return info, err
+}
+
+// Lstat describes a file, a folder or a link.
+func (c *compared) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(c.FS, name) }
+
+// ReadLink returns where a link leads.
+func (c *compared) ReadLink(name string) (string, error) { return fs.ReadLink(c.FS, name) }
+
+// missing notes a file that is not there.
+func (c *compared) missing(name string) {
+	_, err := fs.Stat(c.with, name)
+	c.differs = c.differs || err == nil
+}
+
 // load returns what a target's agent loads below a root. A file that it would not load has none.
 func (f *foreign) load(
 	ctx context.Context, t contract.Target, root fs.FS, ignored func(context.Context, []string) []string,
 ) (of loaded) {
-	in, _ := read(ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored, ours: true}, nil)
+	in, _ := read(ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored, ours: true, judged: true}, nil)
 	for i := range in.project.Modes {
 		m := &in.project.Modes[i]
 		of.subjects = append(of.subjects, readSubject{ir.SubjectRef{Mode: m.Slug}, m.Pos})

@@ -60,8 +60,9 @@ type Request struct {
 	// Progress is called while the result is proved; nil: not called.
 	Progress func(done, total int)
 
-	ours bool            // contract.Source.Ours
-	own  []ir.NativeRule // contract.Source.Own
+	ours   bool            // contract.Source.Ours
+	own    []ir.NativeRule // contract.Source.Own
+	judged bool            // what is read is judged and not kept: no secret is taken out of it
 }
 
 // Result is a migrated project.
@@ -312,7 +313,9 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 			continue
 		}
 		diags = append(diags, collisions(got.Project, t.Name())...)
-		in.secrets = append(in.secrets, withhold(&got, t.Name(), req.Local)...)
+		if !req.judged {
+			in.secrets = append(in.secrets, withhold(&got, t.Name(), req.Local)...)
+		}
 		in.config.baseline = cmp.Or(in.config.baseline, in.add(got, t.Name()))
 		in.files = append(in.files, got.Files...)
 		if judged, ok := t.(contract.Judged); ok {
@@ -333,6 +336,9 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 // is there included.
 func (in *imports) allTargets(req Request) []string {
 	names := in.config.names()
+	if req.judged {
+		return names
+	}
 	text, err := contract.ReadImport(req.Root, req.config())
 	if err != nil {
 		return names

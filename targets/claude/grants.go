@@ -30,8 +30,7 @@ func (claude) Grants(project fs.FS) (grants []contract.Grant) {
 			grants = append(grants, contract.Grant{Rule: item, At: list.Pos})
 		}
 	}
-	skills, _ := fs.Glob(project, format.SkillsFolder+"/*/SKILL.md")
-	for _, file := range skills {
+	for _, file := range format.Skills(project) {
 		add(file)
 	}
 	// A folder that cannot be read has no commands for the agent either.

@@ -11,6 +11,8 @@
 package format
 
 import (
+	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +32,18 @@ const (
 	ProjectServers  = ".mcp.json"
 	UserServers     = ".claude.json"
 )
+
+// Skills returns the files of a project's skills, by their paths.
+func Skills(project fs.FS) (files []string) {
+	list, _ := fs.ReadDir(project, SkillsFolder) // one that cannot be read has none for the agent either
+	for _, e := range list {
+		file := path.Join(SkillsFolder, e.Name(), "SKILL.md")
+		if _, err := fs.Lstat(project, file); err == nil {
+			files = append(files, file)
+		}
+	}
+	return files
+}
 
 // SettingsFile is a settings file of a project.
 type SettingsFile struct {

@@ -16,6 +16,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -44,10 +45,14 @@ type opener struct {
 	servers  []string                  // of .mcp.json, as the agent writes them
 	names    map[string]string         // of the subagents that have another one than their slug
 	disk     *contract.Disk            // at which the sessions work; nil where that is not known
+	skills   func() []string           // their files
 }
 
 func newOpener(fsys fs.FS) *opener {
-	return &opener{fsys: fsys, engines: map[string]*policy.Engine{}}
+	return &opener{
+		fsys: fsys, engines: map[string]*policy.Engine{},
+		skills: sync.OnceValue(func() []string { return format.Skills(fsys) }),
+	}
 }
 
 // decider answers for the sessions that the artifacts describe. A mode is a session that
@@ -356,9 +361,8 @@ func (o *opener) session(name string, role *settings, mode *agent) *session {
 		s.bare, s.nobodys = contract.Access, true
 	}
 	s.settle()
-	dirs, _ := fs.Glob(o.fsys, format.SkillsFolder+"/*/SKILL.md")
-	for _, d := range dirs {
-		s.skills[path.Base(path.Dir(d))] = true
+	for _, file := range o.skills() {
+		s.skills[path.Base(path.Dir(file))] = true
 	}
 	return s
 }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"io/fs"
 	"maps"
 	"slices"
 
@@ -9,7 +8,6 @@ import (
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/targets/claude/format"
 )
 
 // keyed is what the sessions of a decider were joined from. Each part has a key of its own, so
@@ -120,8 +118,7 @@ func (k *keyed) part(of any, read func() part) part {
 func (k *keyed) open() {
 	o := k.opener
 	k.keys, k.engines = map[any]part{}, contract.Engines{}
-	skills, _ := fs.Glob(o.fsys, format.SkillsFolder+"/*/SKILL.md")
-	shared := partOf([]any{o.shared, o.servers, o.names, o.baseline, skills}, hooksOf(o.shared))
+	shared := partOf([]any{o.shared, o.servers, o.names, o.baseline, o.skills()}, hooksOf(o.shared))
 	k.project = partOf(o.project, hooksOf(o.project))
 	for _, l := range slices.Concat(slices.Collect(maps.Values(k.roles)), o.shared, o.project) {
 		shared.ok = shared.ok && l.agent == "" // such a session has what a file of any name says
