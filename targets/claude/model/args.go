@@ -43,7 +43,7 @@ func OpenArgsOver(
 		return nil, err
 	}
 	s.hooks = nil
-	return &decider{sessions: map[ir.SubjectRef]*session{ref: s}}, nil
+	return &decider{sessions: map[ir.SubjectRef]func() *session{ref: is(s)}}, nil
 }
 
 // started joins what holds in the session that a command line starts, over the shared

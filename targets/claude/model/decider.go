@@ -58,7 +58,7 @@ func newOpener(fsys fs.FS) *opener {
 // decider answers for the sessions that the artifacts describe. A mode is a session that
 // runs as its subagent, and a role in a mode both at once.
 type decider struct {
-	sessions map[ir.SubjectRef]*session
+	sessions map[ir.SubjectRef]func() *session
 	// others are the sessions of a role for which there is no file, by mode: it is started
 	// with nothing of modec's.
 	others map[string]*session
@@ -131,7 +131,7 @@ func (o *opener) decider() *decider {
 	case own.file != "":
 		o.baseline = "" // it has settings of its own, and is started like any other role
 	}
-	d := &decider{sessions: map[ir.SubjectRef]*session{}, others: map[string]*session{},
+	d := &decider{sessions: map[ir.SubjectRef]func() *session{}, others: map[string]*session{},
 		from: &keyed{opener: o, roles: roles, modes: modes}}
 	o.names = map[string]string{}
 	for slug, a := range modes {
@@ -142,16 +142,25 @@ func (o *opener) decider() *decider {
 	modes[""] = nil // a role in no mode
 	for mode, a := range modes {
 		for role, s := range roles {
-			d.sessions[ir.SubjectRef{Role: role, Mode: mode}] = o.session(role, s, a)
+			ref := ir.SubjectRef{Role: role, Mode: mode}
+			if a == nil { // what is ignored in its files is told
+				d.sessions[ref] = is(o.session(role, s, nil))
+				continue
+			}
+			// The pairs are most of the sessions, and those that are known from the last run are never asked.
+			d.sessions[ref] = sync.OnceValue(func() *session { return o.session(role, s, a) })
 		}
 		d.others[mode] = o.session(another, &settings{}, a)
 		if a != nil {
-			d.sessions[ir.SubjectRef{Mode: mode}] = o.session("", nil, a)
+			d.sessions[ir.SubjectRef{Mode: mode}] = is(o.session("", nil, a))
 		}
 	}
 	o.diags.Sort()
 	return d
 }
+
+// is returns a session that has been joined.
+func is(s *session) func() *session { return func() *session { return s } }
 
 // roles reads the settings and servers of each role.
 func (o *opener) roles() map[string]*settings {
@@ -231,10 +240,18 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 
 // of returns the session of a subject, nil for a mode that has no file.
 func (d *decider) of(ref ir.SubjectRef) *session {
-	if s := d.sessions[ref]; s != nil || ref.Role == "" {
-		return s
+	if s := d.sessions[ref]; s != nil {
+		return s()
+	}
+	if ref.Role == "" {
+		return nil
 	}
 	return d.others[ref.Mode]
+}
+
+// has reports whether a subject has a session.
+func (d *decider) has(ref ir.SubjectRef) bool {
+	return d.sessions[ref] != nil || ref.Role != "" && d.others[ref.Mode] != nil
 }
 
 // Session decides for one session.

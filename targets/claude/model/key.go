@@ -48,7 +48,7 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	switch k := d.from; {
 	case k == nil || k.opener.disk != nil:
 		return digest.Key{}, false
-	case d.of(ref) == nil:
+	case !d.has(ref):
 		return digest.Key{Sum: digest.Text("no session")}, true
 	default:
 		return k.session(ref)

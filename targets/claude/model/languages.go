@@ -14,7 +14,7 @@ import (
 )
 
 // Contains reports whether there is a session of a subject.
-func (d *decider) Contains(ref ir.SubjectRef) bool { return d.of(ref) != nil }
+func (d *decider) Contains(ref ir.SubjectRef) bool { return d.has(ref) }
 
 // Languages returns what decides about a subject's plain files, lines, hosts and subagents: by list the
 // rules of its session, what Claude Code decides by itself, and the policy of each hook.
