@@ -77,13 +77,15 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 	var wg sync.WaitGroup
 	for i, tc := range configs {
 		view := contract.View(tc.Target, r.Policy)
+		excepted, list := r.exceptions(tc.Target, view.Project(), excs[tc.Target.Name()])
+		diags = append(diags, list...)
 		in := contract.Input{
 			Project:    view.Project(),
 			Policy:     view,
 			Source:     r.Project,
 			Reach:      reaches[view],
 			Options:    tc.Options.WithBaseline(view.Project().Baseline),
-			Exceptions: r.exceptions(tc.Target, excs[tc.Target.Name()]),
+			Exceptions: excepted,
 			Entries:    r.entries,
 			Beside:     beside,
 			Shared:     slices.Contains(shared, tc.Target.Name()),
@@ -126,24 +128,50 @@ func (r *Result) reaches(configs []config.Target) (map[*policy.Engine]*contract.
 }
 
 // exceptions returns the exceptions for a target with the names that its files use. It leaves
-// out those about what the target does not emit.
-func (r *Result) exceptions(t contract.Target, list []contract.Exception) []contract.Exception {
-	var out []contract.Exception
+// out those about what the target does not emit, and warns of those that a gateway leaves without effect.
+func (r *Result) exceptions(
+	t contract.Target, view *ir.Project, list []contract.Exception,
+) (out []contract.Exception, diags diag.List) {
 	for _, e := range list {
 		ref, emitted := contract.InView(t, r.Project, e.Subject)
+		if !emitted {
+			continue
+		}
+		if e.Group == ir.MCP && !r.decides(view.Gateways[t.Name()], ref, e.Server) {
+			diags.Warnf(diag.BadException, e.Pos, "the exception has no effect: modec's gateway is in the place of "+
+				"the servers, and passes on to %s what the source permits and nothing else", e.Subject).
+				Target(t.Name()).
+				Hint("remove it, or say in the source what the subject may use")
+			continue
+		}
 		a := policy.Action{Group: e.Group, Server: e.Server}
-		if e.Group == ir.MCP && len(r.Project.Gateways[t.Name()]) > 0 {
-			continue // the gateway says what the agent's format cannot
+		if e.Group == ir.MCP && e.Server != "" {
+			if a, emitted = policy.ActionInView(r.Project, t.Name(), a); !emitted {
+				continue
+			}
 		}
-		if emitted && e.Group == ir.MCP && e.Server != "" {
-			a, emitted = policy.ActionInView(r.Project, t.Name(), a)
-		}
-		if emitted {
-			e.Subject, e.Server = ref, a.Server
-			out = append(out, e)
+		behind := e
+		e.Subject, e.Server = ref, a.Server
+		out = append(out, e)
+		for _, tool := range view.BehindGateway(e.Server, e.Pattern) {
+			behind.Subject, behind.Server, behind.Pattern = ref, tool.Server, tool.Tool
+			out = append(out, behind)
 		}
 	}
-	return out
+	return out, diags
+}
+
+// decides reports whether the agent itself decides about a server for a subject: there is no gateway in its place, or
+// one for several subjects.
+func (r *Result) decides(gateways []ir.Gateway, ref ir.SubjectRef, server string) bool {
+	shared := func(g ir.Gateway) bool { return g.Serves(ref) && !g.Apart && g.Mode == "" }
+	return len(gateways) == 0 || slices.ContainsFunc(gateways, shared) || r.external(server)
+}
+
+// external reports whether another program starts a server, which no gateway can stand for.
+func (r *Result) external(server string) bool {
+	sv := r.Project.Server(server)
+	return sv != nil && sv.Type == ir.External
 }
 
 // hooked reports whether an artifact names the policy file, because a hook reads it.

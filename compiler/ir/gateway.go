@@ -26,5 +26,44 @@ func (g *Gateway) Serves(ref SubjectRef) bool {
 	return of && (g.Mode == "" || g.Mode == ref.Mode)
 }
 
+// Started returns the server of that name, one that a gateway starts included; nil when there is none.
+func (p *Project) Started(name string) *Server {
+	for i := range p.Behind {
+		if p.Behind[i].Name == name {
+			return &p.Behind[i]
+		}
+	}
+	return p.Server(name)
+}
+
+// BehindGateway returns how the gateways of a target's view name a tool of a server that is behind them. "*" stands for
+// the tools that need not be named: neither destructive, nor of a server that is not enabled by default.
+func (p *Project) BehindGateway(server, tool string) (list []ToolRef) {
+	for i := range p.Behind {
+		sv := &p.Behind[i]
+		for j := range sv.Tools {
+			t := &sv.Tools[j]
+			whole := tool == "*" && sv.DefaultEnabled && t.Risk != "destructive"
+			if sv.Name == server && (t.Name == tool || whole) {
+				list = append(list, p.fronted(server, t.Name)...)
+			}
+		}
+	}
+	return list
+}
+
+func (p *Project) fronted(server, tool string) (list []ToolRef) {
+	for i := range p.Servers {
+		if sv := &p.Servers[i]; sv.Gateway != nil {
+			for name, of := range sv.Gateway.Tools {
+				if of.Server == server && of.Tool == tool {
+					list = append(list, ToolRef{Server: sv.Name, Tool: name})
+				}
+			}
+		}
+	}
+	return list
+}
+
 // GatewayTool returns the name that a gateway gives a server's tool.
 func GatewayTool(server, tool string) string { return server + "_" + tool }

@@ -615,7 +615,7 @@ func (j *job) exception(w *Witness) *contract.Exception {
 			continue
 		case w.Group == ir.MCP:
 			naming := contract.ByGroup
-			if sv := p.Server(w.Server); sv != nil {
+			if sv := p.Started(w.Server); sv != nil {
 				t := sv.Tool(w.Arg)
 				naming = contract.Naming(!sv.DefaultEnabled || t != nil && t.Risk == "destructive")
 			}
