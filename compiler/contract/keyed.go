@@ -34,8 +34,23 @@ func NewParts(p *ir.Project) *Parts {
 	wide.SourceHash, wide.Modes, wide.Roles, wide.Unextended = "", nil, nil, nil
 	return &Parts{
 		project: p, of: map[ir.SubjectRef]digest.Key{},
-		wide: sync.OnceValues(func() (digest.Key, error) { return digest.Of([]any{wide, p.ModeNames()}, nil) }),
+		wide: sync.OnceValues(func() (digest.Key, error) {
+			return digest.Of([]any{wide, p.ModeNames()}, gatewaysOf(p))
+		}),
 	}
+}
+
+// gatewaysOf is how the gateways of a project are read: what they pass on of the servers behind them.
+func gatewaysOf(p *ir.Project) digest.Known {
+	known := digest.Known{}
+	digest.For(known, func(f *ir.Fronts) any {
+		var passed []bool
+		for i := range p.Behind {
+			passed = append(passed, f.Resources(p.Behind[i].Name), f.Prompts(p.Behind[i].Name))
+		}
+		return []any{f.Gateway, f.Tools, passed}
+	})
+	return known
 }
 
 // Wide returns what every subject depends on: the inventory, the guards, the silence and the

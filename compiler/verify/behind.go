@@ -6,6 +6,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
@@ -23,12 +24,23 @@ type behind struct {
 
 	mu    sync.Mutex
 	gates map[ir.SubjectRef][]gate
+
+	engines contract.Engines
+	passing map[contract.Started]part  // by whom a gateway serves
+	wide    func() (digest.Key, error) // of the source by its own names
+}
+
+// part is the key of a part of what decides.
+type part struct {
+	sum digest.Sum
+	ok  bool
 }
 
 // gate is a server that a session starts.
 type gate struct {
 	contract.Started
-	decide func(policy.Action) policy.Result
+	of     []ir.SubjectRef // whom it serves, by the names of the target
+	decide func() func(policy.Action) policy.Result
 }
 
 // Behind returns deciders about the source's own servers, for a target whose agent has the gateway in their place;
@@ -41,7 +53,9 @@ func Behind(t contract.Target, source *policy.Engine, files fs.FS, list []contra
 	out := make([]contract.Decider, len(list))
 	for i, d := range list {
 		out[i] = &behind{Decider: d, host: host, files: files, source: source.ForServers(t.Name()),
-			whole: source.Project(), gates: map[ir.SubjectRef][]gate{}}
+			whole: source.Project(), gates: map[ir.SubjectRef][]gate{},
+			engines: contract.Engines{}, passing: map[contract.Started]part{},
+			wide: contract.NewParts(source.Project()).Wide}
 	}
 	return out
 }
@@ -89,15 +103,14 @@ func (b *behind) started(ref ir.SubjectRef) []gate {
 	var list []gate
 	for _, file := range b.host.Lists(b.files, ref) {
 		for _, s := range contract.StartedIn(b.files, file) {
-			g := gate{Started: s}
-			of := []ir.SubjectRef{s.Ref} // none of the project's, of a server that is no gateway
+			g := gate{Started: s, of: []ir.SubjectRef{s.Ref}} // none of the project's, of a server that is no gateway
 			if s.Target != "" {
-				of = contract.United(b.host, b.whole)
+				g.of = contract.United(b.host, b.whole)
 			}
-			for i := range of {
-				of[i], _ = policy.InView(b.whole, b.host.Name(), of[i])
+			for i := range g.of {
+				g.of[i], _ = policy.InView(b.whole, b.host.Name(), g.of[i])
 			}
-			g.decide = b.source.Passing(of)
+			g.decide = sync.OnceValue(func() func(policy.Action) policy.Result { return b.source.Passing(g.of) })
 			list = append(list, g)
 		}
 	}
@@ -112,7 +125,7 @@ func (b *behind) through(ref ir.SubjectRef, a policy.Action, g *gate) contract.V
 			return hidden("the gateway knows no tool that the inventory does not list", g.At)
 		}
 	}
-	if d := g.decide(a).Decision; d == ir.Deny || g.Explicit && d == ir.Agent {
+	if d := g.decide()(a).Decision; d == ir.Deny || g.Explicit && d == ir.Agent {
 		return hidden("the gateway hides it", g.At)
 	}
 	if a.Kind == policy.Tool {
@@ -120,6 +133,46 @@ func (b *behind) through(ref ir.SubjectRef, a policy.Action, g *gate) contract.V
 	}
 	a.Server = g.Name
 	return b.Decider.Decide(ref, a)
+}
+
+// Key returns the key of what the agent does, of the gateways that it starts, and of what the source permits to those
+// whom each of them serves.
+func (b *behind) Key(ref ir.SubjectRef) (digest.Key, bool) {
+	own, ok := keyOf(b.Decider, ref)
+	key := []digest.Key{own}
+	for _, g := range b.started(ref) {
+		started, err := digest.Of(g.Started, nil)
+		served := b.served(&g)
+		ok = ok && err == nil && served.ok
+		key = append(key, started, digest.Key{Sum: served.sum})
+	}
+	return digest.JoinKeys(key...), ok
+}
+
+// served identifies what the source permits to those whom a gateway serves.
+func (b *behind) served(g *gate) part {
+	by := contract.Started{Target: g.Target, Ref: g.Ref}
+	if p, ok := b.passing[by]; ok {
+		return p
+	}
+	wide, err := b.wide()
+	sums := []digest.Sum{wide.Sum}
+	halves, p := map[ir.SubjectRef]bool{}, part{ok: err == nil}
+	for _, ref := range g.of {
+		sums = append(sums, digest.Text(ref.String()))
+		for _, half := range []ir.SubjectRef{{Role: ref.Role}, {Mode: ref.Mode}} {
+			if halves[half] {
+				continue
+			}
+			halves[half] = true
+			own, err := b.engines.Sum(b.source, half)
+			sums = append(sums, own)
+			p.ok = p.ok && err == nil
+		}
+	}
+	p.sum = digest.Join(sums...)
+	b.passing[by] = p
+	return p
 }
 
 // Contains reports whether the agent's files contain a subject.

@@ -39,6 +39,7 @@ type keys struct {
 	targets map[*Target]digest.Sum
 	shared  map[ir.SubjectRef]shared
 	roles   func() (digest.Key, error)
+	engines contract.Engines // of targets that have another view than what is verified, behind gateways
 }
 
 // identity is a job's key and the places that its outcome may name.
@@ -58,7 +59,7 @@ type shared struct {
 func newKeys(req *Request, plan *plan, more *patterns) *keys {
 	k := &keys{
 		req: req, more: more, plan: plan, parts: contract.NewParts(req.Policy.Project()), numbers: map[diag.Pos]int32{},
-		targets: map[*Target]digest.Sum{}, shared: map[ir.SubjectRef]shared{},
+		targets: map[*Target]digest.Sum{}, shared: map[ir.SubjectRef]shared{}, engines: contract.Engines{},
 	}
 	k.roles = sync.OnceValues(k.parts.Roles)
 	wide, err := k.parts.Wide()
@@ -67,7 +68,7 @@ func newKeys(req *Request, plan *plan, more *patterns) *keys {
 		in := &t.Input
 		read := []any{t.Target.Name(), t.Compiled != nil, in.Options, in.Exceptions, in.Beside, in.Shared}
 		own, failed := digest.Of(read, nil)
-		if failed != nil || in.Policy != req.Policy || in.Project != req.Policy.Project() {
+		if failed != nil || in.Policy == nil || in.Project != in.Policy.Project() {
 			return nil
 		}
 		k.targets[t] = own.Sum
@@ -158,6 +159,10 @@ func (s *shared) text(t string) { s.key.Sum = digest.Join(s.key.Sum, digest.Text
 func (k *keys) deciders(j *job) shared {
 	of := shared{ok: true}
 	of.text(j.decider.Surface())
+	if view := j.target.Input.Policy; view != k.req.Policy {
+		sum, err := k.engines.Sum(view, j.ref)
+		of.add(digest.Key{Sum: sum}, err == nil)
+	}
 	of.add(keyOf(j.decider, j.ref))
 	for _, d := range []contract.Decider{j.compiled, j.alone} {
 		if d == nil {

@@ -150,7 +150,7 @@ func TestKeysOfArtifacts(t *testing.T) {
 	if testing.Short() {
 		most, each = 20, 4*inShort
 	}
-	for _, name := range []string{"promise", "mcp-restrictions"} {
+	for _, name := range []string{"promise", "mcp-restrictions", "gateway"} {
 		res := compile(t, name)
 		for _, j := range judgedTargets(res) {
 			l := newLedger(t, res, res.FS(), j.Target.Name(), most, nil)
@@ -208,7 +208,7 @@ func TestKeysOfSources(t *testing.T) {
 	if testing.Short() {
 		most, each = 20, 4*inShort
 	}
-	for _, name := range []string{"promise", "mcp-restrictions"} {
+	for _, name := range []string{"promise", "mcp-restrictions", "gateway"} {
 		res := compile(t, name)
 		l := newLedger(t, res, res.FS(), "", most, nil)
 		data, err := res.Project.Marshal()

@@ -22,7 +22,7 @@ import (
 )
 
 // fixtures are the sources whose subjects are verified with a memory here.
-var fixtures = []string{"acme", "promise", "mcp-restrictions"}
+var fixtures = []string{"acme", "promise", "mcp-restrictions", "gateway"}
 
 func request(res *compiler.Result, m *verify.Memory) verify.Request {
 	req := verify.Request{Policy: res.Policy, Targets: judgedTargets(res), Seed: 1, Memory: m}
@@ -108,7 +108,7 @@ func TestMemoryAfterChanges(t *testing.T) {
 	if testing.Short() {
 		each = 500
 	}
-	for _, name := range []string{"promise", "mcp-restrictions"} {
+	for _, name := range []string{"promise", "mcp-restrictions", "gateway"} {
 		res := compile(t, name)
 		l := &ledger{res: res, files: res.FS()}
 		m := verify.NewMemory("p", nil)
