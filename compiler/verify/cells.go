@@ -9,6 +9,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
 )
@@ -240,7 +241,8 @@ func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) (
 			list = append(list, w)
 		}
 	}
-	if len(j.sampled) == 0 {
+	beyond := j.beyond(u, w.more.get(j.ref))
+	if len(j.sampled)+len(beyond) == 0 {
 		return list, nil
 	}
 	more, err := whole()
@@ -248,12 +250,44 @@ func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) (
 		return nil, err
 	}
 	for i := range more.list {
-		if w := &more.list[i]; j.sampled[w.Group] != nil {
+		w := &more.list[i]
+		if j.sampled[w.Group] != nil || beyond[w.Group] && tellsLetters(w.Arg) {
 			list = append(list, w)
 		}
 	}
+	for g := range beyond {
+		j.sampled[g] = errLetters
+	}
 	return list, nil
 }
+
+// errLetters is why a group is sampled beside its cells: there all letters outside of ASCII are one.
+var errLetters = errors.New("its patterns tell letters apart that cells have as one")
+
+// beyond returns the groups of paths that cells decide, and of which a pattern tells letters apart that cells have as
+// one or have not.
+func (j *job) beyond(u *universe, artifacts map[ir.Group][]ir.Pattern) map[ir.Group]bool {
+	found := map[ir.Group]bool{}
+	for _, g := range []ir.Group{ir.Read, ir.Edit} {
+		if j.sampled[g] != nil {
+			continue
+		}
+		told := func(p ir.Pattern) bool { return tellsLetters(p.Text) }
+		ruled := func(r ir.Rule) bool { return told(r.Pattern) }
+		if slices.ContainsFunc(artifacts[g], told) || slices.ContainsFunc(u.subject.Rules(g), ruled) {
+			found[g] = true
+		}
+	}
+	return found
+}
+
+// tellsLetters reports whether a text has such a letter, or an escape that may stand for one.
+func tellsLetters(text string) bool {
+	odd := func(r rune) bool { return r < ' ' || r >= 0x7f || r == '"' }
+	return strings.ContainsFunc(text, odd) || escapes().MatchString(text)
+}
+
+var escapes = lazy.Regexp(`\\[xucntrvf0]`)
 
 // within notes which actions of a group are among its plain ones. Of mcp, every tool of the inventory is
 // compared too.

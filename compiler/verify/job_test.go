@@ -259,11 +259,14 @@ func TestPercent(t *testing.T) {
 
 func TestRegexSamples(t *testing.T) {
 	for re, want := range map[string][]string{
-		`^src/[a-c]+\.md$`: {"src/a.md", "src/bb.md", "src/c.md"},
-		`a|b|c`:            {"a", "b", "c"},
-		`x{2}y?`:           {"xx", "xxy", "xx"},
-		`(?!a)b`:           nil,
-		`(`:                nil,
+		`^src/[a-c]+\.md$`:              {"src/a.md", "src/c.md"},
+		`a|b|c`:                         {"a", "b", "c"},
+		`x{2}y?`:                        {"xx", "xxy"},
+		`^(?!a)(d(/.*)?|b(c|[ж-я])|x)$`: {"d", "x", "d/", "bc", "d/x", "bж", "bя"},
+		`(evil)/\1`:                     {"evil/evil"},
+		`[^a]\x22?`:                     {"x", `x"`},
+		`\bq\b|[]`:                      {"", "q"},
+		`(`:                             nil,
 	} {
 		if d := cmp.Diff(want, regexSamples(re)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", re, d)

@@ -21,6 +21,16 @@ func (d *decider) Contains(ref ir.SubjectRef) bool { return d.modes[ref.Mode] !=
 // KnownPrograms returns those whose words are held against the ignore file.
 func (d *decider) KnownPrograms() []string { return slices.Sorted(maps.Keys(fileReaders)) }
 
+// Patterns returns the fileRegex of a mode.
+func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
+	if m := d.modes[ref.Mode]; m != nil && ref.Role == "" {
+		if edits := m.groups["edit"].regex; edits != nil {
+			return map[ir.Group][]ir.Pattern{ir.Edit: {{Kind: ir.Regex, Text: edits.text}}}
+		}
+	}
+	return nil
+}
+
 // Languages returns what decides about a mode's plain files: the ignore file and the fileRegex of
 // its group. No other line, host or mode is decided by its name.
 func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {

@@ -59,11 +59,14 @@ func compiled(source string, o ecma.Options) (*regex, error) {
 
 // expression is a fileRegex. It is prepared when it is first tested: most subjects of a project did
 // not change since they were last asked about.
-type expression struct{ prepared func() *regex }
+type expression struct {
+	text     string
+	prepared func() *regex
+}
 
 // fileRegex returns the expression of a group. One that only Roo's engine takes may match anything.
 func fileRegex(p *ecma.Pattern) *expression {
-	return &expression{sync.OnceValue(func() *regex { return prepared(p) })}
+	return &expression{p.String(), sync.OnceValue(func() *regex { return prepared(p) })}
 }
 
 func prepared(p *ecma.Pattern) *regex {
@@ -116,7 +119,7 @@ var builtinGroups = map[string][]string{
 // architectEdits is the fileRegex of the built-in mode architect.
 const architectEdits = `\.md$`
 
-var architect = &expression{sync.OnceValue(func() *regex {
+var architect = &expression{architectEdits, sync.OnceValue(func() *regex {
 	re, err := compiled(architectEdits, ecma.Options{})
 	if err != nil {
 		panic(err)
