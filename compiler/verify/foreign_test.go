@@ -184,3 +184,32 @@ func TestKeptRules(t *testing.T) {
 		t.Errorf("with less allowed: %d wider", report.Wider())
 	}
 }
+
+// An entry that permits by letters which cells have as one, by a branch beside what is not regular, or by what the agent
+// does not look into, is wider.
+func TestEditsThatOpen(t *testing.T) {
+	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\n[targets.roo]\n", `{
+		"roles": {"dev": {"description": "Does", "can": {"read": "allow",
+			"edit": {"allow": ["src/**"], "deny": ["ключи/"], "default": "ask"},
+			"command": {"allow": ["git status"], "deny": ["rm -rf *"], "default": "ask"}}}},
+		"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": "allow",
+			"edit": {"allow": ["docs/**"], "deny": ["ключи/"], "default": "deny"}}}}}`)
+	if report, diags := res.Verify(t.Context(), 1, nil); report.Wider() > 0 {
+		t.Fatal(diags)
+	}
+	for _, c := range []struct{ name, before, after string }{
+		{".claude/settings.json", `"Edit(src/**)"`, `"Edit(src/**)", "Edit(geschäft/**)"`},
+		{".claude/settings.json", `"Edit(ключи)",`, ``},
+		{".claude/settings.json", `"Bash(git status)"`, `"Bash(git status)", "Bash(xargs rm)"`},
+		{".roomodes", `docs(`, `geschäft/.*|docs(`},
+		{".roomodes", `docs(`, `[а-я]+|docs(`},
+		{".roomodes", `docs(`, `.*\\x22|docs(`},
+		{".roomodes", `docs(`, `\\u0416|docs(`},
+		{".roomodes", `docs(`, `(x)y\\2|evil/.*|docs(`},
+		{".roomodes", `|ключи`, ``},
+	} {
+		if report := edited(t, res, c.name, c.before, c.after); report.Wider() == 0 {
+			t.Errorf("%s with %s in place of %s: nothing is wider", c.name, c.after, c.before)
+		}
+	}
+}

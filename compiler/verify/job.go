@@ -416,14 +416,22 @@ func (j *job) byKeptRule(w *Witness, v, compiled contract.Verdict) {
 
 // widened returns a verdict in which a hole that the compiled artifact does not have counts as permitted:
 // somebody's entry opened it, such as a server's tool in another spelling. One that is there anyway stays one:
-// whether a person is asked there, such as about a tool that the agent only hides, no source decides.
+// whether a person is asked there, such as about a tool that the agent only hides, no source decides. Of a line an
+// entry decides that.
 func widened(w *Witness, v, compiled contract.Verdict) contract.Verdict {
-	h := v.Hole
-	if h == nil || w.Source.Decision == ir.Agent || h.Decision <= w.Source.Decision ||
-		whole(compiled).Decision >= h.Decision || compiled.Hole != nil && compiled.Hole.Why == h.Why {
-		return v
+	opened := func(h, was *contract.Hole, decided ir.Decision) bool {
+		same := h != nil && was != nil && was.Why == h.Why && w.Group != ir.Command
+		return h != nil && w.Source.Decision != ir.Agent && h.Decision > w.Source.Decision && decided < h.Decision && !same
 	}
-	v.Decision, v.Rule, v.Hole = max(v.Decision, h.Decision), h.Why, nil
+	before := whole(compiled)
+	if opened(v.Hole, compiled.Hole, before.Decision) {
+		v.Decision, v.Rule, v.Hole = max(v.Decision, v.Hole.Decision), v.Hole.Why, nil
+	}
+	if v.Bare != nil && before.Bare != nil && opened(v.BareHole, compiled.BareHole, before.Bare.Decision) {
+		b := *v.Bare
+		b.Decision, b.Rule = max(b.Decision, v.BareHole.Decision), v.BareHole.Why
+		v.Bare, v.BareHole = &b, nil
+	}
 	return v
 }
 
