@@ -540,7 +540,11 @@ func (e *editor) rename(in *imports, t contract.Target, res *compiler.Result) {
 			in.notes = slices.DeleteFunc(in.notes, func(n contract.Note) bool { return n.Pos.File == r.Pos.File })
 			continue
 		case e.chooses(t) && !profile && ours:
-			r.Name = strings.TrimPrefix(cmp.Or(opt.String("subject"), from.Baseline), "role:")
+			by := "subject"
+			if c, ok := t.(contract.FileChooser); ok {
+				by = c.ChosenBy(r.Pos.File)
+			}
+			r.Name = strings.TrimPrefix(cmp.Or(opt.String(by), from.Baseline), "role:")
 		case i >= 0:
 			r.Name = from.Roles[i].Name
 		}

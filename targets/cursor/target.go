@@ -84,7 +84,8 @@
 //     with any entry, switches off the user's own run mode. A build therefore
 //     writes it under .cursor/modec, and nothing else moves it.
 //   - A repository's own .cursor/permissions.json is read, and its lists were not
-//     applied, up to 3.20.17. None is written.
+//     applied, up to 3.20.17; by the documentation they add to the user's own. It is written only for the
+//     role that lists = "role:NAME" names, without a run mode where the role leaves that to Cursor.
 //   - An empty list meant "the list of the settings" in older builds:
 //     approvalMode "allowlist" is always written beside the lists, and not without one.
 //   - The engine's hook runner may append `<<'CURSOR_HOOK_EOF'` to the command. It
@@ -136,6 +137,12 @@ import (
 
 type cursor struct{}
 
+// The options that name subjects.
+const (
+	optSubject = "subject"
+	optLists   = "lists"
+)
+
 // New returns the target. Cursor's hooks are answered by it too ([contract.Hooker]).
 func New() contract.Target { return cursor{} }
 
@@ -158,12 +165,16 @@ func (cursor) Options() []contract.Option {
 				"about commands and MCP tools and let the rest pass. true: for every subject that says anything; " +
 				"where modec is missing they refuse. false: never; a group that tokens cannot say is then denied as " +
 				"a whole."},
+		{Name: optLists, Type: contract.String,
+			Doc: "The role whose allowlists .cursor/permissions.json has (\"role:NAME\" or the bare name), for those who " +
+				"keep that file in the repository: Cursor's documentation says that it adds to the user's own lists, and " +
+				"up to 3.20.17 Cursor did not apply it. Default: none, and the file is not written."},
 		{Name: "mcpToolAllowlist", Type: contract.Strings,
 			Doc: "The MCP tools that your organisation's settings run without a question, as SERVER:TOOL: Cursor " +
 				"then ignores everybody's own list. Default: no organisation has such a list."},
 		{Name: "mcpToolsProtection", Type: contract.Bool, Default: false,
 			Doc: "Whether Cursor's settings protect MCP tools: its editor then asks about each, whatever is listed."},
-		{Name: "subject", Type: contract.String,
+		{Name: optSubject, Type: contract.String,
 			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
 				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +
 				".cursor/modec are written."},
@@ -176,6 +187,17 @@ func (cursor) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.
 func (cursor) Owns() []string {
 	return []string{format.ProfilesDir + "/**", projectFile(format.TokensFile), projectFile(format.HooksFile),
 		projectFile(format.ServersFile)}
+}
+
+// OwnsPlaced returns the file that is written for the role of the option lists alone. Guards ask about the folder.
+func (cursor) OwnsPlaced() []string { return []string{projectFile(format.PermissionsFile)} }
+
+// ChosenBy returns the option that names the subject of a file of the project.
+func (cursor) ChosenBy(file string) string {
+	if file == projectFile(format.PermissionsFile) {
+		return optLists
+	}
+	return optSubject
 }
 
 // HoldsRoles marks that every role that says something has a profile.
