@@ -125,10 +125,14 @@ package cursor
 import (
 	"io/fs"
 	"path"
+	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 	"modec.dev/modec/targets/cursor/hook"
 	"modec.dev/modec/targets/cursor/importer"
@@ -247,5 +251,48 @@ func (cursor) AgentFiles() []contract.AgentFile { return importer.Files() }
 // Formats returns the one that Cursor has.
 func (cursor) Formats() []string { return []string{"cursor"} }
 
-// Import reads the IDE's lists, the CLI's tokens and the servers.
-func (cursor) Import(src contract.Source) (contract.Imported, diag.List) { return importer.Import(src) }
+// Import reads the IDE's lists, the CLI's tokens and the servers. Lists of a repository that a build would write in
+// another way stay with their file.
+func (cursor) Import(src contract.Source) (contract.Imported, diag.List) {
+	im, diags := importer.Import(src)
+	name, ok := im.Options[optLists].(string)
+	if !ok || src.Ours {
+		return im, diags
+	}
+	role := im.Project.Role(strings.TrimPrefix(name, "role:"))
+	if !writesAll(im, ir.SubjectRef{Role: role.Name}, src.Root) {
+		delete(im.Options, optLists)
+		im.Note(contract.Left, role.Pos, "role "+role.Name, format.PermissionsFile,
+			"a build would write an entry of its lists in another way or not at all: it stays as it is, and what the "+
+				"source says of it is in a profile under "+format.ProfilesDir)
+	}
+	return im, diags
+}
+
+// writesAll reports whether a build writes each entry of the project's lists as it stands there.
+func writesAll(im contract.Imported, ref ir.SubjectRef, root fs.FS) bool {
+	e := &emitter{in: contract.Input{Project: im.Project, Policy: policy.New(im.Project)}}
+	p, err := e.profile(ref)
+	data, missing := contract.ReadImport(root, projectFile(format.PermissionsFile))
+	if err != nil || missing != nil {
+		return false
+	}
+	there, err := located.JSONC(format.PermissionsFile, data)
+	if err != nil {
+		return false
+	}
+	written := map[string][]string{}
+	lists := e.lists(p, e.commands(p), p.closes)
+	for i := 0; i+1 < len(lists); i += 2 {
+		if list, ok := lists[i+1].([]string); ok {
+			written[lists[i].(string)] = list
+		}
+	}
+	for _, key := range []string{"mcpAllowlist", "terminalAllowlist"} {
+		was, is := slices.Sorted(slices.Values(there.Get(key).Strings())), slices.Sorted(slices.Values(written[key]))
+		if !slices.Equal(slices.Compact(was), slices.Compact(is)) {
+			return false
+		}
+	}
+	return there.Get("approvalMode") != nil || !p.closes(ir.MCP) && !p.closes(ir.Command)
+}
