@@ -159,7 +159,7 @@ func besideSource(
 		gone, is := strings.CutPrefix(d.Text, "no longer has ")
 		switch {
 		case is && (wrote(f.Path, place) || wrote(f.Path, place+"/"+strings.Trim(gone, `"`))):
-		case !is && !slices.ContainsFunc(unsaid, func(x located.Difference) bool { return x.Pos == d.Pos && x.Path == d.Path }):
+		case !is && !slices.ContainsFunc(unsaid, d.IsAt):
 		default:
 			out = append(out, d)
 		}

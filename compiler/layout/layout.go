@@ -2,10 +2,10 @@
 // same in many forms: keys in another order, other quotes, a comment. [Style.Keep] returns what modec
 // would write with the lines of what is there wherever both say the same.
 //
-// It works on YAML, on the front matter of Markdown, and on JSON. A value of YAML that differs is written in the place
-// and the style of the old one, with its anchors and comments, where that is of one line or in brackets. A file whose lines all end as on
-// Windows keeps these ends. What it makes is read again: where that is not what modec would write to the letter of its
-// values, modec's own bytes hold.
+// It works on YAML, on the front matter of Markdown, and on JSON. A value of YAML that differs is written in the
+// place and the style of the old one, with its anchors and comments, where that is of one line or in brackets. A file
+// whose lines all end as on Windows keeps these ends. What it makes is read again: where that is not what modec would
+// write to the letter of its values, modec's own bytes hold.
 package layout
 
 import (

@@ -170,9 +170,9 @@ func (cursor) Options() []contract.Option {
 				"where modec is missing they refuse. false: never; a group that tokens cannot say is then denied as " +
 				"a whole."},
 		{Name: optLists, Type: contract.String,
-			Doc: "The role whose allowlists .cursor/permissions.json has (\"role:NAME\" or the bare name), for those who " +
-				"keep that file in the repository: Cursor's documentation says that it adds to the user's own lists, and " +
-				"up to 3.20.17 Cursor did not apply it. Default: none, and the file is not written."},
+			Doc: "The role whose allowlists .cursor/permissions.json has (\"role:NAME\" or the bare name), for those " +
+				"who keep that file in the repository: Cursor's documentation says that it adds to the user's own " +
+				"lists, and up to 3.20.17 Cursor did not apply it. Default: none, and the file is not written."},
 		{Name: "mcpToolAllowlist", Type: contract.Strings,
 			Doc: "The MCP tools that your organisation's settings run without a question, as SERVER:TOOL: Cursor " +
 				"then ignores everybody's own list. Default: no organisation has such a list."},
