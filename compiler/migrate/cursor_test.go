@@ -2,6 +2,7 @@ package migrate_test
 
 import (
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,10 @@ func TestCursorTokensStay(t *testing.T) {
 		}
 		built, adopted := map[string]string{}, false
 		for name, data := range res.Compiled.FS() {
+			if strings.HasPrefix(name, ".cursor/modec/") && path.Base(name) != "hooks.json" &&
+				(files[lists] == "" || files[lists] == permissions) {
+				t.Errorf("%v: %s is added", files, name)
+			}
 			if name == lists {
 				adopted = true
 			} else if strings.HasPrefix(name, ".cursor/") && !strings.HasPrefix(name, ".cursor/modec/") {

@@ -91,6 +91,7 @@ func (e *emitter) emit(p *profile) {
 	switch {
 	case p.listed:
 		e.files = append(e.files, e.projectLists(p, lists))
+	case p.chosen && e.in.Options.String(optLists) == noLists:
 	case len(lists) > 0:
 		e.add(path.Join(p.dir, format.PermissionsFile), withProvenance(p, lists), nil)
 	}
@@ -154,7 +155,7 @@ func (e *emitter) chosen() ir.SubjectRef {
 // named returns the subject that an option names; none where it names none.
 func (e *emitter) named(option string) ir.SubjectRef {
 	name := e.in.Options.String(option)
-	if name == "" {
+	if name == "" || option == optLists && name == noLists {
 		return ir.SubjectRef{}
 	}
 	ref, err := e.in.Project.ParseSubject(name, "")

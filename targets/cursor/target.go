@@ -145,6 +145,7 @@ type cursor struct{}
 const (
 	optSubject = "subject"
 	optLists   = "lists"
+	noLists    = "none"
 )
 
 // New returns the target. Cursor's hooks are answered by it too ([contract.Hooker]).
@@ -172,7 +173,8 @@ func (cursor) Options() []contract.Option {
 		{Name: optLists, Type: contract.String,
 			Doc: "The role whose allowlists .cursor/permissions.json has (\"role:NAME\" or the bare name), for those " +
 				"who keep that file in the repository: Cursor's documentation says that it adds to the user's own " +
-				"lists, and up to 3.20.17 Cursor did not apply it. Default: none, and the file is not written."},
+				"lists, and up to 3.20.17 Cursor did not apply it. Default: nobody, and the file is not written. " +
+				"\"none\": nobody, and subject has no lists in a profile either, since it is for the CLI alone."},
 		{Name: "mcpToolAllowlist", Type: contract.Strings,
 			Doc: "The MCP tools that your organisation's settings run without a question, as SERVER:TOOL: Cursor " +
 				"then ignores everybody's own list. Default: no organisation has such a list."},
@@ -256,7 +258,7 @@ func (cursor) Formats() []string { return []string{"cursor"} }
 func (cursor) Import(src contract.Source) (contract.Imported, diag.List) {
 	im, diags := importer.Import(src)
 	name, ok := im.Options[optLists].(string)
-	if !ok || src.Ours {
+	if !ok || name == noLists || src.Ours {
 		return im, diags
 	}
 	role := im.Project.Role(strings.TrimPrefix(name, "role:"))

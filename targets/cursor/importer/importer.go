@@ -310,8 +310,11 @@ func (im *importer) finish() {
 	if im.roles[cliRole] != nil {
 		options["subject"] = "role:" + cliRole
 	}
-	if im.listed {
+	switch {
+	case im.listed:
 		options["lists"] = "role:" + ideRole
+	case im.roles[cliRole] != nil && im.roles[ideRole] == nil:
+		options["lists"] = "none"
 	}
 	if len(options) > 0 {
 		im.out.Options = options

@@ -162,7 +162,7 @@ func (r *reader) readProfiles() {
 // them to the user's, or does not apply them.
 func (r *reader) readProjectLists(options contract.Options) {
 	name := options.String("lists")
-	if name == "" {
+	if name == "" || name == "none" {
 		return
 	}
 	lists := r.readPermissions(format.Dir)
