@@ -67,7 +67,7 @@ times:
 	@for t in $(MODEC_E2E_SKIP); do echo "not run: the end-to-end tests of $$t (MODEC_E2E_SKIP)"; done
 	@for s in $(SHELLS); do command -v $$s >/dev/null || echo "not run: TestShells in $$s (it is not installed)"; done
 	@$(POSTGRES) || echo "not run: TestPostgres, TestManyServers (PostgreSQL is not installed)"
-	@[ -n "$(MODEC_CORPUS)" ] || echo "not run: TestCorpus (MODEC_CORPUS names no folder of real files)"
+	@[ -n "$(MODEC_CORPUS)" ] || echo "not run: TestCorpus, TestCorpusAdopted (MODEC_CORPUS names no folder of real files)"
 	@echo "parts:"; sed 's/^/  /' $(BIN)/times/*
 
 # The bounds on code. A function that decides more than COMPLEXITY things, or a line longer

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
@@ -107,7 +108,8 @@ func (e *env) shared(list []contract.Run) []contract.Run {
 	return slices.DeleteFunc(list, func(x contract.Run) bool { return slices.Contains(ignored, x.Of) })
 }
 
-// keptBeside returns what a build keeps of what people wrote into files of theirs since the last one.
+// keptBeside returns what a build keeps of what people wrote into files of theirs since the last one: not what the
+// source says by now, nor that an entry of modec's is gone.
 func (e *env) keptBeside(res *compiler.Result) (lines []string) {
 	asBuilt, ok := e.built()
 	if !ok {
@@ -122,9 +124,45 @@ func (e *env) keptBeside(res *compiler.Result) (lines []string) {
 			continue
 		}
 		list, _ := e.changedSince(asBuilt, f.Path, have)
-		for _, d := range list {
+		for _, d := range besideSource(f, list, have, e.wrote()) {
 			lines = append(lines, fmt.Sprintf("%s %s %s", d.Pos, d.Path, d.Text))
 		}
 	}
 	return lines
+}
+
+// wrote returns whether the last build had an entry of modec's at a place of a file.
+func (e *env) wrote() func(file, place string) bool {
+	name, _ := output.Locks(e.local)
+	lock, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return func(string, string) bool { return false }
+	}
+	return output.Wrote(lock)
+}
+
+// besideSource returns those of the changes of a file that are people's own.
+func besideSource(
+	f contract.File, list []located.Difference, have []byte, wrote func(file, place string) bool,
+) (out []located.Difference) {
+	says, err := located.JSONC(f.Path, f.Data)
+	if err != nil {
+		return list
+	}
+	there, err := located.JSONC(f.Path, have)
+	if err != nil {
+		return list
+	}
+	unsaid := located.Differences(says, there)
+	for _, d := range list {
+		place := "/" + strings.ReplaceAll(d.Path, ".", "/")
+		gone, is := strings.CutPrefix(d.Text, "no longer has ")
+		switch {
+		case is && (wrote(f.Path, place) || wrote(f.Path, place+"/"+strings.Trim(gone, `"`))):
+		case !is && !slices.ContainsFunc(unsaid, d.IsAt):
+		default:
+			out = append(out, d)
+		}
+	}
+	return out
 }

@@ -162,7 +162,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	}
 	if !e.ui.json {
 		for _, line := range kept {
-			e.ui.note("kept beside the source: %s\n", diag.Clean(line))
+			e.ui.note("left as people wrote it, beside what the source says: %s\n", diag.Clean(line))
 		}
 	}
 	return report, nil

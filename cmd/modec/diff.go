@@ -210,9 +210,10 @@ func (c *diffCmd) load(e *env, side string) (diffSide, diag.List, error) {
 }
 
 // adopted returns what the agents' files of a revision say that has no project yet, as an import
-// understands them: the change that adopts modec is compared with these, and not with nothing.
+// understands them: the change that adopts modec is compared with these, and not with nothing. A file that its agent
+// does not load says nothing.
 func (c *diffCmd) adopted(e *env, p diffSide, tree fs.FS) (diffSide, diag.List, error) {
-	req := migrate.Request{Root: tree, Name: filepath.Base(e.dir), Targets: e.targets, Repair: true, Out: "modec",
+	req := migrate.Request{Root: tree, Name: filepath.Base(e.dir), Targets: e.targets, Out: "modec",
 		Today: time.Now().UTC(), Seed: verifySeed}
 	if c.Text {
 		return p, nil, nil
@@ -222,12 +223,23 @@ func (c *diffCmd) adopted(e *env, p diffSide, tree fs.FS) (diffSide, diag.List, 
 		return p, nil, nil
 	}
 	if diags.HasErrors() {
+		req.Repair = true
+		if mended, _ := migrate.Run(e.ctx, req); mended != nil { // there are only such files
+			p.name += fmt.Sprintf(" (its agent loads nothing of %s)", few(mended.Report.Files))
+			return p, nil, nil
+		}
 		for i := range diags {
 			diags[i].Message = "in " + p.name + ", which has no modec.toml: " + diags[i].Message
 		}
 		return p, diags, nil
 	}
-	p.name, p.res = fmt.Sprintf("%s (as imported: %s)", p.name, few(res.Report.Files)), res.Compiled
+	lost := ""
+	for _, x := range res.Report.Seen {
+		if x.Reason == contract.NotLoaded {
+			lost += "; its agent loads nothing of " + x.Path
+		}
+	}
+	p.name, p.res = fmt.Sprintf("%s (as imported: %s%s)", p.name, few(res.Report.Files), lost), res.Compiled
 	p.runs = runsOf(p.res, tree, e.targets)
 	return p, nil, nil
 }

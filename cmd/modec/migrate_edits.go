@@ -89,7 +89,8 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 // tellKept prints what people changed beside the source since the last build, and no patch is needed for.
 func (c *migrateCmd) tellKept(e *env) {
 	for _, file := range edited(e) {
-		e.ui.printf("beside the source %s changed: `modec build` keeps it as it is\n", diag.Clean(file))
+		e.ui.printf("people changed %s beside what the source says, and `modec build` leaves that as it is:\n",
+			diag.Clean(file))
 		e.tellBeside(file)
 	}
 }

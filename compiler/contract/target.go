@@ -80,6 +80,13 @@ func Decision(t Target, r *policy.Result) ir.Decision {
 	return r.Lacking()
 }
 
+// FileChooser is a target some of whose files are for a subject that an option of their own names, and not for that of
+// the option "subject".
+type FileChooser interface {
+	// ChosenBy returns the name of the option for a file.
+	ChosenBy(file string) string
+}
+
 // LaidOut is a target with files that people lay out in their own way. A build keeps their lines
 // where they say what it would write.
 type LaidOut interface {
@@ -187,7 +194,7 @@ func Names(targets []Target) []string {
 	return names
 }
 
-// Placer is a target that writes files where the source places them, beside those of Owns.
+// Placer is a target that writes files where the source places them, or where it wants them, beside those of Owns.
 // Guards name only the latter.
 type Placer interface {
 	Target

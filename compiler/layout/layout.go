@@ -2,9 +2,10 @@
 // same in many forms: keys in another order, other quotes, a comment. [Style.Keep] returns what modec
 // would write with the lines of what is there wherever both say the same.
 //
-// It works on YAML in block style, on the front matter of Markdown, and on JSON. A file whose lines all end as on
-// Windows keeps these ends. What it makes is read again: where that is not what modec would write to the letter of its
-// values, modec's own bytes hold.
+// It works on YAML, on the front matter of Markdown, and on JSON. A value of YAML that differs is written in the
+// place and the style of the old one, with its anchors and comments, where that is of one line or in brackets. A file
+// whose lines all end as on Windows keeps these ends. What it makes is read again: where that is not what modec would
+// write to the letter of its values, modec's own bytes hold.
 package layout
 
 import (
@@ -66,16 +67,41 @@ func (s *Style) Keep(have, want []byte, rewrite func(have, want []byte, id strin
 	if s.equal(old, next) {
 		return have
 	}
-	out, ok := s.merged(old, next)
-	if !ok {
-		if out, err = rewrite(have, want, s.ID); err != nil {
-			return want
-		}
+	if out := s.tried(s.merged, old, next); out != nil {
+		return out
 	}
-	if made, err := s.open(out); err != nil || !s.equal(made, next) {
+	if out, err := rewrite(have, want, s.ID); err == nil {
+		if made, err := s.open(out); err == nil && s.equal(made, next) {
+			return out
+		}
 		return want
 	}
-	return out
+	if out := s.tried(s.inPlace, old, next); out != nil {
+		return out
+	}
+	return want
+}
+
+// tried merges in each way until the result says what the new document does, nil where none does.
+func (s *Style) tried(merge func(old, next *document, h how) ([]byte, bool), old, next *document) []byte {
+	for _, h := range []how{keepAliases, replaceAliases, rewriteKeys} {
+		out, ok := merge(old, next, h)
+		if !ok {
+			continue
+		}
+		if !strings.HasSuffix(old.text, "\n") {
+			out = bytes.TrimSuffix(out, []byte("\n"))
+		}
+		made, err := s.open(out)
+		switch {
+		case err != nil:
+		case s.equal(made, next):
+			return out
+		case h == keepAliases:
+			old = made // an alias says now what its anchor says
+		}
+	}
+	return nil
 }
 
 // lines returns the lines of have that want has too, with a person's between them, and the rest of want.
@@ -115,6 +141,7 @@ func (s *Style) lines(have, want []byte) []byte {
 type document struct {
 	root  *located.Value
 	rest  string
+	text  string
 	lines []string // with their line breaks
 }
 
@@ -126,7 +153,7 @@ func (s *Style) open(data []byte) (*document, error) {
 	if s.List != "" && documents.Match(data) {
 		return nil, errDocuments
 	}
-	return &document{root, rest, strings.SplitAfter(string(data), "\n")}, nil
+	return &document{root, rest, string(data), strings.SplitAfter(string(data), "\n")}, nil
 }
 
 var (
@@ -197,9 +224,9 @@ func Equal(a, b *located.Value) bool {
 
 // merged lays the values of one document into the lines of another. It reports false where the
 // lines do not tell the values apart.
-func (s *Style) merged(old, next *document) ([]byte, bool) {
+func (s *Style) merged(old, next *document, h how) ([]byte, bool) {
 	if s.List == "" {
-		return s.front(old, next)
+		return s.front(old, next, h)
 	}
 	was, ok := s.list(old)
 	if !ok {
@@ -217,7 +244,7 @@ func (s *Style) merged(old, next *document) ([]byte, bool) {
 			there := was.items[i]
 			if s.sameObject(there.value, it.value) {
 				text = ended(strings.Join(old.lines[there.from:there.to], ""))
-			} else if made, ok := s.object(old, next, &there.block, &it.block); ok {
+			} else if made, ok := s.object(old, next, &there.block, &it.block, h); ok {
 				text = made
 			}
 		}
@@ -228,7 +255,7 @@ func (s *Style) merged(old, next *document) ([]byte, bool) {
 }
 
 // front merges front matter. The prompt after it is the new one, where it differs.
-func (s *Style) front(old, next *document) ([]byte, bool) {
+func (s *Style) front(old, next *document, h how) ([]byte, bool) {
 	was, ok := blockOf(old, old.root, len(old.lines))
 	if !ok {
 		return nil, false
@@ -241,7 +268,7 @@ func (s *Style) front(old, next *document) ([]byte, bool) {
 	if was.to < 0 || is.to < 0 {
 		return nil, false
 	}
-	made, ok := s.object(old, next, &was, &is)
+	made, ok := s.object(old, next, &was, &is, h)
 	if !ok {
 		return nil, false
 	}
@@ -376,7 +403,7 @@ func (d *document) keys(b *block) []keyLines {
 
 // object writes an object with the lines of another one for the keys that say the same. The text
 // begins as the other one does: with a dash, or with nothing.
-func (s *Style) object(old, next *document, was, is *block) (string, bool) {
+func (s *Style) object(old, next *document, was, is *block, h how) (string, bool) {
 	first := was.value.Members[0].Pos.Line - 1
 	lead := old.lines[first][:was.col-1]
 	oldKeys, newKeys := old.keys(was), next.keys(is)
@@ -405,6 +432,8 @@ func (s *Style) object(old, next *document, was, is *block) (string, bool) {
 		}
 		if j < 0 || s.sameKey(m.Key, m.Value, is.value.Members[j].Value) {
 			write(strings.Join(old.lines[k.at:k.to], ""))
+		} else if text, ok := s.within(old, next, h, m, is.value.Members[j].Value, k); ok {
+			write(text)
 		} else {
 			write(fresh(j))
 		}

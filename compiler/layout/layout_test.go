@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,20 @@ var page = layout.Style{
 }
 
 func TestKeep(t *testing.T) {
+	const (
+		ours   = "modes: # ours\n  - slug: a\n    groups: &all [read, edit, command] # these\n"
+		blocks = "modes:\n- slug: a\n  groups:\n    # first\n    - 'read'\n    - edit # most\n\n    - command\n"
+		asked  = "\n      - - edit\n        - regex: \"a, b\"\n          about: \"x\""
+		flow   = `[edit, {regex: "a, b", about: "x"}]`
+	)
+	groups := func(edit string) string {
+		if !strings.HasPrefix(edit, "\n") {
+			edit = "\n      - " + edit
+		}
+		return "    groups:\n      - read" + edit + "\n      - command\n"
+	}
+	one := func(edit string) string { return "modes:\n  - slug: \"a\"\n" + groups(edit) }
+	both := func(a, b string) string { return one(a) + "  - slug: \"b\"\n" + groups(b) }
 	const want = "# modec\nmodes:\n  - slug: \"a\"\n    name: \"A\"\n    groups:\n      - read\n" +
 		"  - slug: \"b\"\n    name: \"B\"\n    groups:\n      - edit\n"
 	for _, x := range []struct {
@@ -48,20 +63,39 @@ func TestKeep(t *testing.T) {
 		{"one differs", &modes,
 			"# top\nmodes:\n  # first\n- name: A # ours\n  slug: a\n  groups: [read]\n\n# second\n- slug: b\n  groups: [read] # why\n  source: project\n  name: B\n\n# the end\n",
 			want,
-			"# top\nmodes:\n  # first\n- name: A # ours\n  slug: a\n  groups: [read]\n\n# second\n- slug: b\n  groups:\n    - edit\n  source: project\n  name: B\n\n# the end\n"},
+			"# top\nmodes:\n  # first\n- name: A # ours\n  slug: a\n  groups: [read]\n\n# second\n- slug: b\n  groups: [edit] # why\n  source: project\n  name: B\n\n# the end\n"},
 		{"another order", &modes, "modes:\n  - slug: b\n    name: B\n    groups: [edit]\n  - slug: a\n    name: A\n    groups: [read]", want,
-			"modes:\n  - slug: a\n    name: A\n    groups: [read]\n  - slug: b\n    name: B\n    groups: [edit]\n"},
+			"modes:\n  - slug: a\n    name: A\n    groups: [read]\n  - slug: b\n    name: B\n    groups: [edit]"},
 		{"one is gone and one is new", &modes, "modes:\n    - slug: c\n      name: C\n      groups: []\n    - slug: a\n      name: A\n      groups: [read]\nother: 1\n", want, "new"},
 		{"a key twice", &modes, "modes:\n- slug: a\n  name: A\n  name: A\n  groups: [read]\n- {slug: b, name: B, groups: [edit]}\n", want, "new"},
-		{"an anchor", &modes, "modes:\n- slug: a\n  name: &x A\n  groups: [read]\n- {slug: b, name: B, groups: [edit]}\n", want, "new"},
+		{"an anchor", &modes, "modes:\n- slug: a\n  name: &x A\n  groups: [read]\n- {slug: b, name: B, groups: [edit]}\n", want, "="},
+		{"a tag", &modes, "modes:\n- slug: a\n  name: !!str A\n  groups: [read]\n- {slug: b, name: B, groups: [edit]}\n", want, "new"},
 		{"two documents", &modes, "modes:\n- slug: a\n  name: A\n  groups: [read]\n- {slug: b, name: B, groups: [edit]}\n---\nx: 1\n", want, "new"},
 		{"white space around a text", &modes, "modes:\n- slug: a\n  text: |\n    One.\n    Two.\n", "modes:\n  - slug: a\n    text: \"One.\\nTwo.\"\n", "="},
 		{"line breaks of Windows", &modes, "modes:\r\n- {slug: a}\r\n", "modes:\n  - slug: a\n", "="},
 		{"line breaks of Windows, one differs", &modes, "# top\r\nmodes:\r\n- slug: a\r\n  name: A\r\n",
 			"modes:\n  - slug: a\n    name: B\n", "# top\r\nmodes:\r\n- slug: a\r\n  name: B\r\n"},
 		{"line breaks of both", &modes, "modes:\r\n- {slug: a}\n", "modes:\n  - slug: a\n", "new"},
+		{"an anchor that comes to say the new value", &modes, ours + "  - {slug: b, groups: *all}\n",
+			both(asked, asked), strings.Replace(ours, "edit", flow, 1) + "  - {slug: b, groups: *all}\n"},
+		{"an alias that does not", &modes, ours + "  - slug: b\n    groups: *all # too\n", both(asked, `"edit"`),
+			strings.Replace(ours, "edit", flow, 1) + "  - slug: b\n    groups: [read, \"edit\", command] # too\n"},
+		{"only an alias differs", &modes, ours + "  - slug: b\n    groups: *all # too\n", both(`"edit"`, asked),
+			ours + "  - slug: b\n    groups: [read, " + flow + ", command] # too\n"},
+		{"a text becomes a list", &modes, blocks, one(asked), strings.Replace(blocks, "- edit # most",
+			"- - edit # most\n      - regex: \"a, b\"\n        about: \"x\"", 1)},
+		{"a list becomes a text", &modes, strings.Replace(blocks, "- edit # most",
+			"- - edit # most\n      - regex: a\n        about: 'x' # it", 1), one("edit"), blocks},
+		{"a text in a list in quotes", &modes, strings.Replace(blocks, "- edit # most",
+			"- - edit # most\n      - regex: 'a' # it\n        about: y", 1), one(asked), strings.Replace(blocks, "- edit # most",
+			"- - edit # most\n      - regex: 'a, b' # it\n        about: x", 1)},
+		{"a key is new", &modes, strings.Replace(blocks, "- edit # most",
+			"- [edit, {regex: a}] # most", 1), one(asked), strings.Replace(blocks, "- edit # most",
+			"- [edit, {regex: 'a, b', about: \"x\"}] # most", 1)},
+		{"one item less in brackets", &modes, "modes:\n- slug: a\n  groups: [ read, [edit, {regex: 'x'}], old ] # ours\n", one(asked),
+			"modes:\n- slug: a\n  groups: [read, [edit, {regex: 'a, b', about: \"x\"}], command] # ours\n"},
 		{"front matter", &page, "---\n# mine\nname: x\ntools: a\nmodel: b\n---\n\nHello\n", "---\nname: \"x\"\nmodel: \"c\"\n---\nHello\n",
-			"---\n# mine\nname: x\nmodel: \"c\"\n---\n\nHello\n"},
+			"---\n# mine\nname: x\nmodel: c\n---\n\nHello\n"},
 		{"another prompt", &page, "---\nname: x # mine\n---\n\nHello\n", "---\nname: \"x\"\n---\nBye\n", "---\nname: x # mine\n---\nBye\n"},
 	} {
 		kept := x.kept
@@ -103,6 +137,106 @@ func TestKeepDrawn(t *testing.T) {
 		}
 	}
 	if kept < 800 {
+		t.Errorf("kept something in %d files only", kept)
+	}
+}
+
+// Whatever lists a person wrote, in brackets or in lines, with anchors and comments, the result says what modec
+// would write, and a second run changes nothing.
+func TestKeepDrawnLists(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 2))
+	exprs := []string{"", "a", `^(?!x|[^/]*).*\.md$`, "it's, {b}", "c: d #", "true"}
+	item := func() []string {
+		var list []string
+		for _, name := range []string{"read", "edit", "command"} {
+			if r.IntN(4) > 0 {
+				list = append(list, name, exprs[r.IntN(len(exprs))], exprs[r.IntN(len(exprs))])
+			}
+		}
+		return list
+	}
+	quoted := func(s string) string {
+		switch r.IntN(3) {
+		case 0:
+			return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+		case 1:
+			if !strings.ContainsAny(s, ",[]{}#:'?") && s != "true" {
+				return s
+			}
+		}
+		return fmt.Sprintf("%q", s)
+	}
+	comment := func() string { return []string{"\n", "\n", " # why\n", " # it's [so]\n    # more\n"}[r.IntN(4)] }
+	text := func(lists [][]string, plain bool) string {
+		b := "modes:\n"
+		for i, list := range lists {
+			b += fmt.Sprintf("  - slug: %c\n    groups:", 'a'+i)
+			flow, anchor := !plain && r.IntN(2) == 0, ""
+			if !plain && i == 0 {
+				anchor = " &one"
+			}
+			if !plain && i > 0 && slices.Equal(list, lists[0]) {
+				b += " *one" + comment()
+				continue
+			}
+			var items []string
+			for x := range slices.Chunk(list, 3) {
+				switch {
+				case x[1] == "":
+					items = append(items, x[0])
+				case flow || !plain && r.IntN(2) == 0:
+					items = append(items, "["+x[0]+", {regex: "+quoted(x[1])+", about: "+quoted(x[2])+"}]")
+				default:
+					items = append(items, "- "+x[0]+"\n        - regex: "+quoted(x[1])+"\n          about: "+quoted(x[2]))
+				}
+			}
+			switch {
+			case flow || len(items) == 0:
+				b += anchor + " [" + strings.Join(items, ", ") + "]" + comment()
+				continue
+			}
+			b += anchor + "\n"
+			for _, it := range items {
+				b += "      - " + it
+				if plain {
+					b += "\n"
+				} else {
+					b += comment()
+				}
+			}
+		}
+		return b
+	}
+	kept := 0
+	for range 1500 {
+		lists := [][]string{item(), item(), item()}
+		if r.IntN(2) == 0 {
+			lists[1+r.IntN(2)] = lists[0]
+		}
+		have := text(lists, false)
+		for i := range lists {
+			if r.IntN(2) == 0 {
+				lists[i] = item()
+			}
+		}
+		if r.IntN(3) == 0 {
+			lists[1] = lists[0]
+		}
+		want := text(lists, true)
+		got := modes.Keep([]byte(have), []byte(want), none)
+		if again := modes.Keep(got, []byte(want), none); string(again) != string(got) {
+			t.Fatalf("the second run changes\n%s\nto\n%s", got, again)
+		}
+		says, err := located.YAML("f", got)
+		wants, wrong := located.YAML("f", []byte(want))
+		if err != nil || wrong != nil || !layout.Equal(says, wants) {
+			t.Fatalf("%v, %v in\n%s\nof\n%s\nand\n%s", err, wrong, got, have, want)
+		}
+		if string(got) != want {
+			kept++
+		}
+	}
+	if kept < 1100 {
 		t.Errorf("kept something in %d files only", kept)
 	}
 }

@@ -17,6 +17,9 @@ type Difference struct {
 	Text string   // "has …", "no longer has …"; secrets are masked
 }
 
+// IsAt reports whether two differences are at one place.
+func (d Difference) IsAt(x Difference) bool { return x.Pos == d.Pos && x.Path == d.Path }
+
 // Differences compares two values key by key. Of a list, in whatever order, an item is either there or not.
 func Differences(before, after *Value) []Difference {
 	var d differ

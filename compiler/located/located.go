@@ -48,8 +48,10 @@ type Value struct {
 	// Comment is the text of the comments before the value (before the key of a member)
 	// and after it on its line, without comment marks. Lines are separated by "\n".
 	Comment string
-	// Marked is set for a value of YAML with an anchor, an alias or a tag: readers differ on them.
+	// Marked is set for a value of YAML with a tag: readers differ on them.
 	Marked bool
+	// Alias is set where an alias stands in the place of the value.
+	Alias bool
 }
 
 // Member is a key of an object and its value.
@@ -385,19 +387,22 @@ func (r *yamlReader) value(n ast.Node, depth int) (*Value, error) {
 			return nil, err
 		}
 		r.anchors[x.Name.GetToken().Value] = val
-		return marked(val), nil
+		return val, nil
 	case *ast.AliasNode:
 		val := r.anchors[x.Value.GetToken().Value]
 		if val == nil {
 			return nil, fmt.Errorf("%s: got an alias without its anchor", out.Pos)
 		}
-		return marked(val), nil
+		alias := *val
+		alias.Pos, alias.Alias, alias.Comment = out.Pos, true, ""
+		return &alias, nil
 	case *ast.TagNode:
 		val, err := r.value(x.Value, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		return marked(val), nil
+		val.Marked = true
+		return val, nil
 	case *ast.StringNode:
 		out.Kind, out.Text = String, x.Value
 	case *ast.LiteralNode:
@@ -412,11 +417,6 @@ func (r *yamlReader) value(n ast.Node, depth int) (*Value, error) {
 		return nil, fmt.Errorf("%s: got %s, want data", out.Pos, n.Type())
 	}
 	return out, nil
-}
-
-func marked(v *Value) *Value {
-	v.Marked = true
-	return v
 }
 
 func (r *yamlReader) member(out *Value, m *ast.MappingValueNode, depth int) error {

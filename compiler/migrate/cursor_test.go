@@ -2,6 +2,7 @@ package migrate_test
 
 import (
 	"encoding/json"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -34,9 +35,15 @@ func TestCursorTokensStay(t *testing.T) {
 			t.Errorf("%v: %v", files, diags)
 			continue
 		}
-		built := map[string]string{}
+		built, adopted := map[string]string{}, false
 		for name, data := range res.Compiled.FS() {
-			if strings.HasPrefix(name, ".cursor/") && !strings.HasPrefix(name, ".cursor/modec/") {
+			if strings.HasPrefix(name, ".cursor/modec/") && path.Base(name) != "hooks.json" &&
+				(files[lists] == "" || files[lists] == permissions) {
+				t.Errorf("%v: %s is added", files, name)
+			}
+			if name == lists {
+				adopted = true
+			} else if strings.HasPrefix(name, ".cursor/") && !strings.HasPrefix(name, ".cursor/modec/") {
 				built[name] = sortedTokens(t, string(data))
 			}
 		}
@@ -46,6 +53,9 @@ func TestCursorTokensStay(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, built); diff != "" {
 			t.Errorf("%v (-want +built)\n%s", files, diff)
+		}
+		if want := files[lists] == permissions; adopted != want { // another run mode stays with its file
+			t.Errorf("%v: the lists are written into the project: %t, want %t", files, adopted, want)
 		}
 		if len(res.Report.Narrower) > 0 {
 			t.Errorf("%v: got %v, want nothing narrower", files, res.Report.Narrower)

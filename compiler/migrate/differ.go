@@ -21,7 +21,8 @@ type differ struct {
 	target   contract.Target
 	source   *ir.Project
 	dialects []contract.Dialect
-	only     bool   // there is no other target
+	only     bool // there is no other target
+	others   []string
 	chosen   string // the role that modec.toml has the target's own files for; ""
 	home     string // the file of the subject that is compared
 	noted    []contract.Note
@@ -190,9 +191,8 @@ func (d *differ) takeOut(word, name string, at diag.Pos) {
 		switch {
 		case len(others) > 0:
 			return p.drop(append(slices.Clip(path), "targets"), text(d.target.Name()))
-		case targets == nil && !d.only:
-			return fmt.Errorf("it is for every target: write targets there, without %q, or take it out of the source; "+
-				"`modec build --force` writes it again", d.target.Name())
+		case targets == nil && !d.only: // it is for every target
+			return p.set(append(slices.Clip(path), "targets"), texts(d.others))
 		case word == "role" && (name == d.source.Baseline || name == d.chosen):
 			return p.set(path, emptied(targets)) // it stands for every session without a role
 		}
@@ -261,7 +261,7 @@ func (d *differ) server(a, b *ir.Server) {
 	case a != nil && a.Type == ir.External && b.Type == ir.External:
 	case b.Type == ir.External && d.withheld(b.Pos): // a note says which secret
 	case b.Type == ir.External && a != nil: // a rule still names it
-		d.gone(name, diag.Pos{File: a.Pos.File})
+		d.takeOut("server", b.Name, diag.Pos{File: a.Pos.File})
 	case b.Type == ir.External:
 		d.gone(name, b.Pos)
 	case !own.For(d.target.Name()):

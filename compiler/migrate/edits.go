@@ -320,6 +320,16 @@ func (e *editor) named(names map[string]string) *policy.Engine {
 	return policy.New(&p)
 }
 
+// others returns the names of all targets but one.
+func others(targets []contract.Target, but contract.Target) (names []string) {
+	for _, t := range targets {
+		if t.Name() != but.Name() {
+			names = append(names, t.Name())
+		}
+	}
+	return names
+}
+
 // changes returns what the files on disk say otherwise than what a project makes of them.
 func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 	first := e.after == nil // the files do not change while the source is patched
@@ -359,7 +369,7 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 			return nil, diags
 		}
 		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
-			only: len(targets) == 1, all: e.after, extends: e.extends, whole: e.whole,
+			only: len(targets) == 1, others: others(targets, t), all: e.after, extends: e.extends, whole: e.whole,
 			chosen: strings.TrimPrefix(res.Input(t).Options.String("subject"), "role:"),
 			keeps:  func(s ir.Server) bool { return e.keeps(res, t, s) }}
 		d.compare(before, e.after[t.Name()])
@@ -530,7 +540,11 @@ func (e *editor) rename(in *imports, t contract.Target, res *compiler.Result) {
 			in.notes = slices.DeleteFunc(in.notes, func(n contract.Note) bool { return n.Pos.File == r.Pos.File })
 			continue
 		case e.chooses(t) && !profile && ours:
-			r.Name = strings.TrimPrefix(cmp.Or(opt.String("subject"), from.Baseline), "role:")
+			by := "subject"
+			if c, ok := t.(contract.FileChooser); ok {
+				by = c.ChosenBy(r.Pos.File)
+			}
+			r.Name = strings.TrimPrefix(cmp.Or(opt.String(by), from.Baseline), "role:")
 		case i >= 0:
 			r.Name = from.Roles[i].Name
 		}

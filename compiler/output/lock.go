@@ -150,6 +150,18 @@ func AsBuilt(lock []byte) func(path string, data []byte) bool {
 	}
 }
 
+// Wrote returns whether a build, by its lock, had an entry of modec's at a place of a file that people write too.
+func Wrote(lock []byte) func(path, place string) bool {
+	l, err := parseLock(lock)
+	return func(path, place string) bool {
+		if err != nil {
+			return false
+		}
+		_, ok := l.Entries[path][place]
+		return ok
+	}
+}
+
 // artifactLine is the value of one line: "roo sha256:…".
 func artifactLine(target, hash string) string { return target + " " + hash }
 

@@ -27,13 +27,15 @@ type reader struct {
 	inAnyCase bool
 	as        func(rune) rune // what a letter is read as; nil: as it is
 	bound     *Bound          // nil: an expression is about characters
+	groups    []*ecma.Group
 	copies    int
 	err       error
 }
 
 // Bound is how the language of an expression over UTF-16 units comes to be one of letters. A line
 // separator is taken for a line feed, and any other unit beyond ASCII for [Other]. Where an expression
-// tells these apart, the language is one of more texts, or of fewer.
+// tells these apart, the language is one of more texts, or of fewer; and so where it looks behind, refers back to
+// what it matched, or is about the boundaries of words.
 type Bound struct {
 	Fewer   bool // the language has only texts in which the expression finds a match; else all of them
 	AnyUnit bool // the dot matches line terminators too
@@ -218,6 +220,7 @@ func (s *Space) ECMAScriptWithin(p *ecma.Pattern, b Bound) (Language, error) {
 }
 
 func (s *Space) ecmaScript(p *ecma.Pattern, r reader) (Language, error) {
+	r.groups = p.Groups
 	return r.anywhere(func(then follow) follow { return r.alternation(p.Root, then) })
 }
 
@@ -247,29 +250,63 @@ func (r *reader) term(t ecma.Term, then follow) follow {
 		case ecma.End:
 			return r.ends(then)
 		}
-		return r.fail("it is about the boundaries of words")
+		return r.unsure("it is about the boundaries of words", then)
 	case *ecma.Look:
-		f := r.lookedAt(t)
 		switch t.Kind {
 		case ecma.Ahead:
+			f := r.lookedAt(t)
 			return follow{r.And(f.begin, then.begin), r.And(f.inside, then.inside)}
 		case ecma.NotAhead:
+			f := r.lookedAt(t)
 			return follow{r.Without(then.begin, f.begin), r.Without(then.inside, f.inside)}
 		}
-		return r.fail("it looks behind")
+		return r.unsure("it looks behind", then)
+	case *ecma.Reference:
+		return r.unsure("it refers back to what it matched", r.again(t, then))
 	case *ecma.Repetition:
-		only := true
-		ecma.Alternation{{t.Term}}.Terms(func(t ecma.Term) bool {
-			switch t.(type) {
-			case *ecma.Look, *ecma.Assertion, *ecma.Reference:
-				only = false
-			}
-			return only
-		})
 		read := func(then follow) follow { return r.term(t.Term, then) }
-		return r.repeat(t.Min, t.Max, only, read, then)
+		return r.repeat(t.Min, t.Max, takesLetters(ecma.Alternation{{t.Term}}), read, then)
 	}
-	return r.fail("it refers back to what it matched")
+	return r.fail("it is unknown")
+}
+
+// unsure reads a term that matches at most what is given, and that no language says.
+func (r *reader) unsure(why string, most follow) follow {
+	switch {
+	case r.bound == nil:
+		return r.fail(why)
+	case r.bound.Fewer:
+		return follow{None, None}
+	}
+	return most
+}
+
+// again reads what a reference may match: nothing, or what its group may.
+func (r *reader) again(t *ecma.Reference, then follow) follow {
+	if r.bound == nil || r.bound.Fewer {
+		return then
+	}
+	for i, g := range r.groups {
+		if (t.Name == "" && t.Number == i+1 || t.Name != "" && t.Name == g.Name) && takesLetters(g.Body) {
+			f := r.alternation(g.Body, then)
+			return follow{r.Or(then.begin, f.begin), r.Or(then.inside, f.inside)}
+		}
+	}
+	more := r.cat(All, then.inside)
+	return follow{r.Or(then.begin, more), r.Or(then.inside, more)}
+}
+
+// takesLetters reports whether an expression only takes letters, wherever it stands.
+func takesLetters(a ecma.Alternation) bool {
+	only := true
+	a.Terms(func(t ecma.Term) bool {
+		switch t.(type) {
+		case *ecma.Look, *ecma.Assertion, *ecma.Reference:
+			only = false
+		}
+		return only
+	})
+	return only
 }
 
 // lookedAt reads the body of a look-around. Where it must not match, more texts of it are fewer

@@ -106,12 +106,21 @@ func TestExpressions(t *testing.T) {
 func TestBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	pick := func(all ...string) string { return all[r.IntN(len(all))] }
+	groups := 0
 	var draw func(deep int) string
 	draw = func(deep int) string {
 		if deep == 0 {
 			return pick("a", `\n`, "é", "😀", "[^é]", "[^/]", ".", `\s`, `\S`, `[\uD800-\uDBFF]`, "[^a\u2028]", `\u2029`)
 		}
-		switch r.IntN(6) {
+		switch r.IntN(9) {
+		case 6:
+			return pick("(?<=", "(?<!") + draw(deep-1) + ")" + draw(deep-1)
+		case 7:
+			return pick(`\b`, `\B`) + draw(deep-1)
+		case 8:
+			groups++
+			name := fmt.Sprintf("n%d>", groups)
+			return "(?<" + name + draw(deep-1) + ")" + draw(deep-1) + `\k<` + name
 		case 0:
 			return "(?:" + draw(deep-1) + "|" + draw(deep-1) + ")"
 		case 1:
@@ -127,7 +136,7 @@ func TestBounds(t *testing.T) {
 	}
 	all := regular.SetOf(func(rune) bool { return true })
 	met := map[bool]int{}
-	for range 2000 {
+	for range 4000 {
 		re, err := ecma.Compile(draw(4), ecma.Options{})
 		if err != nil {
 			t.Fatal(err)

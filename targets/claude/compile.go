@@ -74,13 +74,14 @@ func (e *emitter) compiler(r *ir.Role) (c *compiler, replaced bool, err error) {
 		mode: cmp.Or(r.PermissionMode, format.Default), mayAllow: !e.inProject(r),
 		noOthers: e.in.Project.ClosedInventory || !e.flagsOnly && e.ownServers(r, s)}
 	for _, g := range []ir.Group{ir.Read, ir.Edit} {
-		if opensAll(s, g) && !e.limitedInModes(r, g) {
+		if opensAll(s, g) && !e.limitedInModes(r, g, everyPath) {
 			c.bare = append(c.bare, g)
 		}
 	}
 	for _, x := range r.Native {
 		g, outside := besideCan(x)
-		if g == "" || x.Target != New().Name() || !c.leaves(g, outside) || e.limitedInModes(r, g) {
+		if g == "" || x.Target != New().Name() || !c.leaves(g, outside) ||
+			e.limitedInModes(r, g, aboutPaths(x, outside)) {
 			continue
 		}
 		if outside {
@@ -193,10 +194,29 @@ func (c *compiler) ownRule(x ir.NativeRule) {
 	c.out.add(x.Decision, x.Text)
 }
 
+// paths are those that a rule may be about.
+type paths int
+
+const (
+	everyPath    paths = iota
+	outsidePaths       // the project
+)
+
+// aboutPaths returns what paths a rule of Claude Code's own is about that allows some outside the project.
+func aboutPaths(x ir.NativeRule, outside bool) paths {
+	if r, err := rule.Parse(x.Text); outside && err == nil && r.HasSpec {
+		if p, ok := r.Path(ir.Allow); ok && (p.From == rule.Home || p.From == rule.System) {
+			return outsidePaths
+		}
+	}
+	return everyPath
+}
+
 // limitedInModes reports whether a mode that a role may enter has a group in part. Without its hook it would
 // have what a bare rule of the session allows. What the role itself denies or asks about is held there by the
-// role's own rules, and an allow beside what is left to the agent limits nothing.
-func (e *emitter) limitedInModes(r *ir.Role, g ir.Group) bool {
+// role's own rules, and an allow beside what is left to the agent limits nothing. Of paths outside the project only
+// rules about such paths do.
+func (e *emitter) limitedInModes(r *ir.Role, g ir.Group, of paths) bool {
 	own, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {
 		return true
@@ -213,7 +233,8 @@ func (e *emitter) limitedInModes(r *ir.Role, g ir.Group) bool {
 		}
 		limits := func(r ir.Rule) bool {
 			held := func(o ir.Rule) bool { return o.Pattern == r.Pattern && o.Decision <= r.Decision }
-			return r.Decision < ir.Allow && !slices.ContainsFunc(own.Rules(g), held)
+			elsewhere := of == outsidePaths && r.Pattern.Kind == ir.Plain && !beyond(r.Pattern.Text)
+			return r.Decision < ir.Allow && !elsewhere && !slices.ContainsFunc(own.Rules(g), held)
 		}
 		ceiling := m.Can.Ceiling(g)
 		files := g == ir.Read || g == ir.Edit

@@ -29,6 +29,7 @@ type profile struct {
 	unsaid  map[ir.Group][]unsaid // what no token says
 	hooked  bool                  // the subject has hooks
 	chosen  bool                  // the files of the project as a whole are the subject's
+	listed  bool                  // so is its permissions.json
 }
 
 // Emit compiles a profile for each role and for the chosen mode, and the
@@ -38,7 +39,7 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e.checkNames()
 	e.checkExtras()
 	e.readOrganisation()
-	main := e.chosen()
+	main, listed := e.chosen(), e.named(optLists)
 	var refs []ir.SubjectRef
 	for i := range in.Project.Roles {
 		refs = append(refs, ir.SubjectRef{Role: in.Project.Roles[i].Name})
@@ -53,11 +54,11 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 			e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 			continue
 		}
-		p.chosen = ref == main
+		p.chosen, p.listed = ref == main, ref == listed
 		e.emit(p)
 		holds = holds || len(p.unsaid)+len(e.onlyInCLI(p)) > 0 || e.hasOwn(p)
 	}
-	if main == (ir.SubjectRef{}) && e.in.Options.String("subject") == "" && holds {
+	if main == (ir.SubjectRef{}) && e.in.Options.String(optSubject) == "" && holds {
 		e.diags.Warnf(codeNotHeld, diag.Pos{File: "modec.toml"},
 			"got neither subject nor baseline: nothing holds Cursor in this repository").
 			Hint("set subject in [targets.cursor], or baseline").
@@ -87,10 +88,14 @@ func (e *emitter) emit(p *profile) {
 	if first, _ := p.unheld(); len(lists)+len(tokens) == 0 && first != "" { // its files say that it is there
 		tokens = permissions([]string{}, []string{})
 	}
-	if len(lists) > 0 {
+	switch {
+	case p.listed:
+		e.files = append(e.files, e.projectLists(p, lists))
+	case p.chosen && e.in.Options.String(optLists) == noLists:
+	case len(lists) > 0:
 		e.add(path.Join(p.dir, format.PermissionsFile), withProvenance(p, lists), nil)
 	}
-	if len(tokens) > 0 {
+	if len(tokens) > 0 && !(p.listed && !p.chosen && !p.hooked && onlyAllows(tokens)) { // else the lists say it all
 		e.share(p, format.TokensFile, contract.JSON(tokens), cliPlaces)
 	}
 	if p.hooked && !e.in.Unhooked {
@@ -141,17 +146,22 @@ func (e *emitter) profile(ref ir.SubjectRef) (*profile, error) {
 
 // chosen returns the subject of the project-wide files; none where nothing chooses one.
 func (e *emitter) chosen() ir.SubjectRef {
-	name := e.in.Options.String("subject")
-	switch {
-	case name == "" && e.in.Project.Baseline != "":
+	if e.in.Options.String(optSubject) == "" && e.in.Project.Baseline != "" {
 		return ir.SubjectRef{Role: e.in.Project.Baseline}
-	case name == "":
+	}
+	return e.named(optSubject)
+}
+
+// named returns the subject that an option names; none where it names none.
+func (e *emitter) named(option string) ir.SubjectRef {
+	name := e.in.Options.String(option)
+	if name == "" || option == optLists && name == noLists {
 		return ir.SubjectRef{}
 	}
 	ref, err := e.in.Project.ParseSubject(name, "")
 	if err != nil {
-		e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos("subject"), "%s", err.Error()).
-			Path("targets.cursor.subject").
+		e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos(option), "%s", err.Error()).
+			Path("targets.cursor." + option).
 			Target("cursor")
 	}
 	return ref

@@ -224,6 +224,29 @@ func (e *emitter) lists(p *profile, c commands, restricted func(ir.Group) bool) 
 	return append(contract.Object{"approvalMode", "allowlist"}, out...)
 }
 
+// projectLists returns the project's own file of the lists, in which people write too. It names a run mode only where
+// an empty list has to count: else the user's own stays.
+func (e *emitter) projectLists(p *profile, lists contract.Object) contract.File {
+	if len(lists) > 0 && !p.closes(ir.MCP) && !p.closes(ir.Command) {
+		lists = lists[2:]
+	}
+	if lists == nil {
+		lists = contract.Object{}
+	}
+	return contract.File{Path: projectFile(format.PermissionsFile), Data: contract.JSON(lists), Places: listPlaces}
+}
+
+// onlyAllows reports whether permissions of the CLI deny nothing.
+func onlyAllows(tokens contract.Object) bool {
+	all, _ := tokens[1].(contract.Object)
+	for i := 0; i+1 < len(all); i += 2 {
+		if list, ok := all[i+1].([]string); !ok || all[i] != "allow" && len(list) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // checkLiteral reports allowed tools that no entry can name.
 func (e *emitter) checkLiteral(p *profile, sv *ir.Server) {
 	for _, t := range sv.Tools {

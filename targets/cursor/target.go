@@ -84,7 +84,8 @@
 //     with any entry, switches off the user's own run mode. A build therefore
 //     writes it under .cursor/modec, and nothing else moves it.
 //   - A repository's own .cursor/permissions.json is read, and its lists were not
-//     applied, up to 3.20.17. None is written.
+//     applied, up to 3.20.17; by the documentation they add to the user's own. It is written only for the
+//     role that lists = "role:NAME" names, without a run mode where the role leaves that to Cursor.
 //   - An empty list meant "the list of the settings" in older builds:
 //     approvalMode "allowlist" is always written beside the lists, and not without one.
 //   - The engine's hook runner may append `<<'CURSOR_HOOK_EOF'` to the command. It
@@ -124,10 +125,14 @@ package cursor
 import (
 	"io/fs"
 	"path"
+	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 	"modec.dev/modec/targets/cursor/hook"
 	"modec.dev/modec/targets/cursor/importer"
@@ -135,6 +140,13 @@ import (
 )
 
 type cursor struct{}
+
+// The options that name subjects.
+const (
+	optSubject = "subject"
+	optLists   = "lists"
+	noLists    = "none"
+)
 
 // New returns the target. Cursor's hooks are answered by it too ([contract.Hooker]).
 func New() contract.Target { return cursor{} }
@@ -158,12 +170,17 @@ func (cursor) Options() []contract.Option {
 				"about commands and MCP tools and let the rest pass. true: for every subject that says anything; " +
 				"where modec is missing they refuse. false: never; a group that tokens cannot say is then denied as " +
 				"a whole."},
+		{Name: optLists, Type: contract.String,
+			Doc: "The role whose allowlists .cursor/permissions.json has (\"role:NAME\" or the bare name), for those " +
+				"who keep that file in the repository: Cursor's documentation says that it adds to the user's own " +
+				"lists, and up to 3.20.17 Cursor did not apply it. Default: nobody, and the file is not written. " +
+				"\"none\": nobody, and subject has no lists in a profile either, since it is for the CLI alone."},
 		{Name: "mcpToolAllowlist", Type: contract.Strings,
 			Doc: "The MCP tools that your organisation's settings run without a question, as SERVER:TOOL: Cursor " +
 				"then ignores everybody's own list. Default: no organisation has such a list."},
 		{Name: "mcpToolsProtection", Type: contract.Bool, Default: false,
 			Doc: "Whether Cursor's settings protect MCP tools: its editor then asks about each, whatever is listed."},
-		{Name: "subject", Type: contract.String,
+		{Name: optSubject, Type: contract.String,
 			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
 				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +
 				".cursor/modec are written."},
@@ -176,6 +193,17 @@ func (cursor) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.
 func (cursor) Owns() []string {
 	return []string{format.ProfilesDir + "/**", projectFile(format.TokensFile), projectFile(format.HooksFile),
 		projectFile(format.ServersFile)}
+}
+
+// OwnsPlaced returns the file that is written for the role of the option lists alone. Guards ask about the folder.
+func (cursor) OwnsPlaced() []string { return []string{projectFile(format.PermissionsFile)} }
+
+// ChosenBy returns the option that names the subject of a file of the project.
+func (cursor) ChosenBy(file string) string {
+	if file == projectFile(format.PermissionsFile) {
+		return optLists
+	}
+	return optSubject
 }
 
 // HoldsRoles marks that every role that says something has a profile.
@@ -225,5 +253,48 @@ func (cursor) AgentFiles() []contract.AgentFile { return importer.Files() }
 // Formats returns the one that Cursor has.
 func (cursor) Formats() []string { return []string{"cursor"} }
 
-// Import reads the IDE's lists, the CLI's tokens and the servers.
-func (cursor) Import(src contract.Source) (contract.Imported, diag.List) { return importer.Import(src) }
+// Import reads the IDE's lists, the CLI's tokens and the servers. Lists of a repository that a build would write in
+// another way stay with their file.
+func (cursor) Import(src contract.Source) (contract.Imported, diag.List) {
+	im, diags := importer.Import(src)
+	name, ok := im.Options[optLists].(string)
+	if !ok || name == noLists || src.Ours {
+		return im, diags
+	}
+	role := im.Project.Role(strings.TrimPrefix(name, "role:"))
+	if !writesAll(im, ir.SubjectRef{Role: role.Name}, src.Root) {
+		delete(im.Options, optLists)
+		im.Note(contract.Left, role.Pos, "role "+role.Name, format.PermissionsFile,
+			"a build would write an entry of its lists in another way or not at all: it stays as it is, and what the "+
+				"source says of it is in a profile under "+format.ProfilesDir)
+	}
+	return im, diags
+}
+
+// writesAll reports whether a build writes each entry of the project's lists as it stands there.
+func writesAll(im contract.Imported, ref ir.SubjectRef, root fs.FS) bool {
+	e := &emitter{in: contract.Input{Project: im.Project, Policy: policy.New(im.Project)}}
+	p, err := e.profile(ref)
+	data, missing := contract.ReadImport(root, projectFile(format.PermissionsFile))
+	if err != nil || missing != nil {
+		return false
+	}
+	there, err := located.JSONC(format.PermissionsFile, data)
+	if err != nil {
+		return false
+	}
+	written := map[string][]string{}
+	lists := e.lists(p, e.commands(p), p.closes)
+	for i := 0; i+1 < len(lists); i += 2 {
+		if list, ok := lists[i+1].([]string); ok {
+			written[lists[i].(string)] = list
+		}
+	}
+	for _, key := range []string{"mcpAllowlist", "terminalAllowlist"} {
+		was, is := slices.Sorted(slices.Values(there.Get(key).Strings())), slices.Sorted(slices.Values(written[key]))
+		if !slices.Equal(slices.Compact(was), slices.Compact(is)) {
+			return false
+		}
+	}
+	return there.Get("approvalMode") != nil || !p.closes(ir.MCP) && !p.closes(ir.Command)
+}

@@ -2,8 +2,8 @@ package roo
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -91,6 +91,7 @@ type editWriter struct {
 	guards    refusal  // by those of the project
 	exprs     []string // what the mode denies by an expression
 	described []string
+	groups    int // that have names
 	// description is what the source says of the group, for people.
 	description string
 }
@@ -125,17 +126,16 @@ func (r *refusal) expression() string {
 func (w *editWriter) rule(r ir.Rule) error {
 	if r.Pattern.Kind == ir.Regex {
 		p, err := ecma.Parse(r.Pattern.Text)
-		if err == nil {
-			err = alone(p)
-		}
 		if err != nil {
 			return fmt.Errorf("the expression %q %w", r.Pattern.Text, err)
 		}
 		if r.Decision == ir.Deny {
-			w.exprs = append(w.exprs, begins(p))
+			w.exprs = append(w.exprs, begins(w.standalone(p)))
 			return nil
 		}
-		w.permit(r, matches(p))
+		x := matches(w.standalone(p))
+		x.pattern = p
+		w.permit(r, x)
 		return nil
 	}
 	guard := r.Pos.File == ir.GuardsFile
@@ -205,8 +205,8 @@ func (w *editWriter) group() group {
 	body := w.body()
 	reached := newReachable("^" + body)
 	own := len(w.permits) == 1 && w.permits[0].pattern != nil
-	if own && w.deniesNothing() {
-		if text := w.permits[0].pattern.String(); !newReachable(text).any("^" + lookAhead(w.refused(everywhere)...)) {
+	if own {
+		if text := w.permits[0].pattern.String(); !newReachable(text).any(w.everything()...) {
 			g.regex = text
 			return g
 		}
@@ -468,23 +468,62 @@ func enclosed(p *ecma.Pattern) string {
 	return p.String()
 }
 
-var (
-	errRefers = errors.New("refers to its own groups, which shift when it is joined with others")
-	errNamed  = errors.New("names a group, and a name may stand once in what it is joined to")
-)
-
-// alone fails on an expression that means something else when it is joined with others.
-func alone(p *ecma.Pattern) (err error) {
+// standalone returns an expression that means the same wherever it stands in another one: the groups that it
+// refers to, and those that have a name, get names that nothing else has there.
+func (w *editWriter) standalone(p *ecma.Pattern) *ecma.Pattern {
+	texts := map[int]string{} // by the number of a group, its new name
 	p.Root.Terms(func(t ecma.Term) bool {
 		switch t := t.(type) {
 		case *ecma.Reference:
-			err = errRefers
+			texts[numberOf(p, t)] = ""
 		case *ecma.Group:
 			if t.Name != "" {
-				err = errNamed
+				texts[t.Number] = ""
 			}
 		}
-		return err == nil
+		return true
 	})
-	return err
+	if len(texts) == 0 {
+		return p
+	}
+	for _, number := range slices.Sorted(maps.Keys(texts)) {
+		w.groups++
+		texts[number] = fmt.Sprintf("g%d", w.groups)
+	}
+	source, from := p.String(), 0
+	var b strings.Builder
+	put := func(at int, text, old string) {
+		b.WriteString(source[from:at] + text)
+		from = at + len(old)
+	}
+	p.Root.Terms(func(t ecma.Term) bool {
+		switch t := t.(type) {
+		case *ecma.Reference:
+			put(t.Offset(), `\k<`+texts[numberOf(p, t)]+`>`, ecma.Sequence{t}.String())
+		case *ecma.Group:
+			if name := texts[t.Number]; t.Number > 0 && name != "" {
+				old := "("
+				if t.Name != "" {
+					old = "(?<" + t.Name + ">"
+				}
+				put(t.Offset(), "(?<"+name+">", old)
+			}
+		}
+		return true
+	})
+	b.WriteString(source[from:])
+	again, err := ecma.Parse(b.String())
+	if err != nil {
+		return p
+	}
+	return again
+}
+
+// numberOf returns the number of the group that a reference names.
+func numberOf(p *ecma.Pattern, r *ecma.Reference) int {
+	if r.Name == "" {
+		return r.Number
+	}
+	i := slices.IndexFunc(p.Groups, func(g *ecma.Group) bool { return g.Name == r.Name })
+	return i + 1
 }

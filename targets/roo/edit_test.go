@@ -2,7 +2,6 @@ package roo
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,32 +190,30 @@ func TestOddExpressionsAreNeverWider(t *testing.T) {
 	}
 }
 
-// What would mean something else beside other expressions costs a mode the rule. What
-// Roo's engine would refuse does not come so far, since one bad expression makes Roo
-// drop every mode of the file.
-func TestExpressionsThatAreLeftOut(t *testing.T) {
-	refused := errors.New("the source refuses it")
-	for _, c := range []struct {
-		re   string
-		want error
-	}{
-		{`^a\.md$`, nil},
-		{`(?:^|/)x(?=y)*`, nil},
-		{`^{a`, nil},
-		{`[$^\b*+]+(a|b)?`, nil},
-		{`(?:^)*a\$*`, nil},
-		{`a{2}{b}`, nil},
-		{`(a)\1`, errRefers},
-		{`(?<n>a)`, errNamed},
-		{`(?<n>a)\k<n>`, errRefers},
+// What refers to its groups or names them means the same beside other expressions. What Roo's engine would
+// refuse does not come so far, since one bad expression makes Roo drop every mode of the file.
+func TestExpressionsStandAlone(t *testing.T) {
+	const refused = "the source refuses it"
+	for _, c := range []struct{ re, want string }{
+		{`^a\.md$`, `^a\.md$`},
+		{`(?:^|/)x(?=y)*`, `(?:^|/)x(?=y)*`},
+		{`^{a`, `^{a`},
+		{`[$^\b*+]+(a|b)?`, `[$^\b*+]+(a|b)?`},
+		{`(?:^)*a\$*`, `(?:^)*a\$*`},
+		{`a{2}{b}`, `a{2}{b}`},
+		{`(a)\1`, `(?<g3>a)\k<g3>`},
+		{`(x)(?:(a)(b)\2)+\2`, `(x)(?:(?<g3>a)(b)\k<g3>)+\k<g3>`},
+		{`(?<n>a)`, `(?<g3>a)`},
+		{`(?<n>a(?<m>b))\k<n>(?=\k<m>)`, `(?<g3>a(?<g4>b))\k<g3>(?=\k<g4>)`},
 		{`^*a`, refused},
 		{`a$?`, refused},
 		{`\b{2,}`, refused},
 		{`(?<=a(b))+`, refused},
 		{`[😀-😎]`, refused},
-		{`[😀😎]`, nil},
-		{`a\😀`, nil},
-		{`\ud83d`, nil},
+		{`[😀😎]`, `[😀😎]`},
+		{`é(a)\1😎`, `é(?<g3>a)\k<g3>😎`},
+		{`a\😀`, `a\😀`},
+		{`\ud83d`, `\ud83d`},
 	} {
 		if err := policy.CheckRegex(c.re); err != nil {
 			if c.want != refused {
@@ -228,8 +225,9 @@ func TestExpressionsThatAreLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := alone(p); err != c.want {
-			t.Errorf("%s: got %v, want %v", c.re, err, c.want)
+		w := editWriter{groups: 2}
+		if got := w.standalone(p).String(); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.re, got, c.want)
 		}
 	}
 }
@@ -246,6 +244,8 @@ func TestWrittenExpressionsStay(t *testing.T) {
 		`a\.ts$|b\.js$`:         outside + `.*(a\.ts$|b\.js$)`,
 		`docs/`:                 outside + `.*docs/.*$`,
 		`^é/[^/]+$`:             `^(?!.*\\|(.*/)?\.{0,2}(/|$))(?=.*$)é/[^/]+$`,
+		`(a)\1\.md$`:            outside + `.*(?<g1>a)\k<g1>\.md$`,
+		`^(a)\1\.md$`:           `^(a)\1\.md$`,
 	} {
 		p := editor(0, ir.Deny, false)
 		p.Guards = nil
@@ -295,6 +295,10 @@ func TestEditsOutside(t *testing.T) {
 		{`docs/.*\.md$`, inside + `.*docs/.*\.md$`, ir.Ask}, // docs/../../x.md
 		{`^[^é].*\.md$`, `^(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|\.claude))(/|$))(?=.*$)[^é].*\.md$`, ir.Ask},
 		{`\.$`, inside + `.*\.$`, ir.Ask}, // the folder above
+		{`(a|b)\1\.md$`, guarded + `.*(?<g1>a|b)\k<g1>\.md$`, ir.Ask},
+		{`(a|/)\1\.md$`, inside + `.*(?<g1>a|/)\k<g1>\.md$`, ir.Ask},
+		{`\b(a)\1\.md$`, inside + `.*\b(?<g1>a)\k<g1>\.md$`, ir.Ask},
+		{`^(a)\1\.md$`, `^(a)\1\.md$`, ir.Ask},
 	} {
 		p := editor(0, ir.Deny, false)
 		p.Guards[0].Pattern.Text = ".claude/"

@@ -44,7 +44,8 @@ func (r roo) Layout(path string) *layout.Style {
 	}
 }
 
-// sameGroups reports whether two lists of groups mean the same: Roo reads the options of edit alone.
+// sameGroups reports whether two lists of groups mean the same: Roo reads the options of edit alone, and an
+// expression that takes every path restricts nothing.
 func sameGroups(a, b *located.Value) bool {
 	return slices.EqualFunc(a.List(), b.List(), func(x, y *located.Value) bool {
 		m, ok := plainGroup(x)
@@ -56,7 +57,7 @@ func sameGroups(a, b *located.Value) bool {
 	})
 }
 
-// plainGroup returns the name of a group without options, or with some that Roo does not read.
+// plainGroup returns the name of a group without options, or with some that say nothing.
 func plainGroup(v *located.Value) (name string, ok bool) {
 	if v.Marked {
 		return "", false
@@ -68,7 +69,8 @@ func plainGroup(v *located.Value) (name string, ok bool) {
 		return "", false
 	}
 	name, ok = v.Items[0].Str()
-	return name, ok && name != "edit"
+	regex, has := v.Items[1].Get("fileRegex").Str()
+	return name, ok && (name != "edit" || has && format.TakesAll(regex))
 }
 
 // asCleaned returns a text as Roo cleans it where it stands in the file as it is: the source may have the

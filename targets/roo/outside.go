@@ -90,6 +90,9 @@ func aboutNames(expr string) bool {
 	if err != nil {
 		return false
 	}
+	if nameAtEnd(p) {
+		return true
+	}
 	sp := regular.New(units)
 	least, err1 := sp.ECMAScriptWithin(p, regular.Bound{Fewer: true})
 	most, err2 := sp.ECMAScriptWithin(p, regular.Bound{})
@@ -107,4 +110,34 @@ func aboutNames(expr string) bool {
 	windows = sp.Or(windows, sp.Cat(line, sp.Text(`\`), windows))
 	return !sp.Meets(most, sp.Not(paths)) && !sp.Meets(paths, sp.Not(sp.And(least, line))) &&
 		!sp.Meets(names, sp.Not(windows)) && !sp.Meets(names, elsewhere)
+}
+
+// nameAtEnd reports whether an expression is about the end of the last name of a path alone, by its form: an
+// expression that is not regular has no language to compare. What stands before its $ looks at nothing
+// around it, and takes no separator, no line break and no name that leads elsewhere.
+func nameAtEnd(p *ecma.Pattern) bool {
+	if len(p.Root) != 1 {
+		return false
+	}
+	body := p.Root[0]
+	last := len(body) - 1
+	if last < 3 || !isAssertion(body[0], ecma.Start) || !isAnything(body[1]) || !isAssertion(body[last], ecma.End) {
+		return false
+	}
+	inner := ecma.Alternation{body[2:last]}
+	looks := false
+	inner.Terms(func(t ecma.Term) bool {
+		_, look := t.(*ecma.Look)
+		_, assertion := t.(*ecma.Assertion)
+		looks = looks || look || assertion
+		return !looks
+	})
+	sp := regular.New(units)
+	alone, err1 := ecma.Parse("^(?:" + inner.String() + ")$")
+	if looks || err1 != nil {
+		return false
+	}
+	most, err2 := sp.ECMAScriptWithin(alone, regular.Bound{})
+	not, err3 := sp.Go(`[/\\\n\r\x{2028}\x{2029}]|^\.{0,2}$`)
+	return errors.Join(err2, err3) == nil && !sp.Meets(most, not)
 }

@@ -36,7 +36,8 @@ func (t roo) Formats() []string {
 	return []string{"roo", string(format.Kilo)}
 }
 
-// Import reads modes, servers, the ignore file and rules folders.
+// Import reads modes, servers, the ignore file and rules folders. Those of Kilo Code are read only for somebody who
+// names the format or the files.
 func (t roo) Import(src contract.Source) (contract.Imported, diag.List) {
 	switch {
 	case t.zoo:
@@ -45,6 +46,9 @@ func (t roo) Import(src contract.Source) (contract.Imported, diag.List) {
 		return importer.Import(src, format.Stock)
 	case src.Format == string(format.Kilo):
 		return importer.Import(src, format.Kilo)
+	}
+	if src.Files == nil { // modes stay with their agent, and nothing is built for Kilo
+		return importer.Import(src, format.Stock)
 	}
 	return importer.Import(src, format.Stock, format.Kilo)
 }

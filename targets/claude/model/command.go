@@ -134,6 +134,8 @@ func (s *session) eachAllowed(l *line) ruling {
 				loose = looseTail
 			case c.hidesWithin(s), c.home() && s.holdsAny():
 				loose = looseText
+			case c.startsShell():
+				loose = cmp.Or(loose, looseShell)
 			}
 		case why == needsRule:
 			return s.otherLine("a command", l)

@@ -392,6 +392,30 @@ func TestHolesOfBypass(t *testing.T) {
 	}
 }
 
+// A rule about a program that runs another one takes a shell and its line among the arguments, too: the source looks
+// at that line.
+func TestShellsAmongArguments(t *testing.T) {
+	fsys := memfs.FS{".claude/modec/r.settings.json": []byte(permissions("default",
+		[]string{"Bash(xargs:*)", "Bash(sudo *)", "Bash(bash x.sh)"}, nil, nil))}
+	deciders, _ := Open(fsys, "")
+	for line, hole := range map[string]bool{
+		"xargs rm":                  false,
+		"xargs bash -c":             true,
+		"sudo -u me /bin/bash -c x": true,
+		"sudo ls":                   false,
+		"bash x.sh":                 false,
+	} {
+		v := deciders[0].Decide(ir.SubjectRef{Role: "r"}, policy.Action{Group: ir.Command, Arg: line})
+		want := ir.Allow
+		if hole {
+			want = ir.Ask
+		}
+		if v.Decision != want || (v.Hole != nil) != hole {
+			t.Errorf("%s: got %s and the hole %+v", line, v.Decision, v.Hole)
+		}
+	}
+}
+
 func TestOpenArgs(t *testing.T) {
 	settings := permissions("plan", []string{"Bash(foo *)"}, nil, nil)
 	fsys := fstest.MapFS{".claude/modec/r.settings.json": {Data: []byte(settings)}}

@@ -32,6 +32,7 @@ const (
 	looseFolder = "a rule names what is in a folder of the project, and not a file of the folder's name"
 	looseInto   = "Claude Code lets an allowed command read and write by redirects what the mode lets it read and write"
 	looseTail   = "Claude Code does not look for a command that a rule holds back among the arguments of another"
+	looseShell  = "Claude Code does not look at the line of a shell among the arguments of another command"
 	looseCase   = "Claude Code compares paths without case, in allow rules too"
 	looseName   = "a backslash is part of a name here, and Claude Code has no rule about it"
 	looseDomain = "a name with other characters than those of a host is to Claude Code's rules like any other"
@@ -223,6 +224,13 @@ func (c *simple) readsScript() bool {
 		}
 	}
 	return false
+}
+
+// startsShell reports whether a command runs a shell by its arguments: what that runs no rule names.
+func (c *simple) startsShell() bool {
+	return policy.Runs(c.words[0]) && slices.ContainsFunc(c.words[1:], func(word string) bool {
+		return policy.IsShell(strings.ToLower(path.Base(word)))
+	})
 }
 
 // holdsAny reports whether any rule denies or asks about commands.

@@ -58,6 +58,8 @@ type importer struct {
 	// pinned is the run mode that a permissions.json forces on the IDE: its
 	// approvalMode, or that of a list with entries; "" where the settings decide.
 	pinned format.RunMode
+	// listed is set where the lists of the role for the IDE are in a file of the project that a build writes.
+	listed bool
 	// folder is the workspace's, as the entries of the IDE name it.
 	folder string
 }
@@ -304,8 +306,18 @@ func (im *importer) finish() {
 	slices.SortFunc(p.Roles, func(a, b ir.Role) int { return strings.Compare(a.Name, b.Name) })
 	im.out.Project = p
 	im.allTokens()
-	if im.roles[cliRole] != nil { // the lists of the IDE are in no file of the project that modec writes
-		im.out.Options = map[string]any{"subject": "role:" + cliRole}
+	options := map[string]any{}
+	if im.roles[cliRole] != nil {
+		options["subject"] = "role:" + cliRole
+	}
+	switch {
+	case im.listed:
+		options["lists"] = "role:" + ideRole
+	case im.roles[cliRole] != nil && im.roles[ideRole] == nil:
+		options["lists"] = "none"
+	}
+	if len(options) > 0 {
+		im.out.Options = options
 	}
 }
 

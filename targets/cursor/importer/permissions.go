@@ -43,6 +43,10 @@ func (im *importer) permissionsFile(d document) {
 			im.out.Note(contract.Left, m.Pos, ideSubject, m.Key, "Cursor ignores this key")
 		}
 	}
+	mode := v.Get("approvalMode")
+	text, _ := mode.Str()
+	im.listed = d.name == inDir(format.PermissionsFile) && (mode == nil || text == string(format.UseAllowlist)) &&
+		(v.Get("mcpAllowlist") != nil || v.Get("terminalAllowlist") != nil)
 	im.original(d, r, "ide")
 }
 

@@ -79,6 +79,7 @@ func open(fsys fs.FS, options contract.Options, o *opened) ([]contract.Decider, 
 	r.readProject()
 	r.readProfiles()
 	r.readProjectWide(options)
+	r.readProjectLists(options)
 	if len(r.setups) == 0 {
 		return nil, r.diags
 	}
@@ -157,7 +158,29 @@ func (r *reader) readProfiles() {
 	}
 }
 
-// readProjectWide reads the project's own files. Its permissions.json is not applied.
+// readProjectLists reads the project's own permissions.json as the lists of the role that an option names. Cursor adds
+// them to the user's, or does not apply them.
+func (r *reader) readProjectLists(options contract.Options) {
+	name := options.String("lists")
+	if name == "" || name == "none" {
+		return
+	}
+	lists := r.readPermissions(format.Dir)
+	if lists == nil {
+		return
+	}
+	ref := r.named(name)
+	if len(r.setups[ref]) == 0 {
+		r.setups[ref] = []setup{{}}
+	}
+	for i := range r.setups[ref] {
+		if s := &r.setups[ref][i]; s.permissions == nil {
+			s.permissions = lists
+		}
+	}
+}
+
+// readProjectWide reads the project's own files but its permissions.json, which only an option gives a role.
 func (r *reader) readProjectWide(options contract.Options) {
 	s := setup{tokens: r.readTokens(format.Dir), hooks: r.readHooks(format.Dir)}
 	if s == (setup{}) {
@@ -235,6 +258,11 @@ func (o *opened) chosen(options contract.Options) ir.SubjectRef {
 	if name == "" && options.Baseline() != "" {
 		return ir.SubjectRef{Role: options.Baseline()}
 	}
+	return o.named(name)
+}
+
+// named returns the subject of a name that an option has.
+func (o *opened) named(name string) ir.SubjectRef {
 	if o.project != nil {
 		ref, _ := o.project.ParseSubject(name, "")
 		return ref

@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/regular"
 )
 
 // Mode is a mode of a modes file.
@@ -256,4 +257,15 @@ func readGroup(entry *located.Value, i int) (Group, error) {
 		return g, within(&SchemaError{g.RegexAt, "fileRegex", reason})
 	}
 	return g, nil
+}
+
+// TakesAll reports whether a fileRegex takes every path: it restricts nothing.
+func TakesAll(source string) bool {
+	p, err := ecma.Parse(source)
+	if err != nil {
+		return false
+	}
+	sp := regular.New(regular.SetOf(func(rune) bool { return true }))
+	l, err := sp.ECMAScriptWithin(p, regular.Bound{Fewer: true})
+	return err == nil && !sp.Meets(regular.Some, sp.Not(l))
 }

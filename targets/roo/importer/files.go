@@ -33,7 +33,13 @@ func filesOf(d format.Dialect) (files []contract.AgentFile) {
 		imported = append(imported, globalModes...)
 	}
 	for _, name := range imported {
-		files = append(files, contract.AgentFile{Path: name, Imported: true})
+		f := contract.AgentFile{Path: name, Imported: true}
+		if d == format.Kilo {
+			f = contract.AgentFile{Path: name, Reason: contract.NoTarget,
+				Why: "modec builds nothing for Kilo Code, where it stays in force: `modec migrate --from kilo` " +
+					"imports it for Roo Code"}
+		}
+		files = append(files, f)
 	}
 	for _, name := range at.Ignore {
 		add(name, contract.Permission, "it hides files from the agent's own tools, and stays in force")

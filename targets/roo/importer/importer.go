@@ -259,6 +259,13 @@ func (im *importer) finish() {
 	if len(p.Modes) == 0 {
 		im.withoutModes()
 	}
+	if im.dialect == format.Kilo {
+		for _, f := range im.out.Files {
+			im.out.Note(contract.NeedsDecision, diag.Pos{File: f}, "", "Kilo Code",
+				"no target of modec: a build writes what it says for Roo Code, leaves this file as it is, and does "+
+					"not keep the two alike")
+		}
+	}
 	if im.unsure {
 		for _, f := range im.out.Files {
 			if slices.ContainsFunc(p.Modes, func(m ir.Mode) bool { return m.Pos.File == f }) {

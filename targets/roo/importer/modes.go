@@ -398,7 +398,7 @@ func (im *importer) edit(m *ir.Mode, f fileRegex) {
 	subject := "mode " + m.Slug
 	t := &ir.Table{}
 	decision := im.listed(ir.Edit)
-	if takesAll(f.source) { // as a group without an expression
+	if format.TakesAll(f.source) { // as a group without an expression
 		im.out.NoteRule(contract.Understood, f.at, subject, f.what, "")
 		im.whole(m, ir.Edit, f.at)
 		return

@@ -47,17 +47,6 @@ func leads(p *ecma.Pattern) bool {
 
 func everyLetter() *regular.Space { return regular.New(regular.SetOf(func(rune) bool { return true })) }
 
-// takesAll reports whether an expression takes every path: it restricts nothing.
-func takesAll(source string) bool {
-	p, err := ecma.Parse(source)
-	if err != nil {
-		return false
-	}
-	sp := everyLetter()
-	l, err := sp.ECMAScriptWithin(p, regular.Bound{Fewer: true})
-	return err == nil && !sp.Meets(regular.Some, sp.Not(l))
-}
-
 // written takes an expression apart that today's emitter wrote; false for any other, and
 // for one that was edited since.
 func written(p *ecma.Pattern, known map[string]bool) (access, bool) {
