@@ -448,8 +448,8 @@ type Table struct {
 	Default *Default `json:"default,omitempty"` // nil: deny for a mode, ask for a role
 	Rules   []Rule   `json:"rules,omitempty"`
 	// Timed are the allows that hold at some times only. At any other time what matches no
-	// rule decides, and where that is more than ask, an ask with the same times is among the
-	// Rules. So nobody who does not know of times permits more.
+	// rule decides, and where that is more than ask, an ask (or a deny) with the same times is
+	// among the Rules. So nobody who does not know of times permits more.
 	Timed []Rule `json:"timed,omitempty"`
 	// Open lists the guarded paths that this subject may edit by its other
 	// rules (can.edit.guarded): literal paths.
@@ -470,7 +470,7 @@ type Rule struct {
 	Pattern  Pattern  `json:"pattern"`
 	Pos      diag.Pos `json:"pos"`
 	From     string   `json:"from,omitempty"`
-	// Times are set for an allow in Timed, and for the ask that stands in its place at other times.
+	// Times are set for an allow in Timed, and for the rule that stands in its place at other times.
 	Times Times `json:"times,omitzero"`
 }
 

@@ -95,6 +95,14 @@ func (t Times) Over(now time.Time) bool {
 	return t.Until != "" && t.local(now).Format(time.DateOnly) > t.Until
 }
 
+// Within reports whether other times include all of these. It reports false where that takes more than a look at the
+// limits.
+func (t Times) Within(o Times) bool {
+	sameClock := t.Zone == o.Zone || o.From == "" && o.Until == "" && o.Daily == ""
+	return sameClock && (o.From == "" || t.From >= o.From) && (o.Until == "" || t.Until != "" && t.Until <= o.Until) &&
+		(o.Daily == "" || t.Daily == o.Daily)
+}
+
 // DaysLeft returns how many days follow until the last one; false where there is no last day, or it has passed.
 func (t Times) DaysLeft(now time.Time) (int, bool) {
 	last, err := time.Parse(time.DateOnly, t.Until)
@@ -301,8 +309,8 @@ func opened(rules, timed []Rule, is func(Times) bool) (now, later []Rule) {
 func (p *Project) checkTimes() (err error) {
 	check := func(rules, timed []Rule) {
 		for _, r := range rules {
-			if r.Times.Timed() && r.Decision != Ask {
-				err = fmt.Errorf("model: a rule with times is %s outside of them, want ask", r.Decision)
+			if r.Times.Timed() && r.Decision > Ask {
+				err = fmt.Errorf("model: a rule with times is %s outside of them, want ask or deny", r.Decision)
 			}
 		}
 		for _, r := range timed {

@@ -124,7 +124,7 @@ func TestTimesInModel(t *testing.T) {
 		want  string
 	}{
 		{ir.Table{Timed: []ir.Rule{rule(ir.Allow, times)}, Rules: []ir.Rule{rule(ir.Ask, times)}}, ""},
-		{ir.Table{Rules: []ir.Rule{rule(ir.Allow, times)}}, "want ask"},
+		{ir.Table{Rules: []ir.Rule{rule(ir.Allow, times)}}, "want ask or deny"},
 		{ir.Table{Timed: []ir.Rule{rule(ir.Ask, times)}}, "want allow"},
 		{ir.Table{Timed: []ir.Rule{rule(ir.Allow, ir.Times{})}}, "no time in it"},
 		{ir.Table{Timed: []ir.Rule{rule(ir.Allow, ir.Times{From: "x"})}}, "want a day"},
@@ -138,5 +138,24 @@ func TestTimesInModel(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
+	}
+}
+
+func TestTimesWithin(t *testing.T) {
+	x := ir.Times{From: "2026-12-01", Until: "2026-12-31", Daily: "09:00-17:00", Zone: "Europe/Berlin"}
+	for _, c := range []struct {
+		other ir.Times
+		want  bool
+	}{
+		{x, true}, {ir.Times{Until: "2026-12-31", Zone: "Europe/Berlin"}, true}, {ir.Times{From: "2026-11-30", Zone: "Europe/Berlin"}, true},
+		{ir.Times{From: "2026-12-02", Zone: "Europe/Berlin"}, false}, {ir.Times{Until: "2026-12-30", Zone: "Europe/Berlin"}, false},
+		{ir.Times{Daily: "08:00-18:00", Zone: "Europe/Berlin"}, false}, {ir.Times{Until: "2026-12-31"}, false},
+	} {
+		if got := x.Within(c.other); got != c.want {
+			t.Errorf("%s within %s: got %v", x, c.other, got)
+		}
+	}
+	if (ir.Times{From: "2026-12-01"}).Within(ir.Times{Until: "2026-12-31"}) || (ir.Times{Until: "2026-12-31"}).Within(ir.Times{From: "2026-01-01"}) {
+		t.Error("times without a limit are within some that have one")
 	}
 }

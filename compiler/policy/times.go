@@ -11,7 +11,8 @@ import (
 
 // Settle adds to a resolved project what stands for an allow outside of its times: an ask,
 // where the rest of its group is allowed or left to the agent. Elsewhere the rest of the group
-// stands for it, which is asked about or denied.
+// stands for it, which is asked about or denied. For a glob over servers of which some deny the
+// rest and others permit it, it is a deny.
 func Settle(p *ir.Project) {
 	for _, modes := range [][]ir.Mode{p.Modes, p.Builtins} {
 		for i := range modes {
@@ -36,43 +37,51 @@ func settle(p *ir.Project, s *side) {
 		r := s.groupDefault(g, silence)
 		s.defaults[g] = &r
 		if t := s.can.Table(g); t != nil && r.Decision > ir.Ask {
-			t.Rules = append(slices.Clip(t.Rules), asked(t.Timed)...)
+			t.Rules = append(slices.Clip(t.Rules), standing(ir.Ask, t.Timed)...)
 		}
 	}
 	if s.can.MCP == nil || s.compileMCPRules() != nil {
 		return
 	}
 	for i := range s.can.MCP.Entries {
-		if e := &s.can.MCP.Entries[i]; len(e.Timed) > 0 && s.mcp.most(p, e) > ir.Ask {
-			e.Rules = append(slices.Clip(e.Rules), asked(e.Timed)...)
+		e := &s.can.MCP.Entries[i]
+		switch least, most := s.mcp.rest(p, e); {
+		case most <= ir.Ask:
+		case least < ir.Ask: // an ask would open what one of the servers denies
+			e.Rules = append(slices.Clip(e.Rules), standing(ir.Deny, e.Timed)...)
+		default:
+			e.Rules = append(slices.Clip(e.Rules), standing(ir.Ask, e.Timed)...)
 		}
 	}
 }
 
-// asked returns the asks that stand for allows outside of their times.
-func asked(timed []ir.Rule) []ir.Rule {
+// standing returns the rules that stand for allows outside of their times.
+func standing(d ir.Decision, timed []ir.Rule) []ir.Rule {
 	out := slices.Clone(timed)
 	for i := range out {
-		out[i].Decision = ir.Ask
+		out[i].Decision = d
 	}
 	return out
 }
 
-// most returns the highest decision where no rule matches, for the servers that an entry is about.
-func (m *mcpRules) most(p *ir.Project, e *ir.MCPEntry) ir.Decision {
+// rest returns the lowest and the highest decision where no rule matches, for the servers that an entry is about.
+func (m *mcpRules) rest(p *ir.Project, e *ir.MCPEntry) (least, most ir.Decision) {
 	if e.Literal {
-		return m.defaultOf(e.Key).Decision
+		d := m.defaultOf(e.Key).Decision
+		return d, d
 	}
-	d := m.fallback.Decision
+	least = m.fallback.Decision
 	if r := m.keyDefault(e.Key, asGlob); r != nil {
-		d = r.Decision
+		least = r.Decision
 	}
+	most = least
 	for i := range p.Servers {
 		if name := p.Servers[i].Name; Wildcard(e.Key, name) {
-			d = max(d, m.defaultOf(name).Decision)
+			d := m.defaultOf(name).Decision
+			least, most = min(least, d), max(most, d)
 		}
 	}
-	return d
+	return least, most
 }
 
 // times are the engines of one project at different times. Any engine but these decides with every time

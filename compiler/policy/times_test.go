@@ -144,3 +144,47 @@ func BenchmarkAt(b *testing.B) {
 		e.At(evening)
 	}
 }
+
+// Outside of its times an allow over several servers never permits what one of them denies.
+func TestTimesOverServers(t *testing.T) {
+	rest := func(d ir.Decision) *ir.Default { return &ir.Default{Decision: d} }
+	allow := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: "*"}, Times: december}
+	for _, c := range []struct {
+		all, git  *ir.Default // of the glob, and of git
+		git1, x   ir.Decision // outside of the times, git's tool and another server's
+		resources ir.Decision // of git
+	}{
+		{rest(ir.Deny), rest(ir.Agent), ir.Deny, ir.Deny, ir.Deny},
+		{rest(ir.Agent), rest(ir.Deny), ir.Deny, ir.Deny, ir.Deny},
+		{rest(ir.Ask), rest(ir.Agent), ir.Ask, ir.Ask, ir.Ask},
+		{rest(ir.Agent), rest(ir.Agent), ir.Ask, ir.Ask, ir.Ask},
+		{rest(ir.Ask), rest(ir.Deny), ir.Deny, ir.Ask, ir.Deny},
+	} {
+		p := &ir.Project{Version: ir.Version,
+			Servers: []ir.Server{{Name: "git", DefaultEnabled: true, Tools: []ir.Tool{{Name: "x"}}}},
+			Roles: []ir.Role{{Name: "r", Can: ir.Can{MCP: &ir.MCPTable{Entries: []ir.MCPEntry{
+				{Key: "git", Literal: true, Default: c.git}, {Key: "*", Default: c.all, Timed: []ir.Rule{allow}}}}}}}}
+		policy.Settle(p)
+		e := policy.New(p)
+		s, err := e.Subject(ir.SubjectRef{Role: "r"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		open, err := e.Opened().Subject(ir.SubjectRef{Role: "r"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range []struct {
+			policy.Action
+			want ir.Decision
+		}{
+			{policy.Action{Group: ir.MCP, Server: "git", Arg: "x"}, c.git1}, {policy.Action{Group: ir.MCP, Server: "other", Arg: "x"}, c.x},
+			{policy.Action{Group: ir.MCP, Server: "git", Kind: policy.Resource}, c.resources},
+		} {
+			got := s.Decide(a.Action).Decision
+			if got != a.want || open.Decide(a.Action).Decision < got {
+				t.Errorf("%s, git %s, %+v: got %s, and open %s", c.all.Decision, c.git.Decision, a, got, open.Decide(a.Action).Decision)
+			}
+		}
+	}
+}
