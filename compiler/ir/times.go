@@ -37,6 +37,19 @@ func (t Times) String() string {
 	return strings.Join(parts, " ")
 }
 
+// Field is a part of times that is written.
+type Field struct{ Name, Value string }
+
+// Fields returns what is written of the times, as a source writes it.
+func (t Times) Fields() (list []Field) {
+	for _, f := range []Field{{"from", t.From}, {"until", t.Until}, {"daily", t.Daily}, {"zone", t.Zone}} {
+		if f.Value != "" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // Part is a field of [Times] by its name in the source.
 type Part string
 
