@@ -152,7 +152,9 @@ func (e *env) explain(
 		x.at = ir.Written(r.Pos)
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Told()), r.From, x.at.String()
 		x.guarded = r.Pos.File == ir.GuardsFile
-		x.AtTimes = timesOf(res, ref, r, func(s *policy.Subject) policy.Result { return disk.Decide(s, q.action, e.dir) })
+		x.AtTimes = timesOf(res, ref, r, func(s *policy.Subject) policy.Result {
+			return disk.Decide(s, q.action, e.dir)
+		})
 		x.Verdicts, x.Elsewhere = e.verdicts(e.judges(res), ref, q.action, r)
 	})
 	for _, v := range x.Verdicts {

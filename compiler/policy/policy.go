@@ -98,8 +98,8 @@ type Engine struct {
 	views    map[string]*Engine // by target: see For
 }
 
-// New prepares an engine. It decides with every time closed: see [Engine.At]. The project's patterns have been checked by the
-// compiler; one that does not compile fails every Subject that uses it.
+// New prepares an engine. It decides with every time closed: see [Engine.At]. The project's patterns
+// have been checked by the compiler; one that does not compile fails every Subject that uses it.
 func New(p *ir.Project) *Engine {
 	e := &Engine{
 		project:   p,

@@ -88,11 +88,11 @@ type Target struct {
 
 // Report is the result of a verification.
 type Report struct {
-	Seed      uint64    `json:"seed"`
-	Decisions int       `json:"decisions"` // distinct: a subject, an action, a surface
+	Seed      uint64 `json:"seed"`
+	Decisions int    `json:"decisions"` // distinct: a subject, an action, a surface
 	// InTimes counts those that were compared once more, with every time of the policy open.
-	InTimes int `json:"inTimes,omitempty"`
-	Surfaces  []Surface `json:"surfaces"`
+	InTimes  int       `json:"inTimes,omitempty"`
+	Surfaces []Surface `json:"surfaces"`
 	// Elsewhere is what the targets do not emit: they are not compared on it.
 	Elsewhere []contract.Elsewhere `json:"elsewhere"`
 	// Diagnostics are what the targets' readers report about the artifacts.
