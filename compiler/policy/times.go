@@ -125,6 +125,14 @@ func (e *Engine) Opened() *Engine {
 	return e.opened(func(ir.Times) bool { return true })
 }
 
+// Closed returns the engine that decides with every time closed.
+func (e *Engine) Closed() *Engine {
+	if e.closed != nil {
+		return e.closed
+	}
+	return e
+}
+
 // opened returns the engine with some times open, with the lock held.
 func (e *Engine) opened(is func(ir.Times) bool) *Engine {
 	var key strings.Builder

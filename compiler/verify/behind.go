@@ -90,14 +90,14 @@ func (b *behind) started(ref ir.SubjectRef) []gate {
 	for _, file := range b.host.Lists(b.files, ref) {
 		for _, s := range contract.StartedIn(b.files, file) {
 			g := gate{Started: s}
-			of := []ir.SubjectRef{s.Ref} // none of the project's, of a server that is no gateway
+			of, source := []ir.SubjectRef{s.Ref}, b.source // none of the project's, of a server that is no gateway
 			if s.Target != "" {
-				of = contract.United(b.host, b.whole)
+				of, source = contract.United(b.host, b.whole), source.Closed() // which knows no times
 			}
 			for i := range of {
 				of[i], _ = policy.InView(b.whole, b.host.Name(), of[i])
 			}
-			g.decide = b.source.Passing(of)
+			g.decide = source.Passing(of)
 			list = append(list, g)
 		}
 	}

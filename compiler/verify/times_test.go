@@ -64,3 +64,15 @@ func TestInTimes(t *testing.T) {
 		t.Errorf("got %+v, %v", report, err)
 	}
 }
+
+// What a gateway opens for one subject it may open for others whose files do not hold it: all subjects are compared.
+func TestGatewayInTimes(t *testing.T) {
+	const source = `{"servers": {"gh": {"command": "gh", "tools": {"list": {}, "close": {}}}},
+		"modes": {"a": {"name": "A", "roleDefinition": "r", "can": {"mcp": {"gh": {"allow": ["list", {"rule": "close", "until": "2027-12-31"}]}}}},
+			"b": {"name": "B", "roleDefinition": "r", "can": {"mcp": {"gh": {"allow": ["list"], "deny": ["close"]}}}}},
+		"roles": {"c": {"can": {"mcp": {"gh": {"allow": ["list", {"rule": "close", "until": "2027-12-31"}], "default": "deny"}}}},
+			"d": {"can": {"mcp": {"gh": {"allow": ["list"], "default": "deny"}}}}}}`
+	for _, target := range []string{"claude", "cursor", "gemini", "roo", "zoo"} {
+		neverWider(t, memfs.FS{"modec.toml": []byte("[targets." + target + "]\n[gateway]\nemit = true\n"), "modec/a.json": []byte(source)})
+	}
+}

@@ -294,7 +294,9 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 			t.Compiled = contract.InTimes(t.Compiled)
 		}
 	}
-	again.Subjects = timed(req.Policy.Project(), req.Subjects)
+	if len(req.Policy.Project().Gateways) == 0 { // else a gateway offers what it opens to others too
+		again.Subjects = timed(req.Policy.Project(), req.Subjects)
+	}
 	open, err := runOnce(ctx, again)
 	if open != nil {
 		whole.InTimes = open.Decisions

@@ -11,7 +11,8 @@ import (
 
 // clock is what a gateway was told to serve, all of which narrows it. Some of it depends on the time.
 type clock struct {
-	now func() time.Time // nil: the machine's
+	now    func() time.Time // nil: the machine's
+	united bool             // the gateway knows no times
 
 	base   *Table  // of all models that do not depend on the time; nil: there is none
 	timed  []model // the others
@@ -31,6 +32,9 @@ const mostTimed = 100
 // watching is how often a gateway looks at the clock without being asked, so that its clients learn what changes.
 const watching = 10 * time.Second
 
+// timed reports whether a model has a gateway look at the clock.
+func (o *Options) timed(e *policy.Engine) bool { return o.Unite == nil && e.Timed() }
+
 func (c *clock) time() time.Time {
 	if c.now == nil {
 		return time.Now()
@@ -42,7 +46,7 @@ func (c *clock) time() time.Time {
 func (c *clock) add(m model, closed *Table) {
 	c.latest = m
 	switch {
-	case m.Timed() && len(c.timed) < mostTimed:
+	case !c.united && m.Timed() && len(c.timed) < mostTimed:
 		c.timed, c.last = append(c.timed, m), nil
 		c.depends.Store(true)
 	case c.base == nil:

@@ -182,3 +182,23 @@ func TestSharedTimes(t *testing.T) {
 		t.Errorf("a time that is new: got %v, %v", m, err)
 	}
 }
+
+// A gateway for several subjects behind an agent opens nothing at times: what holds the others is in files that know no
+// times.
+func TestUnitedTimes(t *testing.T) {
+	clock := &hand{}
+	clock.set(t, "2026-12-24T12:00:00Z")
+	f := offering(t, []string{"a", "b", "c"}, nil, nil, nil)
+	opt := Options{Who: "all", AgentAsks: true, Now: clock.now,
+		Unite: func(p *ir.Project) []ir.SubjectRef { return p.Subjects() }}
+	g := faked(t, engine(t, fmt.Sprintf(december, "s", `"a", `+timedB)), opt, map[string]*fake{"s": f})
+	defer g.Close()
+	w := dial(t, g, eras[0], object{})
+	if got := w.listed(tools); !slices.Equal(got, []string{"s_a"}) {
+		t.Errorf("got %v", got)
+	}
+	waiting := g.Reload(engine(t, fmt.Sprintf(december, "s", `"a", {"rule": "b", "until": "2027-12-31"}`)), nil)
+	if got := w.listed(tools); !slices.Equal(got, []string{"s_a"}) || len(waiting) > 0 {
+		t.Errorf("got %v, waiting %q", got, waiting)
+	}
+}

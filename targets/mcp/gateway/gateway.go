@@ -37,7 +37,8 @@ type Options struct {
 	// left to the agent is passed on.
 	AgentAsks bool
 	// Unite returns the subjects of a source that the gateway serves together, in the place of Subject, for an
-	// agent that asks and holds each of them to its own. Who names them for people.
+	// agent that asks and holds each of them to its own. Who names them for people. Nothing is open at times then: the
+	// files that hold the others do not know of it.
 	Unite func(*ir.Project) []ir.SubjectRef
 	Who   string
 	Audit func(audit.Event) // writes an event; nil: nothing is written
@@ -100,8 +101,9 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 	}
 	g := withTable(t, opt, starts)
 	g.clock.now, g.clock.stop = opt.Now, make(chan struct{})
+	g.clock.united = opt.Unite != nil
 	g.clock.add(model{e, opt.Pins}, t)
-	if e.Timed() {
+	if opt.timed(e) {
 		g.tick()
 		g.watchClock()
 	}
@@ -166,7 +168,7 @@ func (g *Gateway) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 		g.opt.Logger.Warn(pinnedOtherwise(t.moved))
 	}
 	c := &g.clock
-	if !e.Timed() && !c.depends.Load() {
+	if !g.opt.timed(e) && !c.depends.Load() {
 		both, wider := narrow(g.state.Load().table, t)
 		c.base, c.latest = both, m
 		g.take(both)
@@ -182,7 +184,7 @@ func (g *Gateway) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	}
 	c.add(m, t)
 	c.last = nil
-	if g.atNow(); e.Timed() {
+	if g.atNow(); g.opt.timed(e) {
 		g.watchClock()
 	}
 	return waiting

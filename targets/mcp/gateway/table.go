@@ -70,7 +70,7 @@ func (o *Options) newTable(e *policy.Engine) (*Table, error) {
 	if err := o.Naming.check(e.Project()); err != nil {
 		return nil, err
 	}
-	if e.Timed() { // the names are unique at any time
+	if o.timed(e) { // the names are unique at any time
 		t, err := o.tableOf(e.Opened(), o.Pins)
 		if err != nil {
 			return nil, err
