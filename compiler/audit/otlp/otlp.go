@@ -1,6 +1,6 @@
-// Package otlp sends the events of an audit to an OpenTelemetry collector over OTLP/HTTP: each as a log, and all of them
-// as metrics, counted by decision. [Open] reads the standard variables of OpenTelemetry that say where the collector
-// is, and [Sender.Send] sends an event.
+// Package otlp sends the events of an audit to an OpenTelemetry collector over OTLP/HTTP: each as a log, and all of
+// them as metrics, counted by decision. [Open] reads the standard variables of OpenTelemetry that say where the
+// collector is, and [Sender.Send] sends an event.
 //
 // A collector that is slow or gone delays nobody: events wait in a queue of bounded length, and those for which it has
 // no room, or that the collector does not take, are counted ([Sender.Lost]) and told of once in a row.
