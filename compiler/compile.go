@@ -26,7 +26,7 @@ type Request struct {
 	FS      fs.FS             // the files to compile instead of those below Root; nil: those
 	Targets []contract.Target // every target there is, in printing order
 	Only    []string          // names of the targets to compile; empty: those of modec.toml
-	Today   time.Time         // the day on which exceptions are judged
+	Today   time.Time         // when exceptions and allows with times are judged
 	Local   string            // the folder below Root of a person's own project; "": the team's
 	Version string            // modec's own version, which a project may ask for; "": not checked
 	// Unhooked leaves the entries out that call modec's hook.
@@ -43,6 +43,7 @@ type Result struct {
 	Common  []contract.File      // what several targets read: the policy, where there is a hook
 
 	entries contract.Entries          // of external servers
+	now     time.Time                 // when allows with times are judged
 	targets []contract.Target         // every target there is
 	ofOne   bool                      // it is one person's own
 	inputs  map[string]contract.Input // of the targets that were compiled, by name
@@ -127,6 +128,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		Policy:  engine,
 		entries: entries,
 		Sources: tree.Data,
+		now:     req.Today,
 		targets: req.Targets,
 		ofOne:   req.Local != "",
 	}, diags

@@ -73,6 +73,7 @@ func (r *Result) Lint(project fs.FS) []lint.Finding {
 		PromptLimit: r.Config.PromptLimit,
 		Sources:     sources,
 		Pins:        set,
+		Now:         r.now,
 	}), broken...)
 }
 

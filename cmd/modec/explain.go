@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
@@ -42,12 +43,22 @@ type explanation struct {
 	Pos      string                 `json:"pos" jsonschema:"where the rule is written: file:line:col"`
 	Targets  map[string]ir.Decision `json:"targets" jsonschema:"the most that any surface of a target permits"`
 	Verdicts []verdict              `json:"verdicts"`
+	AtTimes  *atTimes               `json:"atTimes,omitempty"`
 	// Elsewhere are the targets that do not emit the subject, or what the action is about.
 	Elsewhere []string `json:"elsewhere,omitempty" jsonschema:"the targets that do not emit the subject or the server"`
 
 	at      diag.Pos  // where the rule is written
 	guarded bool      // by a path of modec's own, which is written nowhere
 	ended   diag.List // why it is not whole
+}
+
+// atTimes is what is decided at other times than builds decide at. Only hooks, the gateway and the server know them.
+type atTimes struct {
+	Decision ir.Decision `json:"decision" jsonschema:"within the times"`
+	Rule     string      `json:"rule"`
+	Pos      string      `json:"pos"`
+	Times    string      `json:"times" jsonschema:"when: days, hours and their time zone"`
+	Now      bool        `json:"now" jsonschema:"whether it is such a time"`
 }
 
 // verdict is what one agent would do with its artifacts.
@@ -141,12 +152,54 @@ func (e *env) explain(
 		x.at = ir.Written(r.Pos)
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Told()), r.From, x.at.String()
 		x.guarded = r.Pos.File == ir.GuardsFile
+		x.AtTimes = timesOf(res, ref, r, func(s *policy.Subject) policy.Result {
+			return disk.Decide(s, q.action, e.dir)
+		})
 		x.Verdicts, x.Elsewhere = e.verdicts(e.judges(res), ref, q.action, r)
 	})
 	for _, v := range x.Verdicts {
 		x.Targets[v.Target] = max(x.Targets[v.Target], v.Decision)
 	}
 	return x, nil
+}
+
+// timesOf returns what is decided at some times in the place of a result; nil where that is the same.
+func timesOf(
+	res *compiler.Result, ref ir.SubjectRef, closed policy.Result, decide func(*policy.Subject) policy.Result,
+) *atTimes {
+	if !res.Policy.Timed() {
+		return nil
+	}
+	at := func(e *policy.Engine) policy.Result {
+		s, err := e.Subject(ref)
+		if err != nil {
+			return closed
+		}
+		return decide(s)
+	}
+	open := at(res.Policy.Opened())
+	if open.Decision == closed.Decision {
+		return nil
+	}
+	out := &atTimes{Decision: open.Decision, Rule: secret.Text(open.Told()), Pos: ir.Written(open.Pos).String(),
+		Now: at(res.Policy.At(time.Now())).Decision == open.Decision}
+	for _, can := range []*ir.Can{permissionsOf(res.Project, ir.SubjectRef{Role: ref.Role}),
+		permissionsOf(res.Project, ir.SubjectRef{Mode: ref.Mode})} {
+		for _, r := range can.Timed() {
+			if r.Pos == open.Pos && out.Times == "" {
+				out.Times = r.Times.String()
+			}
+		}
+	}
+	return out
+}
+
+// permissionsOf returns what a subject may do, nothing for none.
+func permissionsOf(p *ir.Project, ref ir.SubjectRef) *ir.Can {
+	if ref == (ir.SubjectRef{}) {
+		return &ir.Can{}
+	}
+	return p.Can(ref)
 }
 
 // disk returns the disk that the project is on.

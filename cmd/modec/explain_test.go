@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
@@ -266,7 +267,7 @@ func (h *installed) run(t *testing.T, line contract.HookLine, payload []byte) st
 	e.stdin = bytes.NewReader(payload)
 	answer := (&hookCmd{
 		Agent: line.Agent, Model: model, Subject: line.Subject, Digest: line.Digest, MayAllow: line.MayAllow,
-	}).answer(&e, new(hookRecord))
+	}).answer(&e, new(hookRecord), time.Now())
 	if answer.Exit != 0 {
 		return "deny"
 	}

@@ -88,7 +88,7 @@ func (c *gatewayCmd) Run(e *env) error {
 		return err
 	}
 	defer g.Close()
-	if err := c.start(e, g.Table().Servers()); err != nil {
+	if err := c.start(e, g.Servers()); err != nil {
 		return err
 	}
 	l.gateway = g

@@ -46,7 +46,7 @@ func (c *hookCmd) Run(e *env) error {
 				done <- contract.Refuse(fmt.Sprintf("the hook failed: %v", r))
 			}
 		}()
-		done <- c.answer(e, &asked)
+		done <- c.answer(e, &asked, start)
 	}()
 	var a contract.HookAnswer
 	select {
@@ -69,7 +69,7 @@ func (c *hookCmd) Run(e *env) error {
 	return nil
 }
 
-func (c *hookCmd) answer(e *env, asked *hookRecord) contract.HookAnswer {
+func (c *hookCmd) answer(e *env, asked *hookRecord, now time.Time) contract.HookAnswer {
 	hooker := e.hooker(c.Agent)
 	if hooker == nil {
 		return contract.Refuse(fmt.Sprintf("agent %q has no hook that modec answers", c.Agent))
@@ -106,7 +106,7 @@ func (c *hookCmd) answer(e *env, asked *hookRecord) contract.HookAnswer {
 		return contract.Refuse(fmt.Sprintf("the payload is over %d bytes", hookPayload))
 	}
 	home, _ := os.UserHomeDir()
-	return hooker.Hook(contract.HookRequest{Payload: payload, Policy: policy.New(p), Subject: ref,
+	return hooker.Hook(contract.HookRequest{Payload: payload, Policy: policy.New(p).At(now), Subject: ref,
 		Root: root, MayAllow: c.MayAllow,
 		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true,
 		Worktree: func(dir string) (string, bool) { return contract.ProjectIn(root, dir) }})

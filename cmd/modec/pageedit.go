@@ -556,13 +556,22 @@ func inherited(s *policy.Subject, p *ir.Project, ref ir.SubjectRef) (list []inhe
 			}
 		}
 	}
+	list = slices.DeleteFunc(list, func(r inheritedRule) bool { return r.Times.Timed() }) // the allow stands for both
 	can := canOf(p, ref)
-	if can == nil || can.MCP == nil {
+	if can == nil {
+		return list
+	}
+	for _, r := range can.Timed() {
+		if r.From != "" {
+			list = append(list, inheritedRule{Rule: r.Rule, Group: r.Group, Server: r.Server})
+		}
+	}
+	if can.MCP == nil {
 		return list
 	}
 	for _, e := range can.MCP.Entries {
 		for _, r := range e.Rules {
-			if r.From = e.From; r.From != "" {
+			if r.From = e.From; r.From != "" && !r.Times.Timed() {
 				list = append(list, inheritedRule{Rule: r, Group: ir.MCP, Server: e.Key})
 			}
 		}

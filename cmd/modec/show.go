@@ -107,6 +107,7 @@ type rulePart struct {
 	Pattern  string      `json:"pattern" jsonschema:"default: what the lists of the server do not name"`
 	Pos      diag.Pos    `json:"pos"`
 	From     string      `json:"from,omitempty" jsonschema:"where it was inherited from"`
+	Times    string      `json:"times,omitempty" jsonschema:"when an allow holds: days, hours and their time zone"`
 }
 
 // serverPart is what a subject may do with a server.
@@ -379,11 +380,23 @@ func sourceOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef) sourcePart {
 				of.Guards++
 				continue
 			}
-			of.Rules = append(of.Rules, rulePart{"", r.Decision, r.Pattern.String(), r.Pos, r.From})
+			if !r.Times.Timed() { // the allow stands for both
+				of.Rules = append(of.Rules, partOf("", r))
+			}
+		}
+		if t := can.Table(g); t != nil {
+			for _, r := range t.Timed {
+				of.Rules = append(of.Rules, partOf("", r))
+			}
 		}
 		part.Groups = append(part.Groups, of)
 	}
 	return part
+}
+
+// partOf returns a rule about servers, "" where it is about none.
+func partOf(server string, r ir.Rule) rulePart {
+	return rulePart{server, r.Decision, r.Pattern.String(), r.Pos, r.From, r.Times.String()}
 }
 
 // mcpRules returns what a table says of servers, in its order.
@@ -392,18 +405,23 @@ func mcpRules(t *ir.MCPTable) (list []rulePart) {
 		return nil
 	}
 	for _, r := range t.Rules {
-		list = append(list, rulePart{"*", r.Decision, r.Pattern.String(), r.Pos, r.From})
+		list = append(list, partOf("*", r))
 	}
 	for _, x := range t.Entries {
 		for _, r := range x.Rules {
-			list = append(list, rulePart{x.Key, r.Decision, r.Pattern.String(), r.Pos, r.From})
+			if !r.Times.Timed() {
+				list = append(list, partOf(x.Key, r))
+			}
+		}
+		for _, r := range x.Timed {
+			list = append(list, partOf(x.Key, r))
 		}
 		for _, d := range []struct {
 			of string
 			*ir.Default
 		}{{"default", x.Default}, {"resources", x.Resources}, {"prompts", x.Prompts}} {
 			if d.Default != nil {
-				list = append(list, rulePart{x.Key, d.Decision, d.of, d.Pos, d.From})
+				list = append(list, rulePart{x.Key, d.Decision, d.of, d.Pos, d.From, ""})
 			}
 		}
 	}

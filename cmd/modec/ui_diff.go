@@ -59,6 +59,11 @@ func origin(s diff.Side) string {
 
 // action describes what changes in which way.
 func action(c *diff.Change) string {
+	if c.InTimes {
+		rest := *c
+		rest.InTimes = false
+		return "at times, " + action(&rest)
+	}
 	switch c.Only {
 	case "after":
 		return fmt.Sprintf("is new, %s %s up to %s", c.Group, c.What, c.After.Decision)

@@ -23,6 +23,16 @@ func (u *ui) explain(x explanation) {
 		where = "  (" + where + ")"
 	}
 	u.printf("  by %s%s\n", diag.Clean(x.Rule), where)
+	if t := x.AtTimes; t != nil {
+		when := "not now"
+		if t.Now {
+			when = "now too"
+		}
+		if t.Times != "" {
+			when = t.Times + ", " + when
+		}
+		u.printf("at times: %s, %s\n  by %s  (%s)\n", t.Decision, diag.Clean(when), diag.Clean(t.Rule), t.Pos)
+	}
 	for _, v := range x.Verdicts {
 		name := strings.TrimSpace(v.Target + " " + v.Surface)
 		u.printf("%s: %s%s\n", name, v.Decision, diag.Clean(qualified(v)))

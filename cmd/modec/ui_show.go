@@ -252,8 +252,12 @@ func listsOf(g *groupPart, x extent) (lists []ruleList) {
 		if !slices.Contains(order, r.Server) {
 			order = append(order, r.Server)
 		}
-		if !slices.Contains(of[k], r.Pattern) {
-			of[k] = append(of[k], r.Pattern)
+		name := r.Pattern
+		if r.Times != "" {
+			name += " (" + r.Times + ")"
+		}
+		if !slices.Contains(of[k], name) {
+			of[k] = append(of[k], name)
 		}
 	}
 	for _, server := range order {

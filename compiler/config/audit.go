@@ -28,7 +28,7 @@ var auditOptions = []contract.Option{
 		Doc: "The most MiB of the file. A full one becomes an older one: NAME.1" + ir.AuditEnding + ".",
 	}, {
 		Name: "otel", Type: contract.Bool, Default: false,
-		Doc: "Have the gateway and servers send events to an OpenTelemetry collector too. " +
+		Doc: "Have the gateway and servers send events, and metrics of them, to an OpenTelemetry collector too. " +
 			"The variables of OpenTelemetry say where it is.",
 	},
 }

@@ -50,6 +50,8 @@ type Change struct {
 	// Only is "after" or "before" for a subject that only one side has. The decision of
 	// that side is then its highest one in the group.
 	Only string `json:"only,omitempty"`
+	// InTimes is set for what changes only while allows that have times are open.
+	InTimes bool `json:"inTimes,omitempty"`
 	// Count is the number of actions that were tried and differ, and Examples a few of
 	// them.
 	Count    int      `json:"count"`
@@ -95,6 +97,9 @@ func Projects(before, after *policy.Engine, seed uint64) (*Report, error) {
 			continue
 		}
 		if err := r.subject(before, after, ref, seed); err != nil {
+			return nil, err
+		}
+		if err := r.inTimes(before, after, ref, seed); err != nil {
 			return nil, err
 		}
 	}

@@ -230,3 +230,50 @@ modes: docs: {
 	}
 	// Output: widened: mode docs edit /GUIDE.md, deny → allow
 }
+
+// An item with times is one of its own: it is listed with them, taken out whole, and a rule of the same words beside it
+// is another one. A change that adds it widens at times only.
+func TestTimes(t *testing.T) {
+	times := ir.Times{From: "2026-12-01", Until: "2026-12-31", Daily: "09:00-17:30", Zone: "Europe/Berlin"}
+	files := shop()
+	files["modec/late.cue"] = []byte(`package modec
+
+roles: late: can: {
+	command: {allow: ["make", {rule: "make", until: "2026-12-31"}], default: "deny"}
+	edit: {allow: [{regex: "^a$", daily: "09:00-10:00"}, "b"], default: "deny"}
+}
+`)
+	b := read(t, files)
+	root, err := b.Tree(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range edit.Said(root, edit.Owner{Kind: "role", Name: "late"}) {
+		for _, i := range p.Items {
+			got = append(got, fmt.Sprintf("%s %s %s", p.Name(), i.Value, i.Out.Times))
+			made, err := b.Change(t.Context(), i.Out)
+			if err != nil || made.Wrong != nil {
+				t.Fatalf("%s: %v %v", i.Out, err, made)
+			}
+			text := string(made.Files[0].Is)
+			if left := strings.Count(text, "{rule: \"make\", until: \"2026-12-31\"}") + strings.Count(text, "{regex: \"^a$\", daily: \"09:00-10:00\"}"); !i.Out.Times.Timed() && left != 2 ||
+				i.Out.Times.Timed() && left != 1 {
+				t.Errorf("%s: %s", i.Out, text)
+			}
+		}
+	}
+	want := []string{"can.edit.allow ^a$ daily 09:00-10:00", "can.edit.allow b ", "can.edit.default deny ",
+		"can.command.allow make ", "can.command.allow make until 2026-12-31", "can.command.default deny "}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	p, err := b.Change(t.Context(), migrate.Change{At: []string{"roles", "late", "can", "command", "allow"}, Do: migrate.Add,
+		Value: "make release", Times: times})
+	if err != nil || p.Wrong != nil || p.Report.Widened != 1 || !p.Report.Changes[0].InTimes ||
+		!strings.Contains(string(p.Files[0].Is), `{rule: "make release", from: "2026-12-01", until: "2026-12-31", daily: "09:00-17:30", zone: "Europe/Berlin"}`) {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}

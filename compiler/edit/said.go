@@ -158,7 +158,9 @@ func said(n *source.Node, at []string) (parts []Part) {
 			out := migrate.Change{At: at, Do: migrate.Drop, Value: e.Text}
 			switch {
 			case e.Get("regex") != nil:
-				out.Value, out.Form = e.Get("regex").Text, migrate.RegexItem
+				out.Value, out.Form, out.Times = e.Get("regex").Text, migrate.RegexItem, timesOf(e)
+			case e.Get("rule") != nil:
+				out.Value, out.Times = e.Get("rule").Text, timesOf(e)
 			case e.Get("serverName") != nil && e.Get("toolName") != nil:
 				out.Value, out.Form = e.Get("serverName").Text+":"+e.Get("toolName").Text, migrate.ToolItem
 			}
@@ -170,6 +172,17 @@ func said(n *source.Node, at []string) (parts []Part) {
 		parts = append(parts, said(f.Node, append(slices.Clip(at), f.Name))...)
 	}
 	return parts
+}
+
+// timesOf returns the times of an item.
+func timesOf(n *source.Node) ir.Times {
+	text := func(name string) string {
+		if f := n.Get(name); f != nil {
+			return f.Text
+		}
+		return ""
+	}
+	return ir.Times{From: text("from"), Until: text("until"), Daily: text("daily"), Zone: text("zone")}
 }
 
 func get(n *source.Node, at []string) *source.Node {

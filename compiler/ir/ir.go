@@ -447,6 +447,10 @@ type Default struct {
 type Table struct {
 	Default *Default `json:"default,omitempty"` // nil: deny for a mode, ask for a role
 	Rules   []Rule   `json:"rules,omitempty"`
+	// Timed are the allows that hold at some times only. At any other time what matches no
+	// rule decides, and where that is more than ask, an ask (or a deny) with the same times is
+	// among the Rules. So nobody who does not know of times permits more.
+	Timed []Rule `json:"timed,omitempty"`
 	// Open lists the guarded paths that this subject may edit by its other
 	// rules (can.edit.guarded): literal paths.
 	Open []OpenPath `json:"open,omitempty"`
@@ -466,6 +470,8 @@ type Rule struct {
 	Pattern  Pattern  `json:"pattern"`
 	Pos      diag.Pos `json:"pos"`
 	From     string   `json:"from,omitempty"`
+	// Times are set for an allow in Timed, and for the rule that stands in its place at other times.
+	Times Times `json:"times,omitzero"`
 }
 
 // DeniesAll reports whether the rule denies all of its group.
@@ -520,6 +526,7 @@ type MCPEntry struct {
 	Literal bool     `json:"literal,omitempty"` // Key names exactly one server
 	Default *Default `json:"default,omitempty"`
 	Rules   []Rule   `json:"rules,omitempty"` // over tool names
+	Timed   []Rule   `json:"timed,omitempty"` // as in a Table
 	// Resources and Prompts are ceilings over the entry's default for the
 	// server's resources and prompts; nil: they follow the default.
 	Resources *Default `json:"resources,omitempty"`

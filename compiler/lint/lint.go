@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -40,6 +41,8 @@ type Rule struct {
 	Beside string `json:"beside,omitempty"`
 
 	check func(*pass)
+	// unused is set for what is found where nothing permits a thing at any time.
+	unused bool
 }
 
 // Off is the severity of a rule that lint does not look for.
@@ -63,6 +66,8 @@ type Request struct {
 	Reviewed diag.List
 	// Pins are those of the project; nil where it has none.
 	Pins *pins.Set
+	// Now is when allows with times are judged; zero: they are not.
+	Now time.Time
 }
 
 // DefaultPromptLimit is the most bytes that a prompt may have: about 8,000 tokens,
@@ -86,6 +91,7 @@ func Run(req Request) []Finding {
 	if p.PromptLimit == 0 {
 		p.PromptLimit = DefaultPromptLimit
 	}
+	open := p.opened()
 	for _, r := range req.Rules {
 		level := r.Severity.String()
 		if l, ok := req.Levels[r.ID]; ok {
@@ -96,8 +102,16 @@ func Run(req Request) []Finding {
 			continue
 		}
 		p.rule, p.severity = r.ID, severity(level)
-		if r.check != nil {
+		if r.check == nil {
+			continue
+		}
+		if open == nil || !r.unused {
 			r.check(p)
+		}
+		if open != nil && !r.Fixable { // what decides nothing while it is open may decide something before and after
+			open.rule, open.severity = p.rule, p.severity
+			r.check(open)
+			p.found, open.found = append(p.found, open.found...), nil
 		}
 	}
 	p.silence()
@@ -127,6 +141,17 @@ type pass struct {
 	found    []Finding
 	engines  map[ir.SubjectRef]*policy.Subject
 	everyone []subject
+}
+
+// opened returns a look at the project with every time open; nil where there is none.
+func (p *pass) opened() *pass {
+	if p.Policy == nil || !p.Policy.Timed() {
+		return nil
+	}
+	o := &pass{Request: p.Request, engines: map[ir.SubjectRef]*policy.Subject{}}
+	o.Policy = p.Policy.Opened()
+	o.Project, o.Now = o.Policy.Project(), time.Time{}
+	return o
 }
 
 // find adds a finding of the rule that is looked for. It stays valid until the next one.

@@ -316,3 +316,58 @@ func TestSecretLiterals(t *testing.T) {
 		}
 	}
 }
+
+// An allow ends with its last day, in its own zone, and is found at its place: an error after it, a warning in the
+// week before, each on both sides of its limit.
+func TestExpired(t *testing.T) {
+	const source = "package modec\n\n" + `policies: late: can: command: allow: [{rule: "make release", until: "2026-12-31", zone: "Europe/Berlin"}]
+roles: {
+	a: {extends: ["late"], description: "d", can: command: default: "deny"}
+	b: {extends: ["late"], description: "d", can: edit: {allow: [{rule: "docs/**", daily: "09:00-17:00"}], default: "deny"}}
+}
+`
+	for at, want := range map[string][]string{
+		"2026-12-23T22:59:59Z": {},
+		"2026-12-23T23:00:00Z": {`allow-ends-soon modec/a.cue:3:39 warning: allow "make release" ends in 7 days, on 2026-12-31`},
+		"2026-12-30T12:00:00Z": {`allow-ends-soon modec/a.cue:3:39 warning: allow "make release" ends tomorrow, on 2026-12-31`},
+		"2026-12-31T22:59:59Z": {`allow-ends-soon modec/a.cue:3:39 warning: allow "make release" ends today, on 2026-12-31`},
+		"2026-12-31T23:00:00Z": {`expired-allow modec/a.cue:3:39 error: allow "make release" permits nothing since its last day, 2026-12-31`},
+	} {
+		now, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := fstest.MapFS{config.File: {Data: []byte("[targets.claude]\n")}, "modec/a.cue": {Data: []byte(source)}}
+		res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All(), Today: now})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		got := []string{}
+		for _, f := range res.Lint(files) {
+			if strings.Contains(string(f.Code), "allow") {
+				got = append(got, fmt.Sprintf("%s %s %s: %s", f.Code, f.Pos, f.Severity, f.Message))
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", at, d)
+		}
+	}
+}
+
+// What is allowed at times is as broad as what always is, a thing that is used at times is used, and no fix takes a
+// rule out that an allow stands beside only at times.
+func TestTimesInLint(t *testing.T) {
+	_, found := linted(t, "", "modec/a.cue", `package modec
+
+servers: s: {command: "s", tools: {drop: risk: "destructive", get: risk: "read"}}
+roles: {
+	a: {description: "d", can: {mcp: s: {allow: [{rule: "drop", until: "2027-12-31"}, "get"], default: "deny"}, edit: allow: ["docs/**"],
+		command: {allow: [{rule: "*", until: "2027-12-31"}], default: "deny"}}}
+	b: {description: "d", can: command: {ask: ["make"], allow: ["make *", {rule: "make", until: "2027-12-31"}]}}
+}
+`)
+	if got := ids(found); !slices.Contains(got, "destructive-allowed") || !slices.Contains(got, "over-broad-allow") ||
+		slices.Contains(got, "unused-tool") || slices.Contains(got, "duplicate-rule") {
+		t.Errorf("got %v", found)
+	}
+}

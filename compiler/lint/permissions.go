@@ -32,17 +32,23 @@ type list struct {
 
 // lists calls f with each list of rules of a subject, those of servers included.
 func lists(s subject, f func(list)) {
-	tables(s, func(g ir.Group, t *ir.Table) { f(list{"can." + string(g), g, t.Rules}) })
+	tables(s, func(g ir.Group, t *ir.Table) { f(list{"can." + string(g), g, untimed(t.Rules)}) })
 	if s.can.MCP == nil {
 		return
 	}
 	for _, e := range s.can.MCP.Entries {
-		rules := slices.Clone(e.Rules)
+		rules := untimed(e.Rules)
 		for i := range rules {
 			rules[i].From = e.From
 		}
 		f(list{"can.mcp." + e.Key, ir.MCP, rules})
 	}
+}
+
+// untimed returns the rules but for those that stand for an allow outside of its times: nobody wrote them, and they
+// make no other rule superfluous.
+func untimed(rules []ir.Rule) []ir.Rule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r ir.Rule) bool { return r.Times.Timed() })
 }
 
 // covers reports whether a pattern matches everything that another one matches. It

@@ -83,6 +83,11 @@ func general() []Rule {
 		{ID: "shadowed-rule", Severity: diag.Note, Fixable: true, check: (*pass).shadowed},
 		{ID: "void-rule", Severity: diag.Warning, Fixable: true, check: (*pass).void},
 
+		// Allows with times that permit nothing any more, or at any time.
+		{ID: "allow-ends-soon", Severity: diag.Warning, check: (*pass).endsSoon},
+		{ID: "expired-allow", Severity: diag.Error, check: (*pass).expired},
+		{ID: "times-limit-nothing", Severity: diag.Warning, check: (*pass).idleTimes},
+
 		// Patterns that do not mean what they look like.
 		{ID: "absolute-path", Severity: diag.Warning, check: (*pass).absolutePaths},
 		{ID: "never-allowed", Severity: diag.Warning, check: (*pass).neverAllowed},
@@ -94,10 +99,10 @@ func general() []Rule {
 		{ID: "missing-when-to-use", Severity: diag.Note, check: (*pass).whenToUse},
 		{ID: "same-name", Severity: diag.Note, check: (*pass).sameName},
 		{ID: "secret-literal", Severity: diag.Error, check: (*pass).secrets},
-		{ID: "server-stays-off", Severity: diag.Warning, check: (*pass).staysOff},
+		{ID: "server-stays-off", Severity: diag.Warning, unused: true, check: (*pass).staysOff},
 		{ID: "unused-policy", Severity: diag.Warning, check: (*pass).unusedPolicies},
-		{ID: "unused-server", Severity: diag.Note, check: (*pass).unusedServers},
-		{ID: "unused-tool", Severity: diag.Note, check: (*pass).unusedTools},
+		{ID: "unused-server", Severity: diag.Note, unused: true, check: (*pass).unusedServers},
+		{ID: "unused-tool", Severity: diag.Note, unused: true, check: (*pass).unusedTools},
 
 		// Pins that hold nothing, and what is pinned that steers a model.
 		{ID: "edited-pin", Severity: diag.Warning, Beside: pins.File, check: (*pass).editedPins},

@@ -40,6 +40,8 @@ type Change struct {
 	Do    Do       `json:"do"`
 	Value string   `json:"value,omitempty"`
 	Form  ItemForm `json:"form,omitempty"`
+	// Times are those of an item of what can allows.
+	Times ir.Times `json:"times,omitzero"`
 }
 
 // String says the change in one line: "add \"npm test\" to roles.dev.can.command.allow".
@@ -48,11 +50,15 @@ func (c Change) String() string {
 	for _, name := range c.At {
 		at = diag.Join(at, diag.Label(name))
 	}
+	item := fmt.Sprintf("%q", c.Value)
+	if c.Times.Timed() {
+		item += " (" + c.Times.String() + ")"
+	}
 	switch {
 	case c.Do == Add:
-		return fmt.Sprintf("add %q to %s", c.Value, at)
+		return fmt.Sprintf("add %s to %s", item, at)
 	case c.Do == Drop:
-		return fmt.Sprintf("take %q out of %s", c.Value, at)
+		return fmt.Sprintf("take %s out of %s", item, at)
 	case c.Do == Unset, c.Value == "":
 		return "take out " + at
 	}
@@ -107,10 +113,21 @@ func decides(at []string) bool {
 func (c *Change) item() *value {
 	switch c.Form {
 	case RegexItem:
-		return object("regex", text(c.Value))
+		return inTimes(object("regex", text(c.Value)), c.Times)
 	case ToolItem:
 		server, tool, _ := strings.Cut(c.Value, ":")
 		return &value{fields: []field{{"serverName", text(server)}, {"toolName", text(tool)}}}
 	}
+	if c.Times.Timed() {
+		return inTimes(object("rule", text(c.Value)), c.Times)
+	}
 	return text(c.Value)
+}
+
+// inTimes adds times to a pattern.
+func inTimes(v *value, t ir.Times) *value {
+	for _, f := range t.Fields() {
+		v.fields = append(v.fields, field{f.Name, text(f.Value)})
+	}
+	return v
 }

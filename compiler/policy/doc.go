@@ -198,6 +198,14 @@
 // decides by can.default, which never allows here, and else leaves it to the agent. A mode
 // denies it, unless its can.default is agent.
 //
+// # 11. Times
+//
+// An allow may have times ([ir.Times]). [Engine.At] returns the engine that counts the allows whose times include a
+// moment. Every other engine counts none of them: what is built never depends on the clock. Outside of its times the
+// rest of the group stands in the place of an allow; what that allows or leaves to the agent is asked about, or denied
+// where a glob over servers is about one that denies the rest. An
+// entry of can.mcp opens a server that is off by default at any time, and its tools only in theirs.
+//
 // The package never fails while it decides: patterns are checked when a
 // subject is compiled, and what cannot be understood is refused.
 package policy

@@ -47,7 +47,7 @@ type mcpRules struct {
 type mcpEntry struct {
 	key     string
 	literal bool
-	opens   bool // holds an ask or an allow
+	opens   bool // holds an ask or an allow, whatever its times
 	rules   [3][]toolRule
 	written *Result // the entry's default; nil when it writes none
 	own     bool
@@ -125,6 +125,7 @@ func (s *side) compileMCPRules() error {
 func (s *side) compileEntry(in *ir.MCPEntry) (mcpEntry, error) {
 	of := " of server " + strconv.Quote(in.Key)
 	e := mcpEntry{key: in.Key, literal: in.Literal, own: in.From == "", ceiling: map[MCPKind]*Result{}}
+	e.opens = len(in.Timed) > 0 // also while they are closed: what a pair of subjects may do follows from it
 	for _, r := range in.Rules {
 		text := r.Decision.String() + " " + r.Pattern.String() + of
 		switch r.Pattern.Kind {

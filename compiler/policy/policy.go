@@ -85,6 +85,9 @@ type Engine struct {
 	inventory inventory
 	guards    func() (*fileRules, error)
 	digests   func() func(ir.SubjectRef) string
+	times     *times
+	closed    *Engine             // of an engine with times open: the one with none
+	open      func(ir.Times) bool // and which are
 
 	paths sync.Pool // *filePath
 
@@ -95,8 +98,8 @@ type Engine struct {
 	views    map[string]*Engine // by target: see For
 }
 
-// New prepares an engine. The project's patterns have been checked by the
-// compiler; one that does not compile fails every Subject that uses it.
+// New prepares an engine. It decides with every time closed: see [Engine.At]. The project's patterns
+// have been checked by the compiler; one that does not compile fails every Subject that uses it.
 func New(p *ir.Project) *Engine {
 	e := &Engine{
 		project:   p,
@@ -105,6 +108,7 @@ func New(p *ir.Project) *Engine {
 		roles:     map[string]*side{},
 		subjects:  map[ir.SubjectRef]*Subject{},
 		digests:   sync.OnceValue(p.Digests),
+		times:     &times{all: p.Times()},
 	}
 	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, itself, guardResult) })
 	e.paths.New = func() any { return newFilePath() }

@@ -133,7 +133,9 @@ func (e *Engine) viewed(name string, view func(*ir.Project, string) *ir.Project)
 		return v
 	}
 	v := e
-	if p := view(e.project, name); p != e.project {
+	if e.closed != nil {
+		v = e.closed.openedView(name, view, e.open)
+	} else if p := view(e.project, name); p != e.project {
 		v = New(p)
 	}
 	if e.views == nil {
@@ -141,6 +143,16 @@ func (e *Engine) viewed(name string, view func(*ir.Project, string) *ir.Project)
 	}
 	e.views[name] = v
 	return v
+}
+
+// openedView returns the engine of a view with some times open. Its digests are those of the view.
+func (e *Engine) openedView(name string, view func(*ir.Project, string) *ir.Project, is func(ir.Times) bool) *Engine {
+	e.mu.Lock()
+	v := e.viewed(name, view)
+	e.mu.Unlock()
+	v.times.mu.Lock()
+	defer v.times.mu.Unlock()
+	return v.opened(is)
 }
 
 // viewer makes a view.
@@ -268,7 +280,7 @@ func (v *viewer) restrict(server string) {
 // restrictedEntry returns what an entry denies or asks about; false where that is nothing.
 func restrictedEntry(e ir.MCPEntry) (ir.MCPEntry, bool) {
 	allows := func(r ir.Rule) bool { return r.Decision > ir.Ask }
-	e.Rules = slices.DeleteFunc(slices.Clone(e.Rules), allows)
+	e.Rules, e.Timed = slices.DeleteFunc(slices.Clone(e.Rules), allows), nil
 	for _, d := range []**ir.Default{&e.Default, &e.Resources, &e.Prompts} {
 		if *d != nil && (*d).Decision > ir.Ask {
 			*d = nil
@@ -283,8 +295,12 @@ func (v *viewer) modeRules(t *ir.Table) *ir.Table {
 		return nil
 	}
 	out := *t
-	out.Rules = nil
-	for _, r := range t.Rules {
+	out.Rules, out.Timed = v.overModes(t.Rules), v.overModes(t.Timed)
+	return &out
+}
+
+func (v *viewer) overModes(rules []ir.Rule) (out []ir.Rule) {
+	for _, r := range rules {
 		if r.Pattern.Kind == ir.Plain {
 			slug := v.mode(r.Pattern.Text)
 			if slug == "" && (r.Decision > ir.Ask || v.modeTaken(r.Pattern.Text)) {
@@ -294,9 +310,9 @@ func (v *viewer) modeRules(t *ir.Table) *ir.Table {
 				r.Pattern.Text = slug
 			}
 		}
-		out.Rules = append(out.Rules, r)
+		out = append(out, r)
 	}
-	return &out
+	return out
 }
 
 // restrictions returns restrictions in the view.

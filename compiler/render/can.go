@@ -34,6 +34,7 @@ func sources(can *ir.Can, f func(from string)) {
 	for _, t := range tables {
 		if x := *t.of(can); x != nil {
 			rules(x.Rules)
+			rules(x.Timed)
 			fallback(x.Default)
 		}
 	}
@@ -69,8 +70,8 @@ func part(can *ir.Can, from string) (*ir.Can, int) {
 	}
 	for _, t := range tables {
 		if x := *t.of(can); x != nil {
-			own := &ir.Table{Rules: pick(x.Rules), Default: fallback(x.Default)}
-			if own.Rules != nil || own.Default != nil {
+			own := &ir.Table{Rules: pick(x.Rules), Timed: pick(x.Timed), Default: fallback(x.Default)}
+			if own.Rules != nil || own.Timed != nil || own.Default != nil {
 				*t.of(out) = own
 			}
 		}
@@ -80,9 +81,11 @@ func part(can *ir.Can, from string) (*ir.Can, int) {
 		for _, e := range m.Entries {
 			if e.From == from {
 				e.From = ""
-				e.Rules = slices.Clone(e.Rules)
-				for i := range e.Rules {
-					e.Rules[i].From = ""
+				e.Rules, e.Timed = slices.Clone(e.Rules), slices.Clone(e.Timed)
+				for _, rules := range [][]ir.Rule{e.Rules, e.Timed} {
+					for i := range rules {
+						rules[i].From = ""
+					}
 				}
 				own.Entries = append(own.Entries, e)
 				n++
@@ -138,8 +141,13 @@ func (w *writer) ownTable(t *ir.Table, g ir.Group, inherited func(from string) b
 			own.Rules = append(own.Rules, r)
 		}
 	}
-	all := len(own.Rules) == len(t.Rules) && own.Default == t.Default
-	if all || len(own.Rules) > 0 || len(own.Open) > 0 || own.Description != "" {
+	for _, r := range t.Timed {
+		if !inherited(r.From) {
+			own.Timed = append(own.Timed, r)
+		}
+	}
+	all := len(own.Rules) == len(t.Rules) && len(own.Timed) == len(t.Timed) && own.Default == t.Default
+	if all || len(own.Rules) > 0 || len(own.Timed) > 0 || len(own.Open) > 0 || own.Description != "" {
 		return w.table(own, g)
 	}
 	switch {
@@ -192,7 +200,7 @@ func (w *writer) table(t *ir.Table, g ir.Group) *tree {
 	if r := denied(t.Rules); r != nil {
 		return w.noted(text("deny"), r.Pos)
 	}
-	if len(t.Rules) == 0 && len(t.Open) == 0 && t.Description == "" {
+	if len(t.Rules) == 0 && len(t.Timed) == 0 && len(t.Open) == 0 && t.Description == "" {
 		if t.Default == nil {
 			return &tree{} // the group is mentioned, and nothing else
 		}
@@ -203,7 +211,7 @@ func (w *writer) table(t *ir.Table, g ir.Group) *tree {
 		all = "**"
 	}
 	x := &tree{}
-	w.rules(x, t.Rules, all)
+	w.rules(x, t.Rules, t.Timed, all)
 	if len(t.Open) > 0 {
 		open := list()
 		for _, o := range t.Open {
@@ -219,18 +227,36 @@ func (w *writer) table(t *ir.Table, g ir.Group) *tree {
 }
 
 // rules writes the lists of a table; all is the pattern for everything.
-func (w *writer) rules(x *tree, rules []ir.Rule, all string) {
+func (w *writer) rules(x *tree, rules, timed []ir.Rule, all string) {
 	for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
 		items := list()
 		for _, r := range rules {
-			if r.Decision == d {
+			if r.Decision == d && !r.Times.Timed() { // what stands for an allow outside of its times is not written
 				items.list = append(items.list, w.noted(pattern(r.Pattern, all), r.Pos))
+			}
+		}
+		for _, r := range timed {
+			if r.Decision == d {
+				items.list = append(items.list, w.noted(inTimes(pattern(r.Pattern, all), r.Times), r.Pos))
 			}
 		}
 		if len(items.list) > 0 {
 			x.set(d.String(), items)
 		}
 	}
+}
+
+// inTimes writes a pattern with its times.
+func inTimes(p *tree, t ir.Times) *tree {
+	x := p
+	if len(p.fields) == 0 { // else it is an expression
+		x = &tree{}
+		x.set("rule", p)
+	}
+	for _, f := range t.Fields() {
+		x.set(f.Name, text(f.Value))
+	}
+	return x
 }
 
 // pattern writes a pattern; all is the one for everything.
@@ -292,7 +318,7 @@ func merged(entries []ir.MCPEntry, inherited func(string) bool) []ir.MCPEntry {
 			continue
 		}
 		x := &out[i]
-		x.Rules = append(x.Rules, e.Rules...)
+		x.Rules, x.Timed = append(x.Rules, e.Rules...), append(slices.Clip(x.Timed), e.Timed...)
 		x.Default = lower(x.Default, e.Default)
 		x.Resources = lower(x.Resources, e.Resources)
 		x.Prompts = lower(x.Prompts, e.Prompts)
@@ -313,14 +339,14 @@ func (w *writer) entry(e *ir.MCPEntry) *tree {
 	if r := denied(e.Rules); r != nil {
 		return w.noted(text("deny"), e.Pos)
 	}
-	if len(e.Rules) == 0 && e.Resources == nil && e.Prompts == nil {
+	if len(e.Rules) == 0 && len(e.Timed) == 0 && e.Resources == nil && e.Prompts == nil {
 		if e.Default == nil {
 			return w.noted(&tree{}, e.Pos)
 		}
 		return w.noted(text(e.Default.Decision.String()), e.Pos)
 	}
 	x := w.noted(&tree{}, e.Pos)
-	w.rules(x, e.Rules, "*")
+	w.rules(x, e.Rules, e.Timed, "*")
 	if e.Default != nil {
 		x.set("default", w.decision(e.Default))
 	}

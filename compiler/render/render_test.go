@@ -47,10 +47,11 @@ func bareCan(c ir.Can) ir.Can {
 			if r.Pattern.Kind == ir.All && r.Decision == ir.Deny {
 				return []ir.Rule{{Decision: ir.Deny, Pattern: r.Pattern}} // nothing else matters
 			}
-			out = append(out, ir.Rule{Decision: r.Decision, Pattern: r.Pattern})
+			out = append(out, ir.Rule{Decision: r.Decision, Pattern: r.Pattern, Times: r.Times})
 		}
 		slices.SortFunc(out, func(a, b ir.Rule) int {
-			return cmp.Or(cmp.Compare(a.Decision, b.Decision), cmp.Compare(a.Pattern.Kind, b.Pattern.Kind), cmp.Compare(a.Pattern.Text, b.Pattern.Text))
+			return cmp.Or(cmp.Compare(a.Decision, b.Decision), cmp.Compare(a.Pattern.Kind, b.Pattern.Kind), cmp.Compare(a.Pattern.Text, b.Pattern.Text),
+				cmp.Compare(a.Times.String(), b.Times.String()))
 		})
 		return slices.Compact(out)
 	}
@@ -59,7 +60,7 @@ func bareCan(c ir.Can) ir.Can {
 			continue
 		}
 		x := **t
-		x.Rules = rules(x.Rules)
+		x.Rules, x.Timed = rules(x.Rules), rules(x.Timed)
 		if len(x.Rules) == 1 && x.Rules[0].Pattern.Kind == ir.All {
 			x.Default = nil
 		}
@@ -69,7 +70,7 @@ func bareCan(c ir.Can) ir.Can {
 		x := *c.MCP
 		x.Rules, x.Entries = rules(x.Rules), nil
 		for _, e := range c.MCP.Entries {
-			e.Rules, e.From = rules(e.Rules), ""
+			e.Rules, e.Timed, e.From = rules(e.Rules), rules(e.Timed), ""
 			x.Entries = append(x.Entries, e)
 		}
 		c.MCP = &x
@@ -142,5 +143,47 @@ func TestRoundTrip(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is written anew keeps the times of an allow: without them it would hold at any time. What stands for it at
+// other times is not written beside it.
+func TestTimesRoundTrip(t *testing.T) {
+	res := compile(t, fstest.MapFS{"modec.toml": {Data: []byte("[targets.claude]\n")}, "modec/a.cue": {Data: []byte(`package modec
+
+servers: s: {command: "s", tools: {a: {}, b: {}}}
+policies: late: can: {
+	command: allow: ["make", {rule: "make release", from: "2026-12-01", until: "2026-12-31", daily: "22:00-06:00", zone: "Europe/Berlin"}]
+	mcp: s: allow: [{rule: "a", until: "2026-12-31"}, "b"]
+}
+modes: m: {name: "M", roleDefinition: "r", can: edit: allow: [{regex: "^docs/", until: "2026-12-31"}]}
+roles: {
+	dev: {extends: ["late"], can: {
+		read: {allow: [{rule: "a/**", from: "2026-12-01"}, {rule: "a/**", daily: "09:00-10:00"}], default: "allow"}
+		web: {allow: [{rule: "*.example.com", until: "2026-12-31"}], default: "ask"}
+		mcp: {"*": {allow: [{rule: "*", until: "2026-12-31"}], default: "ask"}, s: "agent"}
+		modes: {allow: [{rule: "m", until: "2026-12-31"}], default: "deny"}
+	}}
+	alone: can: command: allow: [{rule: "ls", until: "2026-12-31"}]
+}
+`)}})
+	out, err := render.Source(res.Project, "modec", nil, contract.Dialects(targets.All()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, rules := fstest.MapFS{"modec.toml": {Data: []byte("[targets.claude]\n")}}, 0
+	for _, f := range out {
+		again[f.Path] = &fstest.MapFile{Data: f.Data}
+		rules += strings.Count(string(f.Data), "until") + strings.Count(string(f.Data), "daily: \"09")
+	}
+	got := compile(t, again)
+	if d := gocmp.Diff(bare(res.Project), bare(got.Project), same); d != "" {
+		t.Errorf("the model (-was +is)\n%s", d)
+	}
+	if rules != 8 {
+		t.Errorf("got %d times", rules)
+		for _, f := range out {
+			t.Logf("%s\n%s", f.Path, f.Data)
+		}
 	}
 }

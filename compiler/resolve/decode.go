@@ -111,20 +111,67 @@ func (r *resolver) decodeTable(n *source.Node, path string, pattern patternReade
 		return t
 	}
 	t.Default = decodeDefault(n.Get("default"))
-	t.Rules = r.decodeRules(n, path, pattern)
+	t.Rules, t.Timed = r.decodeRules(n, path, pattern)
 	return t
 }
 
-func (r *resolver) decodeRules(n *source.Node, path string, pattern patternReader) []ir.Rule {
-	var rules []ir.Rule
+// decodeRules returns the rules of a table, and the allows with times.
+func (r *resolver) decodeRules(n *source.Node, path string, pattern patternReader) (rules, timed []ir.Rule) {
 	for _, l := range lists {
 		for i, e := range elems(n.Get(l.name)) {
-			if p, ok := pattern(e, fmt.Sprintf("%s.%s[%d]", path, l.name, i), l.decision); ok {
-				rules = append(rules, ir.Rule{Decision: l.decision, Pattern: p, Pos: e.Pos})
+			at := fmt.Sprintf("%s.%s[%d]", path, l.name, i)
+			text, where := ruleOf(e, at)
+			if text == nil {
+				r.diags.Errorf(diag.MissingField, e.Pos, "the field rule is missing (string)").Path(at)
+				continue
+			}
+			times, ok := r.decodeTimes(e, at)
+			p, fits := pattern(text, where, l.decision)
+			switch rule := (ir.Rule{Decision: l.decision, Pattern: p, Pos: e.Pos, Times: times}); {
+			case !ok || !fits:
+			case times.Timed():
+				timed = append(timed, rule)
+			default:
+				rules = append(rules, rule)
 			}
 		}
 	}
-	return rules
+	return rules, timed
+}
+
+// ruleOf returns the pattern of an item, which may have times beside it; nil where it has none.
+func ruleOf(n *source.Node, path string) (*source.Node, string) {
+	if n.Kind != source.Struct || n.Get("regex") != nil {
+		return n, path
+	}
+	return n.Get("rule"), path + ".rule"
+}
+
+// decodeTimes reads the times of an item. It reports false where something is wrong with them.
+func (r *resolver) decodeTimes(n *source.Node, path string) (ir.Times, bool) {
+	if n.Kind != source.Struct {
+		return ir.Times{}, true
+	}
+	t := ir.Times{
+		From: text(n.Get("from")), Until: text(n.Get("until")), Daily: text(n.Get("daily")), Zone: text(n.Get("zone")),
+	}
+	if n.Get("regex") != nil && n.Get("rule") != nil {
+		r.diags.Errorf(diag.Conflict, n.Get("regex").Pos, "regex stands beside rule; keep one of them").Path(path)
+		return t, false
+	}
+	if n.Get("regex") != nil && !t.Timed() {
+		return t, true
+	}
+	part, err := t.Check()
+	if err == nil {
+		return t, true
+	}
+	at := n.Pos
+	if f := n.Get(string(part)); part != ir.NoPart && f != nil {
+		at, path = f.Pos, diag.Join(path, string(part))
+	}
+	r.diags.Errorf(diag.BadValue, at, "%v", err).Path(path)
+	return t, false
 }
 
 func (r *resolver) filePattern(n *source.Node, path string, d ir.Decision) (ir.Pattern, bool) {
@@ -215,7 +262,7 @@ func (r *resolver) decodeMCP(n *source.Node, path string) *ir.MCPTable {
 			e.Default, e.Rules = bare(f.Node)
 		} else {
 			e.Default = decodeDefault(f.Node.Get("default"))
-			e.Rules = r.decodeRules(f.Node, at, r.toolPattern)
+			e.Rules, e.Timed = r.decodeRules(f.Node, at, r.toolPattern)
 			e.Resources = decodeDefault(f.Node.Get("resources"))
 			e.Prompts = decodeDefault(f.Node.Get("prompts"))
 			r.toolRefs(e, f.Node, at)

@@ -41,7 +41,8 @@ func inheritRules(child, parent []ir.Rule, from string) []ir.Rule {
 	for _, p := range parent {
 		p.From = cmp.Or(p.From, from)
 		if !slices.ContainsFunc(child, func(c ir.Rule) bool {
-			return (c.Pos == p.Pos || c.From == p.From) && c.Pattern == p.Pattern && c.Decision == p.Decision
+			return (c.Pos == p.Pos || c.From == p.From) && c.Pattern == p.Pattern && c.Decision == p.Decision &&
+				c.Times == p.Times
 		}) {
 			child = append(child, p) // once, also where two parents have it
 		}
@@ -58,6 +59,7 @@ func inheritTable(child, parent *ir.Table, from string) *ir.Table {
 	}
 	child.Default = lowest(child.Default, parent.Default, from)
 	child.Rules = inheritRules(child.Rules, parent.Rules, from)
+	child.Timed = inheritRules(child.Timed, parent.Timed, from)
 	child.Description = cmp.Or(child.Description, parent.Description)
 	for _, o := range parent.Open {
 		if !slices.Contains(child.Open, o) {
@@ -78,7 +80,7 @@ func inheritMCP(child, parent *ir.MCPTable, from string) *ir.MCPTable {
 	child.Rules = inheritRules(child.Rules, parent.Rules, from)
 	for _, e := range parent.Entries {
 		e.From = cmp.Or(e.From, from)
-		e.Rules = inheritRules(nil, e.Rules, from)
+		e.Rules, e.Timed = inheritRules(nil, e.Rules, from), inheritRules(nil, e.Timed, from)
 		e.Default = fromParent(e.Default, from)
 		e.Resources, e.Prompts = fromParent(e.Resources, from), fromParent(e.Prompts, from)
 		same := func(c ir.MCPEntry) bool { return c.Key == e.Key && (c.Pos == e.Pos || c.From == e.From) }
@@ -109,7 +111,7 @@ func placed(c *ir.Can, at diag.Pos) *ir.Can {
 		if t == nil {
 			return nil
 		}
-		return &ir.Table{Default: def(t.Default), Rules: rules(t.Rules), Open: t.Open,
+		return &ir.Table{Default: def(t.Default), Rules: rules(t.Rules), Timed: rules(t.Timed), Open: t.Open,
 			Description: t.Description}
 	}
 	out := &ir.Can{
@@ -121,7 +123,7 @@ func placed(c *ir.Can, at diag.Pos) *ir.Can {
 	if c.MCP != nil {
 		out.MCP = &ir.MCPTable{Default: def(c.MCP.Default), Rules: rules(c.MCP.Rules)}
 		for _, e := range c.MCP.Entries {
-			e.Pos, e.Rules = at, rules(e.Rules)
+			e.Pos, e.Rules, e.Timed = at, rules(e.Rules), rules(e.Timed)
 			e.Default, e.Resources, e.Prompts = def(e.Default), def(e.Resources), def(e.Prompts)
 			out.MCP.Entries = append(out.MCP.Entries, e)
 		}

@@ -177,3 +177,36 @@ modes: "b-0": {name: "B", roleDefinition: "r"}
 		t.Errorf("got %d rules, want 1", len(rules))
 	}
 }
+
+// Allows with times are inherited as the others, each pattern once for each of its times, and settle for what a
+// subject's own group says: the same policy asks outside of them in one role and denies in another.
+func TestInheritedTimes(t *testing.T) {
+	p := model(t, map[string]string{"a.cue": `package modec
+policies: release: can: command: allow: [
+	{rule: "make release", until: "2026-12-31"},
+	{rule: "make release", daily: "09:00-17:00", zone: "Europe/Berlin"},
+]
+policies: more: extends: ["release"]
+roles: {
+	quiet: {extends: ["release", "more"], can: command: allow: ["make"]}
+	closed: {extends: ["release"], can: command: default: "deny"}
+	open: {extends: ["release"], can: command: default: "allow"}
+}
+modes: m: {name: "M", roleDefinition: "r", extends: ["release"]}
+`})
+	for role, want := range map[string]string{"quiet": "allow ask ask", "closed": "", "open": "ask ask"} {
+		table := p.Role(role).Can.Command
+		var got []string
+		for _, r := range table.Rules {
+			got = append(got, r.Decision.String())
+		}
+		if strings.Join(got, " ") != want || len(table.Timed) != 2 || table.Timed[1].From != "policy release" ||
+			table.Timed[1].Times != (ir.Times{Daily: "09:00-17:00", Zone: "Europe/Berlin"}) ||
+			table.Timed[0].Pos != (diag.Pos{File: "modec/a.cue", Line: 3, Col: 2}) {
+			t.Errorf("%s: got %+v", role, table)
+		}
+	}
+	if m := p.Mode("m").Can.Command; len(m.Rules) != 0 || len(m.Timed) != 2 {
+		t.Errorf("got %+v", m)
+	}
+}

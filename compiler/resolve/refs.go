@@ -61,9 +61,10 @@ func (r *resolver) serverRef(name string, pos diag.Pos, path string) {
 // toolRefs checks the tool names of an entry of can.mcp.
 func (r *resolver) toolRefs(e ir.MCPEntry, n *source.Node, path string) {
 	for _, l := range lists {
-		for i, t := range elems(n.Get(l.name)) {
-			if !strings.HasPrefix(t.Text, "@") {
-				r.toolRef(e.Key, t.Text, t.Pos, fmt.Sprintf("%s.%s[%d]", path, l.name, i))
+		for i, item := range elems(n.Get(l.name)) {
+			t, at := ruleOf(item, fmt.Sprintf("%s.%s[%d]", path, l.name, i))
+			if t != nil && !strings.HasPrefix(t.Text, "@") {
+				r.toolRef(e.Key, t.Text, t.Pos, at)
 			}
 		}
 	}

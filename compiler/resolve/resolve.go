@@ -16,6 +16,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/source"
 )
 
@@ -130,6 +131,7 @@ func Resolve(data *source.Node, texts map[string]string, settings Settings) (*ir
 		}
 	}
 	r.builtinModes()
+	policy.Settle(r.project)
 	r.project.Sort()
 	r.checkNames()
 	r.diags.Sort()

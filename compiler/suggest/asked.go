@@ -281,8 +281,11 @@ func (g *grower) fulfil(w *Wish) (already bool, err error) {
 		w.Why = "the source leaves it to the agent, and a gateway denies what is left: say ask or allow"
 		return false, nil
 	}
-	if w.Why = g.never(w, &now); w.Why != "" {
-		return false, nil
+	if w.Why = g.never(w, &now); w.Why == "" {
+		w.Why, err = g.atTimes(w, &now)
+	}
+	if w.Why != "" || err != nil {
+		return false, err
 	}
 	w.To++
 	err = g.patch(w, &now)
@@ -290,6 +293,20 @@ func (g *grower) fulfil(w *Wish) (already bool, err error) {
 		w.To, w.Files, w.Permits = w.Decision, nil, nil
 	}
 	return false, err
+}
+
+// atTimes returns why no rule is suggested for what the source permits at some times; "" where it permits no more then.
+func (g *grower) atTimes(w *Wish, now *policy.Result) (string, error) {
+	if !g.Result.Policy.Timed() {
+		return "", nil
+	}
+	s, err := g.Result.Policy.Opened().Subject(w.ref)
+	if err != nil || s.Decide(w.action).Decision <= now.Decision {
+		return "", err
+	}
+	open := s.Decide(w.action)
+	return fmt.Sprintf("it is permitted at some times (%s, %s), and a rule would permit it at any: "+
+		"write other times where that is right", secret.Text(open.Rule), ir.Written(open.Pos)), nil
 }
 
 // never returns why no rule is suggested, whatever the source could say; "" where nothing is against it.

@@ -39,6 +39,7 @@ roles: dev: can: {
 	modes: {allow: ["m"], default: "deny"}
 	mcp: {hub: {ask: ["make", "wipe", "odd"], deny: ["l*"], default: "deny"}, default: "ask"}
 }
+roles: late: can: command: {allow: [{rule: "make release", until: "2026-12-31"}], default: "deny"}
 roles: other: can: {web: {default: "deny"}, command: "ask", mcp: {hub: "ask", default: "deny"}}
 `
 
@@ -73,6 +74,8 @@ var wishCases = []struct {
 	{happened(audit.Asked, "ask", "dev", "", "command", "rm -r build"), ``, `it may destroy something`},
 	{happened(audit.Asked, "ask", "dev", "", "command", "curl -H 'Authorization: Bearer ***'"), ``, `the log masks a secret`},
 	{happened(audit.Asked, "ask", "dev", "", "command", "ls *.go"), ``, `no rule names this and nothing else`},
+	{happened(audit.Refused, "deny", "late", "", "command", "make release"), ``, `it is permitted at some times (allow "make release", modec/a.cue:`},
+	{happened(audit.Refused, "deny", "late", "", "command", "make test"), `deny → ask`, `{allow: [{rule: "make release", until: "2026-12-31"}], default: "deny", ask: ["make test"]}`},
 	{happened(audit.Asked, "ask", "gone", "", "command", "make"), ``, `the source has no such subject`},
 	{happened(audit.Asked, "ask", "a,b", "", "mcp", "hub:make"), ``, ``},
 	{happened(audit.Refused, "deny", "a,b", "", "mcp", "hub:make"), ``, `the caller has several roles`},

@@ -96,7 +96,7 @@ func (u *Usage) Unused(e *policy.Engine) (list []Unused, denies int) {
 			if t == nil {
 				continue
 			}
-			for _, r := range t.Rules {
+			for _, r := range slices.Concat(t.Timed, t.Rules) {
 				add(ref, g, r.Decision, r.Pos, r.Decision.String()+" "+r.Pattern.String())
 			}
 		}
@@ -105,7 +105,7 @@ func (u *Usage) Unused(e *policy.Engine) (list []Unused, denies int) {
 		}
 		for _, x := range can.MCP.Entries {
 			of := " of server " + strconv.Quote(x.Key)
-			for _, r := range x.Rules {
+			for _, r := range slices.Concat(x.Timed, x.Rules) {
 				add(ref, ir.MCP, r.Decision, r.Pos, r.Decision.String()+" "+r.Pattern.String()+of)
 			}
 			if d := x.Default; d != nil {

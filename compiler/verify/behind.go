@@ -104,13 +104,14 @@ func (b *behind) started(ref ir.SubjectRef) []gate {
 	for _, file := range b.host.Lists(b.files, ref) {
 		for _, s := range contract.StartedIn(b.files, file) {
 			g := gate{Started: s, of: []ir.SubjectRef{s.Ref}} // none of the project's, of a server that is no gateway
+			source := b.source
 			if s.Target != "" {
-				g.of = contract.United(b.host, b.whole)
+				g.of, source = contract.United(b.host, b.whole), source.Closed() // which knows no times
 			}
 			for i := range g.of {
 				g.of[i], _ = policy.InView(b.whole, b.host.Name(), g.of[i])
 			}
-			g.decide = sync.OnceValue(func() func(policy.Action) policy.Result { return b.source.Passing(g.of) })
+			g.decide = sync.OnceValue(func() func(policy.Action) policy.Result { return source.Passing(g.of) })
 			list = append(list, g)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -39,7 +40,50 @@ func FuzzSource(f *testing.F) {
 			files["modec.toml"] = append(files["modec.toml"], "[gateway]\nemit = true\n"...)
 			compared.Add(int64(neverWider(t, files)))
 		}
+		if n%2 == 0 {
+			compared.Add(int64(neverWider(t, inTimes(t, files, n))))
+		}
 	})
+}
+
+// inTimes returns a source of which some of the allows have times.
+func inTimes(t *testing.T, files memfs.FS, n uint64) memfs.FS {
+	var source map[string]any
+	if err := json.Unmarshal(files["modec/a.json"], &source); err != nil {
+		t.Fatal(err)
+	}
+	d := drawer{rand.New(rand.NewPCG(n, 15))}
+	var visit func(v any)
+	visit = func(v any) {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			list, ok := m[key].([]any)
+			if key != "allow" || !ok {
+				visit(m[key])
+				continue
+			}
+			for i, item := range list {
+				x, regex := item.(map[string]any)
+				if d.IntN(2) == 0 {
+					continue
+				}
+				if !regex {
+					x = map[string]any{"rule": item}
+				}
+				x[d.of("from", "until")] = "2026-12-31"
+				list[i] = x
+			}
+		}
+	}
+	visit(source)
+	data, err := json.MarshalIndent(source, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return memfs.FS{"modec.toml": files["modec.toml"], "modec/a.json": data}
 }
 
 // neverWider fails where a project does not build, or an artifact is wider than its source. It

@@ -88,9 +88,11 @@ type Target struct {
 
 // Report is the result of a verification.
 type Report struct {
-	Seed      uint64    `json:"seed"`
-	Decisions int       `json:"decisions"` // distinct: a subject, an action, a surface
-	Surfaces  []Surface `json:"surfaces"`
+	Seed      uint64 `json:"seed"`
+	Decisions int    `json:"decisions"` // distinct: a subject, an action, a surface
+	// InTimes counts those that were compared once more, with every time of the policy open.
+	InTimes  int       `json:"inTimes,omitempty"`
+	Surfaces []Surface `json:"surfaces"`
 	// Elsewhere is what the targets do not emit: they are not compared on it.
 	Elsewhere []contract.Elsewhere `json:"elsewhere"`
 	// Diagnostics are what the targets' readers report about the artifacts.
@@ -275,7 +277,63 @@ type Finding struct {
 // Run verifies. It fails where the source does not compile or the context ends; then it also
 // returns a report of what was compared until then. What it finds in the artifacts is in the
 // report.
+//
+// A source in which allows have times is compared twice: with every time closed, which is what the report counts,
+// and open, of which it has what is wider.
 func Run(ctx context.Context, req Request) (*Report, error) {
+	whole, err := runOnce(ctx, req)
+	if err != nil || !req.Policy.Timed() || req.UntilWider && whole.Wider() > 0 {
+		return whole, err
+	}
+	again := req
+	again.Policy, again.Memory, again.Universes = req.Policy.Opened(), nil, nil
+	again.Targets = slices.Clone(req.Targets)
+	for i := range again.Targets {
+		t := &again.Targets[i]
+		if t.Files = contract.InTimes(t.Files); t.Compiled != nil {
+			t.Compiled = contract.InTimes(t.Compiled)
+		}
+	}
+	if len(req.Policy.Project().Gateways) == 0 { // else a gateway offers what it opens to others too
+		again.Subjects = timed(req.Policy.Project(), req.Subjects)
+	}
+	open, err := runOnce(ctx, again)
+	if open != nil {
+		whole.InTimes = open.Decisions
+		whole.widerIn(open)
+	}
+	return whole, err
+}
+
+// timed returns those of some subjects, nil for all, of which an allow has times.
+func timed(p *ir.Project, all []ir.SubjectRef) []ir.SubjectRef {
+	if all == nil {
+		all = subjects(p)
+	}
+	has := func(ref ir.SubjectRef) bool { return ref != (ir.SubjectRef{}) && len(p.Can(ref).Timed()) > 0 }
+	return slices.DeleteFunc(slices.Clone(all), func(ref ir.SubjectRef) bool {
+		return !has(ir.SubjectRef{Role: ref.Role}) && !has(ir.SubjectRef{Mode: ref.Mode})
+	})
+}
+
+// widerIn adds what another report of the same targets has that is wider.
+func (r *Report) widerIn(o *Report) {
+	for i := range o.Surfaces {
+		x := &o.Surfaces[i]
+		if len(x.Findings) == 0 {
+			continue
+		}
+		for j := range r.Surfaces {
+			if s := &r.Surfaces[j]; s.Target == x.Target && s.Surface == x.Surface {
+				s.Findings = append(s.Findings, x.Findings...)
+				s.Access.Wider += x.Access.Wider
+				s.Approval.Wider += x.Approval.Wider
+			}
+		}
+	}
+}
+
+func runOnce(ctx context.Context, req Request) (*Report, error) {
 	whole := &Report{Seed: req.Seed, Elsewhere: []contract.Elsewhere{}}
 	for i := range req.Targets {
 		if e, some := contract.NotEmitted(req.Targets[i].Target, req.Policy.Project()); some {

@@ -441,6 +441,12 @@ func (l *permissions) table(t *ir.Table, g ir.Group) {
 			t.Rules = slices.Delete(t.Rules, i, i+1)
 		})
 	}
+	for i, r := range t.Timed {
+		l.add(r.Pos, r.From, fmt.Sprintf("allow %s %s in can.%s", r.Pattern, r.Times, g), func(c *ir.Can) {
+			t := c.Table(g)
+			t.Timed = slices.Delete(t.Timed, i, i+1)
+		})
+	}
 	if d := t.Default; d != nil {
 		l.add(d.Pos, d.From, fmt.Sprintf("default %s of can.%s", d.Decision, g), func(c *ir.Can) {
 			c.Table(g).Default = nil
@@ -474,6 +480,12 @@ func (l *permissions) servers(can *ir.Can) {
 			what := fmt.Sprintf("%s %s in can.mcp.%s", r.Decision, r.Pattern, e.Key)
 			l.add(r.Pos, cmp.Or(r.From, e.From), what, func(c *ir.Can) {
 				c.MCP.Entries[i].Rules = slices.Delete(c.MCP.Entries[i].Rules, j, j+1)
+			})
+		}
+		for j, r := range e.Timed {
+			what := fmt.Sprintf("allow %s %s in can.mcp.%s", r.Pattern, r.Times, e.Key)
+			l.add(r.Pos, cmp.Or(r.From, e.From), what, func(c *ir.Can) {
+				c.MCP.Entries[i].Timed = slices.Delete(c.MCP.Entries[i].Timed, j, j+1)
 			})
 		}
 	}

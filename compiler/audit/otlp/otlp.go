@@ -1,5 +1,6 @@
-// Package otlp sends the events of an audit to an OpenTelemetry collector, as logs over OTLP/HTTP. [Open] reads the
-// standard variables of OpenTelemetry that say where the collector is, and [Sender.Send] sends an event.
+// Package otlp sends the events of an audit to an OpenTelemetry collector over OTLP/HTTP: each as a log, and all of
+// them as metrics, counted by decision. [Open] reads the standard variables of OpenTelemetry that say where the
+// collector is, and [Sender.Send] sends an event.
 //
 // A collector that is slow or gone delays nobody: events wait in a queue of bounded length, and those for which it has
 // no room, or that the collector does not take, are counted ([Sender.Lost]) and told of once in a row.
@@ -12,12 +13,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -43,10 +39,10 @@ const (
 
 // Sender sends events. It is safe for concurrent use.
 type Sender struct {
-	address string
-	headers http.Header
-	client  *http.Client
-	log     *slog.Logger
+	logs poster
+	log  *slog.Logger
+	// meter counts the events too; nil: OTEL_METRICS_EXPORTER turns that off.
+	meter *meter
 
 	provider *sdk.LoggerProvider
 	logger   log.Logger
@@ -62,65 +58,29 @@ func Open(env func(string) string, version string, logger *slog.Logger) (*Sender
 	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
 		return nil, nil
 	}
-	of := func(name string) string {
-		return cmp.Or(env("OTEL_EXPORTER_OTLP_LOGS_"+name), env("OTEL_EXPORTER_OTLP_"+name))
-	}
-	if p := cmp.Or(of("PROTOCOL"), "http/protobuf"); p != "http/protobuf" {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q, and modec sends http/protobuf: set this, and the "+
-			"address of the collector for it", p)
-	}
-	address, err := endpoint(env)
+	logs, err := newPoster(env, "LOGS", version)
 	if err != nil {
 		return nil, err
 	}
-	timeout := 10 * time.Second
-	if text := of("TIMEOUT"); text != "" {
-		ms, err := strconv.Atoi(text)
-		if err != nil || ms <= 0 {
-			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT is %q, want milliseconds", text)
-		}
-		timeout = time.Duration(ms) * time.Millisecond
+	s := &Sender{logs: logs, log: logger}
+	of := resource.NewSchemaless(
+		attribute.String("service.name", cmp.Or(env("OTEL_SERVICE_NAME"), "modec")),
+		attribute.String("service.version", version))
+	if s.meter, err = newMeter(env, version, of, s); err != nil {
+		return nil, err
 	}
-	s := &Sender{address: address, headers: http.Header{}, log: logger, client: &http.Client{Timeout: timeout}}
-	for pair := range strings.SplitSeq(of("HEADERS"), ",") {
-		name, value, ok := strings.Cut(pair, "=")
-		if value, err := url.PathUnescape(strings.TrimSpace(value)); ok && err == nil {
-			s.headers.Set(strings.TrimSpace(name), value)
-		} else if strings.TrimSpace(pair) != "" {
-			return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS is no list of NAME=VALUE, separated by commas")
-		}
-	}
-	s.headers.Set("Content-Type", "application/x-protobuf")
-	s.headers.Set("User-Agent", "modec/"+version)
 	s.provider = sdk.NewLoggerProvider(
-		sdk.WithResource(resource.NewSchemaless(
-			attribute.String("service.name", cmp.Or(env("OTEL_SERVICE_NAME"), "modec")),
-			attribute.String("service.version", version))),
+		sdk.WithResource(of),
 		sdk.WithProcessor(sdk.NewBatchProcessor(s,
 			sdk.WithMaxQueueSize(mostQueued+batch), sdk.WithExportMaxBatchSize(batch), sdk.WithExportInterval(every),
-			sdk.WithExportTimeout(tries*(timeout+mostPause)))))
-	s.logger = s.provider.Logger("modec.dev/modec/audit", log.WithInstrumentationVersion(version))
+			sdk.WithExportTimeout(tries*(logs.client.Timeout+mostPause)))))
+	s.logger = s.provider.Logger(scopeName, log.WithInstrumentationVersion(version))
 	return s, nil
-}
-
-// endpoint returns the address of the collector's logs.
-func endpoint(env func(string) string) (string, error) {
-	text, own := env("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"), true
-	if text == "" {
-		text, own = cmp.Or(env("OTEL_EXPORTER_OTLP_ENDPOINT"), "http://localhost:4318"), false
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", errors.New("OTEL_EXPORTER_OTLP_ENDPOINT is no address, such as http://localhost:4318")
-	}
-	if !own {
-		u = u.JoinPath("v1/logs")
-	}
-	return u.String(), nil
 }
 
 // Send sends an event, without secrets as the log has it, some time later. It never waits.
 func (s *Sender) Send(e *audit.Event) {
+	s.meter.count(e)
 	if s.queued.Add(1) > mostQueued {
 		s.queued.Add(-1)
 		s.miss(1, errors.New("events come faster than the collector takes them"))
@@ -168,6 +128,7 @@ func (s *Sender) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
 	_ = s.provider.Shutdown(ctx) // what is left is counted here
+	s.meter.close(ctx)
 	s.closed.Store(true)
 	if n := s.queued.Swap(0); n > 0 {
 		s.miss(int(n), errors.New("the program ends before the collector took them"))
@@ -180,7 +141,7 @@ func (s *Sender) Close() {
 // Export is the SDK's way to send a batch.
 func (s *Sender) Export(ctx context.Context, records []sdk.Record) error {
 	n := len(records)
-	rejected, err := s.post(ctx, encode(records))
+	rejected, err := s.logs.post(ctx, encode(records))
 	if s.closed.Load() { // and counted
 		return nil
 	}
@@ -201,54 +162,3 @@ func (s *Sender) Shutdown(context.Context) error { return nil }
 
 // ForceFlush is the SDK's: a batch is sent when it comes.
 func (s *Sender) ForceFlush(context.Context) error { return nil }
-
-// post sends a batch, again where the collector may take it later. It returns how many records were rejected.
-func (s *Sender) post(ctx context.Context, body []byte) (rejected int, err error) {
-	pause := firstPause
-	for try := 1; ; try++ {
-		answer, again, err := s.once(ctx, body)
-		if err == nil {
-			return rejectedOf(answer), nil
-		}
-		if again < 0 || try == tries {
-			return 0, err
-		}
-		select {
-		case <-ctx.Done():
-			return 0, err
-		case <-time.After(min(max(again, pause), mostPause)):
-		}
-		pause *= 2
-	}
-}
-
-// never says that a batch is not to be sent again.
-const never time.Duration = -1
-
-// once sends a batch. Where that failed it returns after which time it may be sent again.
-func (s *Sender) once(ctx context.Context, body []byte) (answer []byte, again time.Duration, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address, strings.NewReader(string(body)))
-	if err != nil {
-		return nil, never, err
-	}
-	r.Header = s.headers.Clone()
-	res, err := s.client.Do(r)
-	if err != nil {
-		var of *url.Error
-		if errors.As(err, &of) {
-			err = of.Err // the address may have a password in it
-		}
-		return nil, 0, err
-	}
-	defer res.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(res.Body, mostAnswer))
-	switch code := res.StatusCode; {
-	case code/100 == 2:
-		return answer, 0, err
-	case code == http.StatusTooManyRequests, code == http.StatusBadGateway, code == http.StatusServiceUnavailable,
-		code == http.StatusGatewayTimeout:
-		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After"))
-		return nil, time.Duration(max(seconds, 0)) * time.Second, fmt.Errorf("it answers %s", res.Status)
-	}
-	return nil, never, fmt.Errorf("it answers %s", res.Status)
-}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	logs "go.opentelemetry.io/proto/otlp/logs/v1"
+	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -24,6 +25,7 @@ type collector struct {
 	*httptest.Server
 	mu       sync.Mutex
 	got      []*logs.ResourceLogs
+	measured []*metrics.ResourceMetrics
 	headers  http.Header
 	requests int
 	answer   func(request int) (code int, body []byte) // nil: all is well
@@ -38,6 +40,17 @@ func newCollector(t *testing.T, answer func(int) (int, []byte)) *collector {
 
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
+	if strings.HasSuffix(r.URL.Path, "/v1/metrics") {
+		var all metrics.MetricsData
+		if bad := proto.Unmarshal(body, &all); bad != nil || err != nil {
+			http.Error(w, "not a request", http.StatusBadRequest)
+			return
+		}
+		c.mu.Lock()
+		c.measured = append(c.measured, all.ResourceMetrics...)
+		c.mu.Unlock()
+		return
+	}
 	var all logs.LogsData // on the wire like a request to a collector
 	if bad := proto.Unmarshal(body, &all); bad != nil || err != nil || r.Method != http.MethodPost {
 		http.Error(w, "not a request", http.StatusBadRequest)
@@ -224,7 +237,7 @@ func TestOpen(t *testing.T) {
 		got, err := endpoint(func(n string) string {
 			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": endpointOf[0],
 				"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": endpointOf[1]}[n]
-		})
+		}, "LOGS")
 		if got != want || err != nil {
 			t.Errorf("%q: got %s, %v, want %s", endpointOf, got, err, want)
 		}

@@ -329,12 +329,12 @@ func (o *opener) engine(name string) *policy.Engine {
 	}
 	o.engines[name] = nil
 	if data := o.read(name); data != nil {
-		e, err := policy.Read(data)
+		e, err := contract.HookPolicy(o.fsys, data, "claude") // as the hook does
 		if err != nil {
 			o.warn(diag.Pos{File: name}, "the hook does not load the policy: %v", err)
 			return nil
 		}
-		o.engines[name] = e.For("claude") // as the hook does
+		o.engines[name] = e
 	}
 	return o.engines[name]
 }

@@ -115,11 +115,10 @@ func (r *reader) policy(name string) (*policy.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := policy.Read(data)
+	e, err := contract.HookPolicy(r.fsys, data, "cursor")
 	if err != nil {
 		return nil, err
 	}
-	e = e.For("cursor")
 	r.policies[name] = e
 	return e, nil
 }

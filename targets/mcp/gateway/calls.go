@@ -116,6 +116,9 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
 			Message: fmt.Sprintf("the arguments cannot be passed on: %v", orText(err, "got no object"))}
 	}
+	if err := repeats(r, o, args); err != nil {
+		return nil, err
+	}
 	if o.grant.Access == Asked {
 		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "call the tool", offer: o, kind: tools,
 			args: args, state: r.Params.RequestState, responses: r.Params.InputResponses})
@@ -127,7 +130,7 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 			return res, err
 		}
 	}
-	return g.forward(ctx, "tools/call", r, r.Session, r.Params.GetMeta(), o, args)
+	return g.forward(repeating(ctx, o, args), "tools/call", r, r.Session, r.Params.GetMeta(), o, args)
 }
 
 func orText(err error, text string) any {

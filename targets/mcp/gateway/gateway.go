@@ -37,10 +37,12 @@ type Options struct {
 	// left to the agent is passed on.
 	AgentAsks bool
 	// Unite returns the subjects of a source that the gateway serves together, in the place of Subject, for an
-	// agent that asks and holds each of them to its own. Who names them for people.
+	// agent that asks and holds each of them to its own. Who names them for people. Nothing is open at times then: the
+	// files that hold the others do not know of it.
 	Unite func(*ir.Project) []ir.SubjectRef
 	Who   string
 	Audit func(audit.Event) // writes an event; nil: nothing is written
+	Now   func() time.Time  // the clock, for what is permitted at times; nil: the machine's
 
 	principal string    // who calls; "": whoever started the gateway
 	asks      *approver // nil: one of its own
@@ -56,6 +58,7 @@ type Gateway struct {
 
 	state     atomic.Pointer[state]
 	reloading sync.Mutex
+	clock     clock // of a gateway that is not one of many
 
 	told onceEach // of what is not as pinned
 
@@ -92,10 +95,19 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 	if err != nil {
 		return nil, err
 	}
-	if start == nil {
-		return withTable(t, opt, nil), nil
+	var starts func(*Gateway, ir.Server) caller
+	if start != nil {
+		starts = func(_ *Gateway, sv ir.Server) caller { return start(sv) }
 	}
-	return withTable(t, opt, func(_ *Gateway, sv ir.Server) caller { return start(sv) }), nil
+	g := withTable(t, opt, starts)
+	g.clock.now, g.clock.stop = opt.Now, make(chan struct{})
+	g.clock.united = opt.Unite != nil
+	g.clock.add(model{e, opt.Pins}, t)
+	if opt.timed(e) {
+		g.tick()
+		g.watchClock()
+	}
+	return g, nil
 }
 
 // withTable returns a gateway that serves a table. start makes its servers; nil: each as its entry says.
@@ -150,17 +162,43 @@ func (g *Gateway) use(t *Table) {
 func (g *Gateway) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
-	t, err := g.opt.tableOf(e, set)
-	if err != nil { // the subject is gone, or may not work in its mode any more
-		g.opt.Logger.Warn("nothing is served any more", "why", err)
-		t = nothing(e, g.opt.Subject)
-	}
-	both, wider := narrow(g.state.Load().table, t)
+	m := model{e, set}
+	t := g.tableOf(m, e)
 	if len(t.moved) > 0 && !slices.Equal(t.moved, g.state.Load().table.moved) {
 		g.opt.Logger.Warn(pinnedOtherwise(t.moved))
 	}
-	g.take(both)
-	return wider
+	c := &g.clock
+	if !g.opt.timed(e) && !c.depends.Load() {
+		both, wider := narrow(g.state.Load().table, t)
+		c.base, c.latest = both, m
+		g.take(both)
+		return wider
+	}
+	for _, at := range []func(*policy.Engine) *policy.Engine{closed, opened} {
+		_, wider := narrow(c.table(g, at), g.tableOf(m, at(e)))
+		for _, what := range wider {
+			if !slices.Contains(waiting, what) {
+				waiting = append(waiting, what)
+			}
+		}
+	}
+	c.add(m, t)
+	c.last = nil
+	if g.atNow(); g.opt.timed(e) {
+		g.watchClock()
+	}
+	return waiting
+}
+
+// tableOf returns the table of a model by its engine at a time: one of nothing where the subject is gone, or may
+// not work in its mode.
+func (g *Gateway) tableOf(m model, at *policy.Engine) *Table {
+	t, err := g.opt.tableOf(at, m.pins)
+	if err != nil {
+		g.opt.Logger.Warn("nothing is served any more", "why", err)
+		t = nothing(m.Engine, g.opt.Subject)
+	}
+	return t
 }
 
 // take serves another table, and tells the clients.
@@ -174,8 +212,20 @@ func (g *Gateway) take(t *Table) {
 // Table returns what is served now.
 func (g *Gateway) Table() *Table { return g.state.Load().table }
 
+// Servers returns the servers of which something exists for the subject, now or at another time.
+func (g *Gateway) Servers() []*ir.Server {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	return g.clock.table(g, opened).Servers()
+}
+
 // Close ends every server.
 func (g *Gateway) Close() {
+	g.clock.end.Do(func() {
+		if g.clock.stop != nil {
+			close(g.clock.stop)
+		}
+	})
 	var all sync.WaitGroup
 	for _, c := range g.state.Load().servers {
 		all.Go(c.close)
@@ -257,6 +307,7 @@ func (g *Gateway) receive(next sdk.MethodHandler) sdk.MethodHandler {
 // handle answers a message. It names every method that there is.
 func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, next sdk.MethodHandler) (
 	sdk.Result, error) {
+	g.tick()
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:
 		return g.listed(ctx, tools, r, cursorOf(r.Params))

@@ -103,6 +103,7 @@ func (r *remote) rename(req *http.Request) error {
 		return nil
 	}
 	req.Header.Set("Mcp-Method", strings.TrimPrefix(method, alias))
+	repeat(req)
 	var of struct {
 		Params struct{ Name, URI string }
 	}

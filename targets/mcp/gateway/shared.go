@@ -54,6 +54,8 @@ type SharedOptions struct {
 	Callers int
 	// Idle is after how long without a request a principal's servers end; default 10 minutes.
 	Idle time.Duration
+	// Now is the clock, for what is permitted at times; nil: the machine's.
+	Now func() time.Time
 }
 
 // ServerOptions are those of one server of the inventory.
@@ -86,8 +88,9 @@ type Shared struct {
 	auth      atomic.Pointer[auth.Verifier] // of the last reload; nil: that of the start
 
 	mu      sync.Mutex
-	first   model // of the start
-	now     model // of the last reload
+	first   model     // of the start
+	now     model     // of the last reload
+	moment  time.Time // that is served, where something depends on the time
 	members map[memberKey]*member
 	open    map[string]int // requests under way, by principal
 	visits  map[*visit]bool
@@ -198,7 +201,7 @@ func (s *Shared) check(e model) error {
 	case s.opt.Auth != nil && s.opt.Subject != (ir.SubjectRef{}):
 		return errors.New("callers have the roles of their tokens: leave --role and --mode out, or [gateway.auth]")
 	case s.opt.Auth == nil && s.opt.Subject != (ir.SubjectRef{}):
-		_, err := NewTable(e.Engine, s.opt.Subject, s.opt.Naming, noAgent, e.pins)
+		_, err := NewTable(e.Opened(), s.opt.Subject, s.opt.Naming, noAgent, e.pins)
 		return err
 	case s.opt.Auth == nil && len(e.Held(nil)) == 0:
 		return errors.New("nobody could call: say in modec.toml who may, at [gateway.auth], name one role for all " +
@@ -223,7 +226,7 @@ func (s *Shared) named(e model) error {
 			held = append(held, p.Roles[i].Name)
 		}
 	}
-	t, err := newTableOf(e.Engine, held, s.opt.Naming, e.pins)
+	t, err := newTableOf(e.Opened(), held, s.opt.Naming, e.pins)
 	if err != nil {
 		return err
 	}
@@ -473,6 +476,7 @@ var (
 
 // enter gives a request the principal's gateway for its endpoint. Its caller leaves it.
 func (s *Shared) enter(v *visit, r *http.Request) (err error) {
+	s.tick()
 	headers, sum := s.forwarded(r)
 	p := v.who
 	s.mu.Lock()
@@ -595,11 +599,12 @@ func (s *Shared) compiled(key tableKey) (*Table, error) {
 	if key.roles == "" && key.role == "" {
 		ref = s.opt.Subject
 	}
-	of := func(e model) (*Table, error) {
+	of := func(m model) (*Table, error) {
+		e := m.At(s.moment)
 		if key.roles != "" {
-			return newTableOf(e.Engine, strings.Split(key.roles, between), s.opt.Naming, e.pins)
+			return newTableOf(e, strings.Split(key.roles, between), s.opt.Naming, m.pins)
 		}
-		return tableOf(e.Engine, ref, s.opt.Naming, noAgent, e.pins)
+		return tableOf(e, ref, s.opt.Naming, noAgent, m.pins)
 	}
 	first, err := of(s.first)
 	if err != nil {
@@ -701,22 +706,11 @@ func (s *Shared) full(principal string) bool {
 func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	next := map[*Gateway]*Table{}
 	s.mu.Lock()
 	s.counts.reloaded()
-	s.now, s.tables = model{e, set}, map[tableKey]*Table{}
+	s.now = model{e, set}
 	waiting = s.wider()
-	for id, m := range s.members {
-		key, t, err := s.table(m.who, id.table.role, id.table.mode)
-		if err != nil || key != id.table { // roles are gone: the next request finds out what is left
-			s.drop(id)
-			continue
-		}
-		next[m.gateway] = t
-	}
-	for v := range s.visits {
-		s.recheck(v, v.who)
-	}
+	next := s.afresh()
 	s.hubMu.Lock()
 	for key, h := range s.hubs {
 		if sv := e.Project().Server(key.server); sv == nil || !sameEntry(&h.up.entry, sv) {
@@ -732,22 +726,70 @@ func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	return waiting
 }
 
+// tick serves what is permitted now.
+func (s *Shared) tick() {
+	s.mu.Lock()
+	depends := s.first.Timed() || s.now.Timed()
+	s.mu.Unlock()
+	if !depends {
+		return
+	}
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	s.mu.Lock()
+	before, now := s.moment, time.Now()
+	if s.opt.Now != nil {
+		now = s.opt.Now()
+	}
+	s.moment = now
+	var next map[*Gateway]*Table
+	if s.first.At(before) != s.first.At(now) || s.now.At(before) != s.now.At(now) {
+		next = s.afresh()
+	}
+	s.mu.Unlock()
+	for g, t := range next {
+		g.take(t)
+	}
+}
+
+// afresh returns the tables of the gateways that are there, by the models and the time of now, with the lock held.
+func (s *Shared) afresh() map[*Gateway]*Table {
+	next := map[*Gateway]*Table{}
+	s.tables = map[tableKey]*Table{}
+	for id, m := range s.members {
+		key, t, err := s.table(m.who, id.table.role, id.table.mode)
+		if err != nil || key != id.table { // roles are gone: the next request finds out what is left
+			s.drop(id)
+			continue
+		}
+		next[m.gateway] = t
+	}
+	for v := range s.visits {
+		s.recheck(v, v.who)
+	}
+	return next
+}
+
 // wider says what the policy of now permits beyond that of the start, role by role.
 func (s *Shared) wider() (list []string) {
 	p := s.now.Project()
 	for i := range p.Roles {
 		name := p.Roles[i].Name
-		next, err := newTableOf(s.now.Engine, []string{name}, s.opt.Naming, s.now.pins)
-		if err != nil || len(next.servers) == 0 {
-			continue
-		}
-		old, err := newTableOf(s.first.Engine, []string{name}, s.opt.Naming, s.first.pins)
-		if err != nil {
-			old = &Table{} // there was no such role
-		}
-		_, more := narrow(old, next)
-		for _, what := range more {
-			list = append(list, "role "+name+": "+what)
+		for _, at := range []func(*policy.Engine) *policy.Engine{closed, opened} {
+			next, err := newTableOf(at(s.now.Engine), []string{name}, s.opt.Naming, s.now.pins)
+			if err != nil || len(next.servers) == 0 {
+				continue
+			}
+			old, err := newTableOf(at(s.first.Engine), []string{name}, s.opt.Naming, s.first.pins)
+			if err != nil {
+				old = &Table{} // there was no such role
+			}
+			_, more := narrow(old, next)
+			for _, what := range more {
+				if what = "role " + name + ": " + what; !slices.Contains(list, what) {
+					list = append(list, what)
+				}
+			}
 		}
 	}
 	return list
@@ -762,6 +804,7 @@ func (s *Shared) clean() {
 		case <-s.stop:
 			return
 		case now := <-tick.C:
+			s.tick() // so that clients learn what changes
 			s.mu.Lock()
 			for id, m := range s.members {
 				if m.busy == 0 && now.Sub(m.used) > s.opt.Idle {

@@ -70,6 +70,19 @@ func (o *Options) newTable(e *policy.Engine) (*Table, error) {
 	if err := o.Naming.check(e.Project()); err != nil {
 		return nil, err
 	}
+	if o.timed(e) { // the names are unique at any time
+		t, err := o.tableOf(e.Opened(), o.Pins)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.index(); err != nil {
+			return nil, err
+		}
+		if t, err = o.tableOf(e, o.Pins); err != nil { // it may not be entered now
+			t = nothing(e, o.Subject)
+		}
+		return t, t.index()
+	}
 	t, err := o.tableOf(e, o.Pins)
 	if err != nil {
 		return nil, err

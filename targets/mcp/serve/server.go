@@ -82,7 +82,7 @@ type Server struct {
 
 	writing sync.Mutex
 	stop    context.CancelFunc
-	now     func() time.Time // of sessions
+	now     func() time.Time // of sessions, and of what is permitted at times
 }
 
 // scope is the server of one endpoint: its working mode is fixed.
@@ -166,6 +166,19 @@ func (s *Server) cleanOnce() {
 
 // Model returns what is served now.
 func (s *Server) Model() *Model { return s.model.Load() }
+
+// current returns the model as it decides now, with what is permitted at this time. Resources and prompts are those
+// of [Server.Model], which do not change with the clock.
+func (s *Server) current() *Model {
+	m := s.Model()
+	e := m.Policy.At(s.now())
+	if e == m.Policy {
+		return m
+	}
+	now := *m
+	now.Policy = e
+	return &now
+}
 
 // Reload serves another model from now on. Connections stay, and learn which resources
 // changed.

@@ -980,3 +980,50 @@ func ExampleNewModel() {
 	// debug builtin
 	// orchestrator builtin
 }
+
+// What is allowed at times is allowed then, and no resource changes with the clock.
+func TestTimes(t *testing.T) {
+	s, err := New(compiled(t, `package modec
+
+servers: git: {command: "git-mcp", tools: {close: {}, list: {}}}
+modes: m: {name: "M", roleDefinition: "r", can: {
+	command: allow: [{rule: "make release", from: "2026-12-01", until: "2026-12-31"}]
+	mcp: git: {allow: ["list", {rule: "close", daily: "09:00-17:30", zone: "Europe/Berlin"}], default: "deny"}
+}}
+`), Options{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var now time.Time
+	s.now = func() time.Time { return now }
+	cs := connect(t, s, "", eras[1], nil)
+	config := func() string {
+		r, err := cs.ReadResource(context.Background(), &sdk.ReadResourceParams{URI: "mode://m/config"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Contents[0].Text
+	}
+	var texts []string
+	for at, want := range map[string][2]bool{ // the command, and the tool
+		"2026-11-30T23:59:59Z": {false, false}, "2026-12-01T00:00:00Z": {true, false}, "2026-12-01T08:00:00Z": {true, true},
+		"2026-12-01T16:30:00Z": {true, false}, "2027-01-01T12:00:00Z": {false, true},
+	} {
+		if now, err = time.Parse(time.RFC3339, at); err != nil {
+			t.Fatal(err)
+		}
+		command, _ := call[validateOutput](t, cs, "validate_tool_use",
+			map[string]any{"mode": "m", "tool_name": "execute_command", "command": "make release"})
+		tool, _ := call[validateOutput](t, cs, "validate_tool_use",
+			map[string]any{"mode": "m", "tool_name": "use_mcp_tool", "server": "git", "mcp_tool": "close"})
+		why, _ := call[explainOutput](t, cs, "explain", map[string]any{"mode": "m", "action": "command", "arg": "make release"})
+		if got := [2]bool{command.Allowed, tool.Allowed}; got != want || (why.Decision == "allow") != want[0] {
+			t.Errorf("%s: got %v, %s, want %v", at, got, why.Decision, want)
+		}
+		texts = append(texts, config())
+	}
+	if len(slices.Compact(texts)) != 1 {
+		t.Error("a resource depends on the clock")
+	}
+}

@@ -174,7 +174,7 @@ func (sc *scope) change(id string, fn func(*Session) error) (*Session, error) {
 }
 
 func (sc *scope) createTask(_ context.Context, in createTaskInput) (*createTaskOutput, error) {
-	m := sc.Model()
+	m := sc.current()
 	in.ModeSlug = cmp.Or(in.ModeSlug, sc.mode)
 	if err := sc.checkTask(m, &in); err != nil {
 		return nil, err
@@ -384,7 +384,7 @@ type groupChange struct {
 }
 
 func (sc *scope) switchMode(_ context.Context, in switchModeInput) (*switchModeOutput, error) {
-	m := sc.Model()
+	m := sc.current()
 	if err := sc.opt.Limits.text("a reason", in.Reason); err != nil {
 		return nil, err
 	}

@@ -429,7 +429,7 @@ type modeBrief struct {
 }
 
 func (sc *scope) listModes(_ context.Context, in listModesInput) (*listModesOutput, error) {
-	m := sc.Model()
+	m := sc.current()
 	out := &listModesOutput{Modes: []modeBrief{}}
 	if why := sc.broken.Load(); why != nil {
 		out.Broken = *why
@@ -466,7 +466,7 @@ type modeInfoInput struct {
 }
 
 func (sc *scope) modeInfo(_ context.Context, in modeInfoInput) (*modeInfo, error) {
-	m := sc.Model()
+	m := sc.current()
 	md, err := mode(m, in.ModeSlug)
 	if err != nil {
 		return nil, err
@@ -563,7 +563,7 @@ type toolRule struct {
 }
 
 func (sc *scope) serversForMode(_ context.Context, in serversInput) (*serversOutput, error) {
-	m := sc.Model()
+	m := sc.current()
 	ref, s, err := sc.subject(m, "", in.ModeSlug, in.Role)
 	if err != nil {
 		return nil, err
@@ -599,7 +599,7 @@ type explainRule struct {
 }
 
 func (sc *scope) explain(_ context.Context, in explainInput) (*explainOutput, error) {
-	m := sc.Model()
+	m := sc.current()
 	ref, s, err := sc.subject(m, "", in.Mode, in.Role)
 	if err != nil {
 		return nil, err

@@ -127,7 +127,7 @@ const mostCalls = 100
 
 // validate answers a question about one call or several.
 func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput, error) {
-	m := sc.Model()
+	m := sc.current()
 	calls := in.Calls
 	switch {
 	case in.Calls != nil && len(calls) == 0 && in.callInput == callInput{}:

@@ -1,0 +1,100 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+)
+
+// inTimes adds what a subject may do otherwise while its allows with times are open, and the times that are others.
+func (r *Report) inTimes(before, after *policy.Engine, ref ir.SubjectRef, seed uint64) error {
+	if !before.Timed() && !after.Timed() {
+		return nil
+	}
+	open := &Report{}
+	if err := open.subject(before.Opened(), after.Opened(), ref, seed); err != nil {
+		return err
+	}
+	for _, c := range open.Changes {
+		if slices.ContainsFunc(r.Changes, func(x Change) bool { return alike(&x, &c) }) {
+			continue
+		}
+		c.InTimes = true
+		r.Changes = append(r.Changes, c)
+		switch c.Kind {
+		case Widened:
+			r.Widened++
+		case Narrowed:
+			r.Narrowed++
+		}
+	}
+	a, b := before.Project(), after.Project()
+	if has(a, ref) && has(b, ref) {
+		r.times(ref, a.Can(ref).Timed(), b.Can(ref).Timed())
+	}
+	return nil
+}
+
+// alike reports whether two changes are the same, by whatever rules.
+func alike(a, b *Change) bool {
+	return a.Subject == b.Subject && a.Group == b.Group && a.What == b.What && a.Kind == b.Kind && a.Only == b.Only &&
+		a.Before.Decision == b.Before.Decision && a.After.Decision == b.After.Decision
+}
+
+// times adds the allows that both sources have, at other times.
+func (r *Report) times(ref ir.SubjectRef, before, after []ir.TimedRule) {
+	for _, one := range patternsOf(after) {
+		was, is := timesOf(before, one), timesOf(after, one)
+		if len(was) == 0 || slices.Equal(was, is) {
+			continue
+		}
+		kind := Widened // unless each of the times is within one that there was
+		if !slices.ContainsFunc(is, func(x ir.Times) bool {
+			return !slices.ContainsFunc(was, func(y ir.Times) bool { return x.Within(y) })
+		}) {
+			kind = Narrowed
+		}
+		what := string(one.Group) + " "
+		if one.Server != "" {
+			what += one.Server + ":"
+		}
+		r.other(Other{kind, ref.String(), fmt.Sprintf("%s%s is allowed %s, and was %s", what, one.Pattern, words(is),
+			words(was)), one.Pos})
+	}
+}
+
+// patternsOf returns one of the rules for each pattern.
+func patternsOf(rules []ir.TimedRule) (out []ir.TimedRule) {
+	for _, r := range rules {
+		if !slices.ContainsFunc(out, func(x ir.TimedRule) bool { return sameRule(&x, &r) }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func sameRule(a, b *ir.TimedRule) bool {
+	return a.Group == b.Group && a.Server == b.Server && a.Pattern == b.Pattern
+}
+
+// timesOf returns the times of a pattern, sorted, each once.
+func timesOf(rules []ir.TimedRule, of ir.TimedRule) (times []ir.Times) {
+	for _, r := range rules {
+		if sameRule(&r, &of) {
+			times = append(times, r.Times)
+		}
+	}
+	slices.SortFunc(times, func(a, b ir.Times) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(times)
+}
+
+func words(times []ir.Times) string {
+	var out []string
+	for _, t := range times {
+		out = append(out, t.String())
+	}
+	return strings.Join(out, ", and ")
+}
