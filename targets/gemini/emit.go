@@ -58,24 +58,49 @@ func (e *emitter) role(r *ir.Role) {
 		return
 	}
 	e.extras(r.Extra, nil)
-	for _, n := range r.Native {
-		e.diags.Warnf(codeNativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
-			Hint("say it in can, where every target understands it").
-			Target(name).
-			Subject(ref.String()).
-			Loses(diag.Text, "")
-	}
 	rules := w.rules
 	for i := range e.in.Project.Modes {
 		m := &e.in.Project.Modes[i]
-		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) || !format.AgentName(m.Slug) {
+		own := agentName(m)
+		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) || !format.AgentName(own) || e.listed(m) {
 			continue
 		}
-		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, m.Slug); ok {
+		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, own); ok {
 			rules = append(rules, in.rules...)
 		}
 	}
 	e.policy(ref, rules)
+}
+
+// listed reports whether an agent's list of tools alone holds what its mode says: each group is there or not, and
+// whether somebody is asked is left to the session.
+func (e *emitter) listed(m *ir.Mode) bool {
+	s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+	if err != nil {
+		return false
+	}
+	own := ownTools(m)
+	holds := own != nil && !slices.Contains(own, any(format.Every)) || own == nil && decided(s.UnknownTool()) == ir.Deny
+	said := func(d ir.Decision) bool { return d == ir.Agent || d == ir.Deny && holds }
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
+		restricts := func(r ir.Rule) bool { return !(holds && r.DeniesAll()) && r.Pos.File != ir.GuardsFile }
+		if slices.ContainsFunc(s.Rules(g), restricts) || !said(decided(s.Default(g))) {
+			return false
+		}
+	}
+	if !said(decided(s.UnknownTool())) {
+		return false
+	}
+	for i := range e.in.Project.Servers {
+		sv := &e.in.Project.Servers[i]
+		for _, t := range append([]ir.Tool{{Name: contract.UnknownTool}}, sv.Tools...) {
+			d := decidedOn(s, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+			if !said(d) || holds && d == ir.Agent && !format.Named(sv.Name, t.Name) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (e *emitter) policy(ref ir.SubjectRef, rules []rule) {
@@ -169,7 +194,7 @@ func (w *writer) commands() {
 
 // holdsFiles reports whether a group of paths holds anything back.
 func (w *writer) holdsFiles(g ir.Group) bool {
-	if decided(w.subject.Outside(g)) < ir.Allow {
+	if decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"}) < ir.Allow { // outside of the project
 		return true
 	}
 	for _, s := range w.stated(g) {
@@ -271,6 +296,7 @@ func (w *writer) agents() {
 	by := map[ir.Decision][]string{}
 	for _, slug := range w.in.Project.ModeNames() {
 		d := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
+		slug = w.agentOf(slug)
 		if d != rest && d != ir.Agent && format.AgentName(slug) && !slices.Contains(by[d], slug) {
 			by[d] = append(by[d], slug)
 		}

@@ -3,7 +3,7 @@
 // project shares (.gemini/settings.json): its MCP servers, and the policy of the baseline.
 //
 // Beside the emitter stand packages that do not know it: format reads the files, model answers what
-// Gemini CLI does with them.
+// Gemini CLI does with them, importer turns them into a source.
 //
 // Source: the npm packages @google/gemini-cli and @google/gemini-cli-core 0.61.0. The end-to-end tests run
 // the latter's own policy engine and loaders on what is emitted.
@@ -54,6 +54,13 @@
 // Gemini CLI's own approval modes are others than a role's permissionMode, which decides what the role leaves
 // unsaid. What is left to the agent even then is in no rule, unless can.unknown is stated: its one rule is about
 // every tool, so that what Gemini CLI does by itself is then said too.
+//
+// # Imported files
+//
+// Of a project's settings and agents a migration makes a role and modes (package importer). What the lists of the
+// settings decide (tools.allowed, mcp.excluded …) is a rule for Gemini CLI alone, and goes back into the settings where
+// the project has one role for it: settings hold for every session (gemini-setting). An agent that names its own tools
+// has no policy where that list says all that its mode does; no session is started as such a mode.
 //
 // # Known holes of the agent
 //

@@ -62,6 +62,14 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 		}
 		return []string{"--policy=" + at, "--admin-policy=" + at}, e.diags
 	}
+	if m := p.Mode(ref.Mode); m != nil && len(e.files) > 0 {
+		e.diags = nil
+		e.diags.Errorf(codeNoFlags, m.Pos, "mode %s is held by the list of tools of its agent, and no session is", ref.Mode).
+			Hint("start a session, and have it hand work to the agent of that name").
+			Target(name).
+			Subject(ref.String())
+		return nil, e.diags
+	}
 	return nil, e.diags // the subject says nothing
 }
 

@@ -29,6 +29,8 @@ type Rule struct {
 	Redirects   bool // allowRedirection
 	Annotated   bool // it holds for tools with some annotations only
 	At          diag.Pos
+	Text        string   // of a rule from the settings: as a [Setting] writes it
+	But         []string // the servers that it is not about
 }
 
 // decisions are the words of a rule.

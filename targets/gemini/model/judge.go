@@ -182,6 +182,9 @@ func argument(c call, name string) string {
 
 // ruleText names a rule.
 func ruleText(r *format.Rule) string {
+	if r.Text != "" {
+		return r.Text
+	}
 	text := format.Word(r.Decision) + " " + strings.Join(r.Tools, ", ")
 	if r.Server != "" {
 		text += " of " + r.Server
@@ -207,6 +210,7 @@ func matches(r *format.Rule, c call, text, subagent string) bool {
 	case len(r.Modes) > 0 && !slices.Contains(r.Modes, "default"),
 		r.Subagent != "" && r.Subagent != subagent,
 		r.Server != "" && (c.server == "" || r.Server != "*" && r.Server != c.server),
+		slices.Contains(r.But, c.server),
 		r.Annotated && r.Decision != ir.Allow,
 		r.Interactive != nil && !*r.Interactive,
 		!slices.ContainsFunc(r.Tools, func(t string) bool { return names(r, t, c) }):
