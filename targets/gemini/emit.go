@@ -308,7 +308,7 @@ func (w *writer) agents() {
 		}
 	}
 	if rest != ir.Agent {
-		w.add(rule{tools: []string{format.Invoke, format.Skill}, decision: rest, rank: byGroup})
+		w.add(rule{tools: []string{format.Invoke, format.Skill}, decision: rest, rank: byAgent})
 	}
 }
 
@@ -328,7 +328,7 @@ func (w *writer) others() {
 		var tools []string
 		for _, own := range byItself {
 			if own.decision == d && !slices.ContainsFunc(w.rules, func(r rule) bool {
-				return r.server == "" && r.expr == "" && r.rank == byGroup && slices.Contains(r.tools, own.tool)
+				return r.server == "" && r.expr == "" && (r.rank == byGroup || r.rank == byAgent) && slices.Contains(r.tools, own.tool)
 			}) {
 				tools = append(tools, own.tool)
 			}

@@ -21,6 +21,7 @@
 //	300  what a list allows and another one asks about
 //	250  what lists allow
 //	200  what lists ask about, and all that no list names
+//	110  agents that no list names
 //	100  the tools of a group
 //	1    tools that belong to no group
 //

@@ -26,6 +26,8 @@ type rank int
 const (
 	byDefault rank = 1   // whatever no other rule is about
 	byGroup   rank = 100 // the tools of a group, the tools of a server
+	// byAgent is above the tools of other groups: a rule about a tool is one about the agent of that name, too.
+	byAgent   rank = 110
 	permitted rank = 200 // what is asked about: a list, or all that is not listed
 	approved  rank = 250
 	held      rank = 300 // what a list allows and another one asks about

@@ -221,7 +221,7 @@ func (r *Rule) fromList(servers []string) {
 	case list == Allowed || list == Core:
 		tool, line, with := withLine(item)
 		if r.Tools = []string{tool}; with && tool == Shell && line != "" {
-			r.Expr = prefixExpression(line)
+			r.Expr, r.Begins = prefixExpression(line), line
 			r.Args, _ = ecma.Compile(r.Expr, ecma.Options{})
 		}
 	case list == Confirm:
