@@ -20,6 +20,7 @@ const (
 	codeNativeRule     diag.Code = "gemini-claude-rule"
 	codeNoFlags        diag.Code = "gemini-no-flags"
 	codePrompt         diag.Code = "gemini-prompt"
+	codeRoleText       diag.Code = "gemini-role-text"
 	codeSearch         diag.Code = "gemini-search"
 	codeServerOff      diag.Code = "gemini-server-off"
 	codeSetting        diag.Code = "gemini-setting"

@@ -58,7 +58,9 @@ func (e *emitter) role(r *ir.Role) {
 		return
 	}
 	e.extras(r.Extra, nil)
+	e.texts(r)
 	rules := w.rules
+	denied := map[string]bool{}
 	for i := range e.in.Project.Modes {
 		m := &e.in.Project.Modes[i]
 		own := agentName(m)
@@ -66,10 +68,39 @@ func (e *emitter) role(r *ir.Role) {
 			continue
 		}
 		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, own); ok {
-			rules = append(rules, in.rules...)
+			if len(denied) == 0 {
+				denied = hoisted(rules)
+			}
+			rules = append(rules, slices.DeleteFunc(in.rules, func(r rule) bool { return denied[r.denial()] })...)
 		}
 	}
 	e.policy(ref, rules)
+}
+
+// texts reports what a role gives a session beside permissions: no option of Gemini CLI takes it. A file that
+// GEMINI_SYSTEM_MD names replaces the whole prompt.
+func (e *emitter) texts(r *ir.Role) {
+	for field, has := range map[string]bool{"appendSystemPrompt": r.AppendSystemPrompt != "", "env": len(r.Env) > 0} {
+		if has {
+			e.diags.Warnf(codeRoleText, r.Pos, "Gemini CLI starts no session with %s of a role: it is left out", field).
+				Hint("write instructions into GEMINI.md, and variables into .gemini/.env").
+				Target(name).
+				Subject("role "+r.Name).
+				Loses(diag.Text, "")
+		}
+	}
+}
+
+// hoisted puts what lists of a session deny above all else, and returns it: it need not be said again of a subagent.
+func hoisted(rules []rule) map[string]bool {
+	said := map[string]bool{}
+	for i := range rules {
+		if r := &rules[i]; r.denial() != "" {
+			said[r.denial()] = true
+			r.rank = always
+		}
+	}
+	return said
 }
 
 // listed reports whether an agent's list of tools alone holds what its mode says: each group is there or not, and
@@ -302,7 +333,7 @@ func (w *writer) agents() {
 		}
 	}
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
-		for _, part := range chunks(by[d]) {
+		for _, part := range chunks(by[d], mostParts("", 1)) {
 			w.add(rule{tools: []string{format.Invoke}, expr: format.Key(format.AgentArg) + either(part) + format.End,
 				decision: d, rank: permitted})
 		}

@@ -17,6 +17,7 @@
 //
 // The rule with the highest priority that matches decides. Rules of the same file:
 //
+//	950  what a list of a session denies, which binds its subagents
 //	400  what a list denies
 //	300  what a list allows and another one asks about
 //	250  what lists allow
@@ -55,6 +56,13 @@
 // Gemini CLI's own approval modes are others than a role's permissionMode, which decides what the role leaves
 // unsaid. What is left to the agent even then is in no rule, unless can.unknown is stated: its one rule is about
 // every tool, so that what Gemini CLI does by itself is then said too.
+//
+// What a role gives a session beside permissions (appendSystemPrompt, env) is a loss (gemini-role-text).
+//
+// There is no hook. Gemini CLI asks one before a tool (BeforeTool), and a hook can only deny: its allow does not
+// override a policy, and its ask lets the call run. It is told no agent's name, so that it could not tell a mode from
+// the session; it fails open (an exit code of 1, a signal, a timeout, an answer that is no JSON), and hooks of a project
+// run in a trusted folder alone. What a policy cannot say is therefore refused by the policy, and named as a loss.
 //
 // # Imported files
 //

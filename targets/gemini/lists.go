@@ -52,11 +52,12 @@ func (w *writer) lists(g *grammar) {
 	key, holding := format.Key(g.argument), false
 	for _, s := range sides {
 		holding = holding || len(s.deny)+len(s.hold) > 0
-		for _, part := range chunks(s.deny) {
+		for _, part := range chunks(s.deny, mostParts("", 1)) {
 			w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: refused})
 		}
 	}
-	for _, c := range combined(sides) {
+	most := mostParts(g.shape, len(sides)+holds(sides))
+	for _, c := range combined(sides, most) {
 		if c.expr == "" {
 			c.decision = rest
 		}
@@ -67,7 +68,7 @@ func (w *writer) lists(g *grammar) {
 		if c.decision >= ir.Allow {
 			rank = approved
 			for _, s := range sides {
-				for _, part := range chunks(s.hold) {
+				for _, part := range chunks(s.hold, most) {
 					expr := key + g.shape + "(?=" + either(part) + ")" + c.expr
 					w.add(rule{tools: g.tools, expr: expr, decision: ir.Ask, rank: held})
 				}
@@ -91,6 +92,16 @@ func (w *writer) lists(g *grammar) {
 	default:
 		w.add(rule{tools: g.tools, decision: ir.Deny, rank: byGroup, told: g.told})
 	}
+}
+
+// holds returns 1 where a side asks about something that lists allow, else 0.
+func holds(sides []side) int {
+	for i := range sides {
+		if len(sides[i].hold) > 0 {
+			return 1
+		}
+	}
+	return 0
 }
 
 // strictest returns the lowest decision of a list that holds something back.
@@ -132,8 +143,8 @@ type combination struct {
 }
 
 // combined returns the lowest decision for each way in which the sides decide about a value, the
-// highest first.
-func combined(sides []side) []combination {
+// highest first. A list has at most some characters.
+func combined(sides []side, most int) []combination {
 	all := []combination{{decision: ir.Agent}}
 	for i := range sides {
 		s := &sides[i]
@@ -143,7 +154,7 @@ func combined(sides []side) []combination {
 				list []string
 				d    ir.Decision
 			}{{s.allow, ir.Allow}, {s.ask, ir.Ask}} {
-				for _, part := range chunks(of.list) {
+				for _, part := range chunks(of.list, most) {
 					whole := "(?=" + either(part) + format.End + ")"
 					next = append(next, combination{c.expr + whole, min(c.decision, of.d)})
 				}

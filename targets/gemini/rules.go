@@ -34,11 +34,17 @@ const (
 	refused   rank = 400
 	// inMode is added for a subagent: the rules of the session hold for it too.
 	inMode rank = 500
+	// always is what a list of the session denies: no subagent may do it either.
+	always rank = 950
 )
 
-// mostParts is how many characters the alternatives of an expression have: there may be three lists of them behind
-// the shape.
-const mostParts = 440
+// beside is how many characters an expression has beside lists, its shape and the name of its argument.
+const beside = 64
+
+// mostParts is how many characters the alternatives of an expression have that has some lists of them behind a shape.
+func mostParts(shape string, lists int) int {
+	return (format.MostExpression - len(shape) - beside) / max(1, lists)
+}
 
 // The parts of what begins with any name of a path, and ends with a name.
 const (
@@ -46,17 +52,17 @@ const (
 	nameEnd   = `(?:/|")`
 )
 
-// chunks splits alternatives into lists that fit into one expression each, those that begin alike together.
-func chunks(alternatives []string) (out [][]string) {
+// chunks splits alternatives into lists of at most some characters each, those that begin alike together.
+func chunks(alternatives []string, most int) (out [][]string) {
 	for _, begins := range []bool{true, false} {
-		size := mostParts + 1
+		size := most + 1
 		seen := map[string]bool{}
 		for _, a := range alternatives {
 			if strings.HasPrefix(a, anyFolder) != begins || seen[a] {
 				continue
 			}
 			seen[a] = true
-			if size += len(a) + 1; size > mostParts {
+			if size += len(a) + 1; size > most {
 				out, size = append(out, nil), len(a)+1
 			}
 			out[len(out)-1] = append(out[len(out)-1], a)
@@ -149,4 +155,12 @@ func (r *rule) priority() rank {
 		return r.rank + inMode
 	}
 	return r.rank
+}
+
+// denial says what a rule denies that is in a list, "" for any other rule.
+func (r *rule) denial() string {
+	if r.decision > ir.Deny || r.rank != refused && r.rank != always || r.expr == "" {
+		return ""
+	}
+	return strings.Join(r.tools, " ") + " " + r.server + " " + r.expr
 }

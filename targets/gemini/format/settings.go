@@ -92,8 +92,8 @@ func Limit(text string) string {
 
 // Narrows reports whether an item of tools.allowed takes away all other commands.
 func Narrows(item string) bool {
-	_, line, with := withLine(item)
-	return with && line != ""
+	_, _, with := withLine(item)
+	return with
 }
 
 // ReadSettings returns what settings decide, in the order in which they stand there.
@@ -200,7 +200,9 @@ func SettingRules(all []Setting) (out []Rule) {
 		} else {
 			r.fromList(servers)
 		}
-		out = append(out, r)
+		if r.Tools != nil {
+			out = append(out, r)
+		}
 	}
 	return out
 }
@@ -210,8 +212,11 @@ func (r *Rule) fromList(servers []string) {
 	list, item, _ := ListItem(r.Text)
 	r.Priority = settingPriority[list]
 	switch {
+	case list == Servers && item == "" && slices.Contains(servers, "*"):
 	case list == Servers && item == "":
 		r.Tools, r.Priority, r.But = []string{EveryMCP}, notThere, servers
+	case (list == Servers || list == NoServer) && item == "*":
+		r.Tools = []string{EveryMCP}
 	case list == Servers || list == NoServer:
 		r.Tools, r.Server = []string{Every}, item
 	case list == Core && item == "":
@@ -220,7 +225,10 @@ func (r *Rule) fromList(servers []string) {
 		r.Tools, r.Priority = []string{Shell}, r.Priority-narrowed
 	case list == Allowed || list == Core:
 		tool, line, with := withLine(item)
-		if r.Tools = []string{tool}; with && tool == Shell && line != "" {
+		if with && line == "" {
+			return // it allows nothing
+		}
+		if r.Tools = []string{tool}; with {
 			r.Expr, r.Begins = prefixExpression(line), line
 			r.Args, _ = ecma.Compile(r.Expr, ecma.Options{})
 		}

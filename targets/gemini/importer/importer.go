@@ -1,9 +1,12 @@
 // Package importer turns Gemini CLI's files into a source: the settings of a project, and its agents.
 //
-// [Import] reads .gemini/settings.json and .gemini/agents/*.md, below the root and, where it is given, the home folder.
+// [Import] reads .gemini/settings.json and .gemini/agents/*.md, below the root and, where it is given, the home folder,
+// and the policies of the latter or that somebody names.
 // The settings become one role, the agents a mode each. What the lists of the settings decide stays as it is written
 // there, for Gemini CLI alone ([format.Setting]): they mean prefixes of lines, and names of tools, that no other agent
-// has. A mode leaves to Gemini CLI what its list of tools has, and denies the rest.
+// has. A mode leaves to Gemini CLI what its list of tools has, and denies the rest. Of policies, prefixes of commands,
+// servers and whole tools become what the source says; any other expression that allows is left out, and one that holds
+// back decides about its whole tool.
 package importer
 
 import (
@@ -43,6 +46,8 @@ type importer struct {
 	servers map[string]*ir.Server
 	role    *ir.Role
 	modes   map[string]ir.Mode
+	rules   []format.Rule // of policies
+	noted   map[diag.Pos]bool
 	tree    memfs.FS // what the model reads
 	read    []string // the agents' files, as places name them
 }
@@ -53,13 +58,16 @@ func Import(src contract.Source) (contract.Imported, diag.List) {
 		return contract.Imported{}, nil
 	}
 	im := &importer{src: src, servers: map[string]*ir.Server{}, modes: map[string]ir.Mode{}, tree: memfs.FS{},
-		out: contract.Imported{Comments: map[diag.Pos]string{}}}
+		noted: map[diag.Pos]bool{},
+		out:   contract.Imported{Comments: map[diag.Pos]string{}}}
 	for _, in := range im.inputs() {
 		data, ok := im.out.Read(in.fsys, in.name, in.at, codeImport, &im.diags)
 		switch {
 		case !ok:
 		case path.Base(in.name) == path.Base(format.SettingsFile):
 			im.settings(in, data)
+		case isPolicy(in.name):
+			im.policyFile(in, data)
 		default:
 			im.agent(in, data)
 		}
@@ -71,6 +79,9 @@ func Import(src contract.Source) (contract.Imported, diag.List) {
 	im.diags.Sort()
 	return im.out, im.diags
 }
+
+// policiesDir is where Gemini CLI keeps the policies of a user.
+const policiesDir = format.Dir + "/policies"
 
 // input is a file to read if it is there.
 type input struct {
@@ -96,6 +107,10 @@ func (im *importer) inputs() (out []input) {
 	add(im.src.Root, "")
 	if im.src.Home != nil {
 		add(im.src.Home, "~/")
+		files, _ := fs.Glob(im.src.Home, policiesDir+"/*.toml")
+		for _, f := range files {
+			out = append(out, input{im.src.Home, f, "~/" + f})
+		}
 	}
 	return out
 }
@@ -106,14 +121,15 @@ func (im *importer) named() (out []input) {
 		name = path.Clean(name)
 		base, dir := path.Base(name), path.Base(path.Dir(name))
 		known := base == path.Base(format.SettingsFile) && dir == format.Dir ||
-			path.Ext(base) == ".md" && strings.HasSuffix("/"+path.Dir(name), "/"+format.AgentsDir)
-		fits := base == path.Base(format.SettingsFile) || path.Ext(base) == ".md"
+			path.Ext(base) == ".md" && strings.HasSuffix("/"+path.Dir(name), "/"+format.AgentsDir) ||
+			isPolicy(base) && strings.HasSuffix("/"+path.Dir(name), "/"+policiesDir)
+		fits := base == path.Base(format.SettingsFile) || path.Ext(base) == ".md" || isPolicy(base)
 		switch {
 		case known, im.src.Format != "" && fits:
 			out = append(out, input{im.src.Root, name, name})
 		case im.src.Format != "":
 			im.diags.Errorf(codeImport, diag.Pos{File: name}, "got a file of no name that Gemini CLI knows, "+
-				"want settings.json, or an agent with the ending .md")
+				"want settings.json, an agent (.md) or a policy (.toml)")
 		}
 	}
 	slices.SortStableFunc(out, func(a, b input) int { return strings.Compare(path.Ext(a.name), path.Ext(b.name)) })
@@ -229,6 +245,7 @@ func (im *importer) others(root *located.Value) {
 
 // finish makes a project of what was collected.
 func (im *importer) finish() {
+	im.policies()
 	p := &ir.Project{Version: ir.Version}
 	for _, name := range slices.Sorted(maps.Keys(im.servers)) {
 		p.Servers = append(p.Servers, *im.servers[name])

@@ -105,40 +105,50 @@ func (l *lists) session(s session, subagent string, of policy.Field) {
 		return
 	}
 	t := tools[of.Group]
+	if of.Group == ir.Command && wordsAnywhere(s, subagent) > mostWords {
+		l.err = errWords
+		return
+	}
 	for _, tool := range t.names {
 		by := map[ir.Decision]regular.Language{}
 		rest, bare := regular.All, regular.None
+		var run []regular.Language // of the rules one behind the other that decide alike
+		var decides ir.Decision
+		flush := func() {
+			matched := l.Or(run...)
+			by[decides] = l.Or(by[decides], l.And(matched, rest))
+			rest, run = l.Without(rest, matched), nil
+		}
 		for i := range s {
 			r := &s[i]
-			c := call{tool: tool}
 			one := *r
 			one.Args = nil
-			agent := of.Group == ir.Modes && slices.ContainsFunc(r.Tools, format.AgentName) && r.Server == ""
-			switch {
-			case agent && !slices.Contains(r.Tools, tool) && !strings.HasPrefix(r.Tools[0], "mcp_"):
+			switch agents := of.Group == ir.Modes && r.Server == "" && !slices.Contains(r.Tools, tool); {
+			case agents && slices.ContainsFunc(r.Tools, format.AgentName):
 				for _, name := range r.Tools { // an agent's name is one of the tool that invokes it
 					l.all = append(l.all, l.Text(name))
 				}
 				continue
-			case !matches(&one, c, "", subagent):
+			case !matches(&one, call{tool: tool}, "", subagent):
 				continue
 			}
-			matched := regular.All
-			if r.Args != nil {
-				var err error
-				if matched, err = l.argument(r, t.argument, of.Group); err != nil {
-					l.err = err
-					return
-				}
+			if r.Decision != decides && len(run) > 0 {
+				flush()
 			}
-			matched = l.And(matched, rest)
-			by[r.Decision] = l.Or(by[r.Decision], matched)
+			decides = r.Decision
 			if r.Args == nil {
-				bare = l.Or(bare, matched)
+				bare = rest
+				run = append(run, regular.All)
 				break
 			}
-			rest = l.Without(rest, matched)
+			matched, err := l.argument(r, t.argument, of.Group)
+			if err != nil {
+				l.err = err
+				return
+			}
+			run = append(run, matched)
 		}
+		flush()
 		for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
 			l.all = append(l.all, by[d])
 		}
@@ -146,6 +156,27 @@ func (l *lists) session(s session, subagent string, of policy.Field) {
 			l.all = append(l.all, bare)
 		}
 	}
+}
+
+// mostWords is how many words rules may look for anywhere in a line: which of them a line has makes a cell of its own.
+const mostWords = 6
+
+var errWords = errors.New("its rules look for many words anywhere in a line")
+
+// wordsAnywhere counts the words that the rules of a session look for anywhere in a line.
+func wordsAnywhere(s session, subagent string) (n int) {
+	seen := map[string]bool{}
+	for i := range s {
+		if r := &s[i]; (r.Subagent == "" || r.Subagent == subagent) && slices.Contains(r.Tools, format.Shell) {
+			for _, part := range strings.Split(r.Expr, `(?=[^\x00]*`)[1:] {
+				if word, _, _ := strings.Cut(part, ")"); !seen[word] {
+					seen[word] = true
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 // named adds the tools of a server that rules name.
