@@ -96,6 +96,9 @@ func TestExpressions(t *testing.T) {
 		}
 		read++
 		for range 50 {
+			if x, end := text(r), text(r); s.Has(s.Before(l, end), x) != has(x+end) {
+				t.Fatalf("%s: got %t for %q before %q", expr, !has(x+end), x, end)
+			}
 			if x := text(r); s.Has(l, x) != has(x) {
 				t.Fatalf("%s (in any case: %t): got %t for %q", expr, fold, s.Has(l, x), x)
 			}

@@ -17,7 +17,7 @@ import (
 // mode writes the policy of a mode, and its agent.
 func (e *emitter) mode(m *ir.Mode) {
 	ref := ir.SubjectRef{Mode: m.Slug}
-	w, ok := e.compile(ref, m.Pos, "")
+	w, ok := e.compile(ref, m.Pos, "", nil)
 	if !ok {
 		return
 	}
@@ -142,7 +142,7 @@ func (e *emitter) extras(all map[string]ir.Extra, line func(key, value string)) 
 		}
 		if line == nil || !known || !ok {
 			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.gemini.%s: Gemini CLI knows no such setting", key).
-				Hint("a mode may have file, kind, maxTurns, mcpServers, model, name, temperature, timeoutMins and tools").
+				Hint("a mode may have file, kind, maxTurns, mcpServers, model, name, temperature, timeoutMins, tools").
 				Target(name)
 			continue
 		}
@@ -192,7 +192,8 @@ func (e *emitter) toolsOf(m *ir.Mode, w *writer) (out []string, limited bool) {
 				Hint("name a tool of Gemini CLI, mcp_SERVER_TOOL, mcp_SERVER_* or *").
 				Target(name)
 		case limited && !slices.Contains(out, t) && !within(out, t) && !slices.Contains(format.Harmless, t):
-			e.diags.Warnf(codeTools, x.Pos, "mode %s denies what the tool %q does: it is left out of its list", m.Slug, t).
+			e.diags.Warnf(codeTools, x.Pos,
+				"mode %s denies what the tool %q does: it is left out of its list", m.Slug, t).
 				Hint("permit its group in can, or take it out of extra.gemini.tools").
 				Target(name).
 				Subject("mode "+m.Slug).
@@ -242,7 +243,8 @@ func (e *emitter) tools(w *writer) (out []string, limited bool) {
 const readMany = "read_many_files"
 
 // serverKeys are the members of a server's entry that the source decides.
-var serverKeys = []string{"command", "args", "env", "cwd", "type", "url", "httpUrl", "headers", "timeout", "excludeTools"}
+var serverKeys = []string{"command", "args", "env", "cwd", "type", "url", "httpUrl", "headers", "timeout",
+	"excludeTools"}
 
 // settings writes the servers that everybody shares, what the role of every session says in Gemini CLI's own words, and
 // its policy.
@@ -259,8 +261,8 @@ func (e *emitter) settings() {
 	own := e.own()
 	lists, of, problem := settingLists(own)
 	if problem != nil {
-		e.diags.Errorf(codeSetting, problem.Pos, "%q takes away whatever its list does not name, and extra.gemini.deny "+
-			"does not say so", problem.Text).
+		e.diags.Errorf(codeSetting, problem.Pos,
+			"%q takes away whatever its list does not name, and extra.gemini.deny does not say so", problem.Text).
 			Hintf("add %q to extra.gemini.deny", format.Limit(problem.Text)).
 			Target(name)
 	}
@@ -280,8 +282,9 @@ func (e *emitter) settings() {
 	defaults["excludeTools"] = []string{"[]"}
 	defaults["type"] = append([]string{`"http"`}, defaults["type"]...) // what Gemini CLI tries first
 	e.files = append(e.files, contract.File{Path: format.SettingsFile, Data: contract.JSON(o), Places: places,
-		Restrains: []string{"/adminPolicyPaths/-", "/mcp/excluded/-", "/tools/confirmationRequired/-", "/tools/exclude/-"},
-		Keys:      keys, Sets: []string{"excludeTools"}, Defaults: defaults,
+		Restrains: []string{"/adminPolicyPaths/-", "/mcp/excluded/-", "/tools/confirmationRequired/-",
+			"/tools/exclude/-"},
+		Keys: keys, Sets: []string{"excludeTools"}, Defaults: defaults,
 		Renamed: map[string]string{"url": "httpUrl"}, Spelled: spelledRef})
 }
 

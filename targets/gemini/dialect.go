@@ -51,7 +51,8 @@ func (e *emitter) own() (out []ir.NativeRule) {
 			case r.Name == everybody && len(e.in.Project.Roles) == 1:
 				out = append(out, n)
 			case n.Decision < ir.Allow:
-				e.diags.Errorf(codeSetting, n.Pos, "settings hold for every session, and %q is for role %s", n.Text, r.Name).
+				e.diags.Errorf(codeSetting, n.Pos,
+					"settings hold for every session, and %q is for role %s", n.Text, r.Name).
 					Hint("say it in can").
 					Target(name)
 			default:

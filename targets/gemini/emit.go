@@ -27,6 +27,8 @@ type writer struct {
 	subagent string // the mode of a role in a mode
 	pos      diag.Pos
 	rules    []rule
+	denies   map[string]bool // what lists deny
+	session  *writer         // of a subagent: the session that it works in
 }
 
 // Emit compiles a policy for each role and each mode, an agent for each mode, and the settings of
@@ -53,7 +55,7 @@ const title = "# What %s may do in Gemini CLI, compiled by modec: edit the sourc
 // role writes the policy of a role, with that of each mode that it may enter.
 func (e *emitter) role(r *ir.Role) {
 	ref := ir.SubjectRef{Role: r.Name}
-	w, ok := e.compile(ref, r.Pos, "")
+	w, ok := e.compile(ref, r.Pos, "", nil)
 	if !ok {
 		return
 	}
@@ -67,7 +69,7 @@ func (e *emitter) role(r *ir.Role) {
 		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) || !format.AgentName(own) || e.listed(m) {
 			continue
 		}
-		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, own); ok {
+		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, own, w); ok {
 			if len(denied) == 0 {
 				denied = hoisted(rules)
 			}
@@ -162,13 +164,14 @@ func comment(s string) string {
 }
 
 // compile returns the rules of a subject.
-func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, subagent string) (*writer, bool) {
+func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, subagent string, session *writer) (*writer, bool) {
 	s, err := e.in.Policy.Subject(ref)
 	if err != nil {
 		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, false
 	}
-	w := &writer{emitter: e, ref: ref, subject: s, subagent: subagent, pos: at}
+	w := &writer{emitter: e, ref: ref, subject: s, subagent: subagent, pos: at, denies: map[string]bool{},
+		session: session}
 	w.lists(&editPaths)
 	w.reads()
 	w.commands()
@@ -359,7 +362,8 @@ func (w *writer) others() {
 		var tools []string
 		for _, own := range byItself {
 			if own.decision == d && !slices.ContainsFunc(w.rules, func(r rule) bool {
-				return r.server == "" && r.expr == "" && (r.rank == byGroup || r.rank == byAgent) && slices.Contains(r.tools, own.tool)
+				ofGroup := r.rank == byGroup || r.rank == byAgent
+				return r.server == "" && r.expr == "" && ofGroup && slices.Contains(r.tools, own.tool)
 			}) {
 				tools = append(tools, own.tool)
 			}

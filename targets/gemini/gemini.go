@@ -61,8 +61,8 @@
 //
 // There is no hook. Gemini CLI asks one before a tool (BeforeTool), and a hook can only deny: its allow does not
 // override a policy, and its ask lets the call run. It is told no agent's name, so that it could not tell a mode from
-// the session; it fails open (an exit code of 1, a signal, a timeout, an answer that is no JSON), and hooks of a project
-// run in a trusted folder alone. What a policy cannot say is therefore refused by the policy, and named as a loss.
+// the session; it fails open (an exit code of 1, a signal, a timeout, an answer that is no JSON), and hooks of a
+// project run in a trusted folder alone. What a policy cannot say it refuses, and that is a loss.
 //
 // # Imported files
 //

@@ -64,7 +64,8 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 	}
 	if m := p.Mode(ref.Mode); m != nil && len(e.files) > 0 {
 		e.diags = nil
-		e.diags.Errorf(codeNoFlags, m.Pos, "mode %s is held by the list of tools of its agent, and no session is", ref.Mode).
+		e.diags.Errorf(codeNoFlags, m.Pos,
+			"mode %s is held by the list of tools of its agent, and no session is", ref.Mode).
 			Hint("start a session, and have it hand work to the agent of that name").
 			Target(name).
 			Subject(ref.String())

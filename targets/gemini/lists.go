@@ -49,14 +49,16 @@ func (w *writer) lists(g *grammar) {
 		w.plainly(g, rest)
 		return
 	}
-	key, holding := format.Key(g.argument), false
+	key := format.Key(g.argument)
+	var deny, hold []string
 	for _, s := range sides {
-		holding = holding || len(s.deny)+len(s.hold) > 0
-		for _, part := range chunks(s.deny, mostParts("", 1)) {
-			w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: refused})
-		}
+		deny, hold = append(deny, s.deny...), append(hold, s.hold...)
 	}
-	most := mostParts(g.shape, len(sides)+holds(sides))
+	holding := len(deny)+len(hold) > 0
+	for _, part := range chunks(w.unsaid(key, deny), mostParts("", 1)) {
+		w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: refused})
+	}
+	most := mostParts(g.shape, len(sides)+min(1, len(hold)))
 	for _, c := range combined(sides, most) {
 		if c.expr == "" {
 			c.decision = rest
@@ -67,11 +69,9 @@ func (w *writer) lists(g *grammar) {
 		rank := permitted
 		if c.decision >= ir.Allow {
 			rank = approved
-			for _, s := range sides {
-				for _, part := range chunks(s.hold, most) {
-					expr := key + g.shape + "(?=" + either(part) + ")" + c.expr
-					w.add(rule{tools: g.tools, expr: expr, decision: ir.Ask, rank: held})
-				}
+			for _, part := range chunks(hold, most) {
+				expr := key + g.shape + "(?=" + either(part) + ")" + c.expr
+				w.add(rule{tools: g.tools, expr: expr, decision: ir.Ask, rank: held})
 			}
 		}
 		shape := g.shape
@@ -94,14 +94,15 @@ func (w *writer) lists(g *grammar) {
 	}
 }
 
-// holds returns 1 where a side asks about something that lists allow, else 0.
-func holds(sides []side) int {
-	for i := range sides {
-		if len(sides[i].hold) > 0 {
-			return 1
+// unsaid returns those of a list of what is denied that the session does not deny, and remembers those of a session.
+func (w *writer) unsaid(key string, deny []string) []string {
+	if w.session == nil { // it is the session
+		for _, d := range deny {
+			w.denies[key+d] = true
 		}
+		return deny
 	}
-	return 0
+	return slices.DeleteFunc(slices.Clone(deny), func(d string) bool { return w.session.denies[key+d] })
 }
 
 // strictest returns the lowest decision of a list that holds something back.

@@ -66,7 +66,7 @@ func ReadAgent(file string, data []byte) (*Agent, error) {
 		is, known := agentKeys[f.Key]
 		switch {
 		case !known:
-			return nil, fmt.Errorf("Gemini CLI knows no key %q, and does not load an agent with one", f.Key)
+			return nil, fmt.Errorf("got the key %q, which no agent may have", f.Key)
 		case !is(f.Value):
 			return nil, fmt.Errorf("%s: got a value that Gemini CLI does not take", f.Key)
 		}

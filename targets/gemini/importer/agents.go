@@ -20,7 +20,8 @@ func (im *importer) agent(in input, data []byte) {
 	if err != nil {
 		switch {
 		case errors.Is(err, format.ErrRemote):
-			im.out.Note(contract.Left, at, "", in.at, "an agent that runs elsewhere: what it may do is not decided here")
+			im.out.Note(contract.Left, at, "", in.at,
+				"an agent that runs elsewhere: what it may do is not decided here")
 		case im.src.Files != nil:
 			im.diags.Errorf(codeImport, at, "Gemini CLI does not load this agent: %v", err)
 		default:
@@ -40,7 +41,8 @@ func (im *importer) agent(in input, data []byte) {
 			return
 		}
 	}
-	m := ir.Mode{Slug: slug, Pos: at, Name: a.Name, WhenToUse: a.Description, RoleDefinition: strings.TrimSpace(a.Prompt)}
+	m := ir.Mode{Slug: slug, Pos: at, Name: a.Name, WhenToUse: a.Description,
+		RoleDefinition: strings.TrimSpace(a.Prompt)}
 	if slug != a.Name {
 		im.out.Note(contract.Kept, a.Root.Get("name").Line(), of, "name "+a.Name,
 			"a slug has letters, digits and dashes: it is "+slug+", and keeps its name in Gemini CLI")
@@ -118,17 +120,19 @@ func (im *importer) can(m *ir.Mode, a *format.Agent, of string) {
 		c.Default, c.Modes = left(at), noModes(at)
 		return
 	}
-	for g, t := range map[ir.Group]**ir.Table{ir.Read: &c.Read, ir.Edit: &c.Edit, ir.Command: &c.Command, ir.Web: &c.Web} {
+	tables := map[ir.Group]**ir.Table{ir.Read: &c.Read, ir.Edit: &c.Edit, ir.Command: &c.Command, ir.Web: &c.Web}
+	for g, t := range tables {
 		if slices.ContainsFunc(groups[g], func(name string) bool { return slices.Contains(tools, name) }) {
 			*t = &ir.Table{Default: left(at)}
 		}
 	}
 	known := slices.Concat(groups[ir.Read], groups[ir.Edit], groups[ir.Command], groups[ir.Web], format.Harmless,
 		format.Resources, []string{format.Invoke, format.Skill})
-	if slices.ContainsFunc(tools, func(t string) bool { return !slices.Contains(known, t) && !strings.HasPrefix(t, "mcp_") }) {
+	unknown := func(t string) bool { return !slices.Contains(known, t) && !strings.HasPrefix(t, "mcp_") }
+	if slices.ContainsFunc(tools, unknown) {
 		c.Unknown = left(at)
 	}
-	c.MCP = im.tools(a, list)
+	c.MCP = im.tools(list)
 	restrict(m)
 }
 
@@ -163,7 +167,7 @@ func restrict(m *ir.Mode) {
 }
 
 // tools says which tools of servers an agent has.
-func (im *importer) tools(a *format.Agent, list *located.Value) *ir.MCPTable {
+func (im *importer) tools(list *located.Value) *ir.MCPTable {
 	var t *ir.MCPTable
 	for _, item := range list.List() {
 		text, _ := item.Str()

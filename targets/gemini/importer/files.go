@@ -15,7 +15,8 @@ func Files() []contract.AgentFile {
 		{Path: format.Dir + "/policies/", Reason: contract.NotRead,
 			Why: "Gemini CLI 0.61 reads no policies of a project's but those that the settings or a command line name"},
 		{Path: format.Dir + "/commands/", Reason: contract.Prompts, Why: "prompts, no permissions"},
-		{Path: format.Dir + "/skills/", Reason: contract.Prompts, Why: "skills and what belongs to them, no permissions"},
+		{Path: format.Dir + "/skills/", Reason: contract.Prompts,
+			Why: "skills and what belongs to them, no permissions"},
 		{Path: format.Dir + "/extensions/", Reason: contract.Programs,
 			Why: "extensions bring servers, commands and rules: they stay in force"},
 		{Path: format.Dir + "/hooks/", Reason: contract.Programs, Why: "programs that hooks may start"},
@@ -27,7 +28,8 @@ func Files() []contract.AgentFile {
 		{Path: format.Dir + "/system.md", Reason: contract.Instructions,
 			Why: "the prompt of sessions that ask for it; no permissions"},
 		{Path: ".geminiignore", Reason: contract.Permission,
-			Why: "it hides files from Gemini CLI's own tools, and stays in force: deny them in can.read for every agent"},
-		{Path: format.Dir + "/", Reason: contract.Unknown, Why: "modec knows no permission that Gemini CLI reads from it"},
+			Why: "it hides files from Gemini CLI's tools, and stays in force: deny them in can.read for every agent"},
+		{Path: format.Dir + "/", Reason: contract.Unknown,
+			Why: "modec knows no permission that Gemini CLI reads from it"},
 	}
 }

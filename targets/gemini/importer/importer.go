@@ -29,8 +29,8 @@ const codeImport diag.Code = "gemini-import"
 
 // Codes documents the codes that Import reports.
 func Codes() []diag.Doc {
-	return []diag.Doc{{Code: codeImport, Text: "Gemini CLI itself does not take a file to import: it does not start with " +
-		"such settings, and goes on without such an agent. Mend the file first."}}
+	return []diag.Doc{{Code: codeImport, Text: "Gemini CLI itself does not take a file to import: it does not start " +
+		"with such settings, and goes on without such an agent or policy. Mend the file first."}}
 }
 
 // role is what the settings of a project become.
@@ -222,7 +222,8 @@ func (im *importer) others(root *located.Value) {
 				}) bool {
 					return l.Name == m.Key+"."+f.Key
 				}) {
-					im.out.Note(contract.Left, f.Pos, "", m.Key+"."+f.Key, "no permission of a role: it stays where it is")
+					im.out.Note(contract.Left, f.Pos, "", m.Key+"."+f.Key,
+						"no permission of a role: it stays where it is")
 				}
 			}
 			continue

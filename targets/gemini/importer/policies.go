@@ -25,7 +25,8 @@ func (im *importer) policyFile(in input, data []byte) {
 		im.out.NoteRule(contract.Refused, d.Pos, subject, "rule", d.Message)
 	}
 	im.rules = append(im.rules, rules...)
-	im.tree[format.PoliciesDir+"/"+role+".toml"] = append(im.tree[format.PoliciesDir+"/"+role+".toml"], "\n"+string(data)...)
+	all := format.PolicyFile(ir.SubjectRef{Role: role})
+	im.tree[all] = append(im.tree[all], "\n"+string(data)...)
 	if im.role == nil {
 		im.role = &ir.Role{Name: role, Pos: diag.Pos{File: in.at, Line: 1, Col: 1}}
 	}

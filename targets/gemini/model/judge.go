@@ -41,9 +41,8 @@ func calls(a policy.Action) (out []call) {
 		if a.Arg == "" {
 			return []call{{tool: format.WebSearch, args: []string{"query", "x"}}}
 		}
-		url := "https://" + a.Arg
-		for _, prompt := range []string{url, url + "/", "read " + url + "/ now"} {
-			out = append(out, call{tool: format.WebFetch, args: []string{format.PromptArg, prompt}})
+		for _, p := range prompts {
+			out = append(out, call{tool: format.WebFetch, args: []string{format.PromptArg, p.before + a.Arg + p.after}})
 		}
 		return out
 	case ir.Modes:
@@ -57,6 +56,9 @@ func calls(a policy.Action) (out []call) {
 	}
 	return []call{{tool: a.Arg}}
 }
+
+// prompts are ways to ask for a host's page.
+var prompts = []place{{"https://", ""}, {"https://", "/"}, {"read https://", "/ now"}}
 
 func shell(line string) call {
 	return call{tool: format.Shell, line: line, args: []string{format.CommandArg, line, "description", "x"}}

@@ -53,15 +53,12 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 			l.all = append(l.all, l.After(l.Text(t), format.ToolName(of.Server, "")))
 		}
 	}
-	l.own(of)
 	return l.all, l.err
 }
 
-// Languages returns what Gemini CLI treats in another way by itself.
-func (alone) Languages(_ ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
-	l := lists{Space: sp}
-	l.own(of)
-	return l.all, l.err
+// Languages returns none: by itself Gemini CLI treats all plain arguments of a tool alike. It asks about every edit.
+func (alone) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
+	return nil, nil
 }
 
 // lists collects languages.
@@ -71,11 +68,8 @@ type lists struct {
 	err error
 }
 
-// own adds what the engine knows of arguments: the files that build a project.
-func (l *lists) own(of policy.Field) {
-	if of.Group != ir.Edit {
-		return
-	}
+// builds returns the files that build a project, about which the engine asks where they are allowed.
+func (l *lists) builds() regular.Language {
 	folder := l.Optional(l.Cat(regular.All, l.Text("/")))
 	name := l.Star(l.Chars(regular.SetOf(func(r rune) bool { return r != '/' })))
 	var any []regular.Language
@@ -85,7 +79,7 @@ func (l *lists) own(of policy.Field) {
 	for _, ending := range buildEndings {
 		any = append(any, l.Cat(name, l.Text(ending)))
 	}
-	l.all = append(l.all, l.Cat(folder, l.Or(any...)))
+	return l.Cat(folder, l.Or(any...))
 }
 
 // tools are the tools of a group whose argument is matched, and which argument that is.
@@ -110,50 +104,71 @@ func (l *lists) session(s session, subagent string, of policy.Field) {
 		return
 	}
 	for _, tool := range t.names {
-		by := map[ir.Decision]regular.Language{}
-		rest, bare := regular.All, regular.None
-		var run []regular.Language // of the rules one behind the other that decide alike
-		var decides ir.Decision
-		flush := func() {
-			matched := l.Or(run...)
-			by[decides] = l.Or(by[decides], l.And(matched, rest))
-			rest, run = l.Without(rest, matched), nil
+		for _, at := range places(of.Group) {
+			l.tool(s, subagent, tool, t.argument, of.Group, at)
 		}
-		for i := range s {
-			r := &s[i]
-			one := *r
-			one.Args = nil
-			switch agents := of.Group == ir.Modes && r.Server == "" && !slices.Contains(r.Tools, tool); {
-			case agents && slices.ContainsFunc(r.Tools, format.AgentName):
-				for _, name := range r.Tools { // an agent's name is one of the tool that invokes it
-					l.all = append(l.all, l.Text(name))
-				}
-				continue
-			case !matches(&one, call{tool: tool}, "", subagent):
-				continue
+	}
+}
+
+// place is what stands around an argument in the value of a call.
+type place struct{ before, after string }
+
+// places are those of a group: a host stands in a prompt, in each way in which calls have it.
+func places(g ir.Group) []place {
+	if g == ir.Web {
+		return prompts
+	}
+	return []place{{}}
+}
+
+// tool adds what decides about the calls of one tool.
+func (l *lists) tool(s session, subagent, tool, argument string, g ir.Group, at place) {
+	by := map[ir.Decision]regular.Language{}
+	rest := regular.All
+	var run [][]regular.Language // of the rules one behind the other that decide alike, what each wants
+	var decides ir.Decision
+	last := ir.Agent // what the last rule decides, of which the others are all texts but these
+	flush := func() {
+		matched := l.any(run)
+		by[decides] = l.Or(by[decides], l.And(matched, rest))
+		rest, run = l.Without(rest, matched), nil
+	}
+	for i := range s {
+		r := &s[i]
+		one := *r
+		one.Args = nil
+		switch agents := g == ir.Modes && r.Server == "" && !slices.Contains(r.Tools, tool); {
+		case agents && slices.ContainsFunc(r.Tools, format.AgentName):
+			for _, name := range r.Tools { // an agent's name is one of the tool that invokes it
+				l.all = append(l.all, l.Text(name))
 			}
-			if r.Decision != decides && len(run) > 0 {
-				flush()
-			}
-			decides = r.Decision
-			if r.Args == nil {
-				bare = rest
-				run = append(run, regular.All)
-				break
-			}
-			matched, err := l.argument(r, t.argument, of.Group)
-			if err != nil {
-				l.err = err
-				return
-			}
-			run = append(run, matched)
+			continue
+		case !matches(&one, call{tool: tool}, "", subagent):
+			continue
 		}
-		flush()
-		for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
+		if r.Decision != decides && len(run) > 0 {
+			flush()
+		}
+		decides = r.Decision
+		if r.Args == nil {
+			last = r.Decision
+			run = append(run, []regular.Language{regular.All})
+			break
+		}
+		matched, err := l.argument(r, argument, g, at)
+		if err != nil {
+			l.err = err
+			return
+		}
+		run = append(run, matched)
+	}
+	flush()
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
+		if d != last {
 			l.all = append(l.all, by[d])
 		}
-		if of.Group == ir.Command {
-			l.all = append(l.all, bare)
+		if d == ir.Allow && g == ir.Edit {
+			l.all = append(l.all, l.And(by[d], l.builds()))
 		}
 	}
 }
@@ -203,39 +218,118 @@ func (l *lists) named(s session, subagent, server string) {
 	}
 }
 
-// argument returns the plain values of an argument on which a rule's expression matches.
-func (l *lists) argument(r *format.Rule, argument string, g ir.Group) (regular.Language, error) {
+// any returns the arguments that are in all languages of any of some lists. What all lists have is looked at once.
+func (l *lists) any(run [][]regular.Language) regular.Language {
+	if len(run) == 0 {
+		return regular.None
+	}
+	common := slices.DeleteFunc(slices.Clone(run[0]), func(of regular.Language) bool {
+		return slices.ContainsFunc(run, func(list []regular.Language) bool { return !slices.Contains(list, of) })
+	})
+	var any []regular.Language
+	for _, list := range run {
+		rest := slices.DeleteFunc(slices.Clone(list), func(of regular.Language) bool {
+			return slices.Contains(common, of)
+		})
+		any = append(any, l.And(append(rest, regular.All)...))
+	}
+	return l.And(append(common, l.Or(any...))...)
+}
+
+// argument returns languages: on the plain values of an argument that are in all of them a rule's expression matches.
+func (l *lists) argument(r *format.Rule, argument string, g ir.Group, at place) (all []regular.Language, err error) {
 	if r.Begins != "" { // the words with which a line begins
 		if g != ir.Command {
-			return regular.None, nil
+			return []regular.Language{regular.None}, nil
 		}
-		return l.Cat(l.Text(r.Begins), l.MoreWords()), nil
+		return []regular.Language{l.Cat(l.Text(r.Begins), l.MoreWords())}, nil
 	}
 	rest, ok := strings.CutPrefix(r.Expr, format.Key(argument))
-	if !ok {
-		return regular.None, regular.ErrNotRegular
+	if p, err := ecma.Parse(r.Expr); !ok || err != nil || len(p.Root) > 1 { // alternatives, of which one has the key
+		return nil, regular.ErrNotRegular
 	}
-	if g == ir.Web {
-		return regular.None, errPrompt
+	for rest != "" || len(all) == 0 {
+		n := lookedAhead(rest)
+		part := rest[:n]
+		if rest = rest[n:]; n == 0 {
+			part, rest = rest, ""
+		}
+		of, err := l.Once(valueExpression(part), func() (regular.Language, error) { return l.value(part) })
+		if err != nil {
+			return nil, err
+		}
+		if at != (place{}) {
+			of = l.Before(l.After(of, at.before), at.after)
+		}
+		if of, err = l.said(of, g); err != nil {
+			return nil, err
+		}
+		all = append(all, of)
 	}
-	return l.Once(valueExpression(rest), func() (regular.Language, error) {
-		text, err := onValue(rest)
-		if err != nil {
-			return regular.None, err
+	return all, nil
+}
+
+// ofPlain names a language without what every plain argument of a group has.
+type ofPlain struct {
+	ir.Group
+	regular.Language
+}
+
+// said returns a language, or all texts for one that has each plain argument: a shape that none of them lacks.
+func (l *lists) said(of regular.Language, g ir.Group) (regular.Language, error) {
+	return l.Once(ofPlain{g, of}, func() (regular.Language, error) {
+		_, expr := policy.Plain(g)
+		plain, err := l.Go(expr)
+		if err != nil || l.Meets(plain, l.Not(of)) {
+			return of, err
 		}
-		p, err := ecma.Parse("^(?:" + text + ")")
-		if err != nil {
-			return regular.None, err
-		}
-		return l.ECMAScript(p, regular.SameCase)
+		return regular.All, nil
 	})
+}
+
+// value returns the values that an expression matches from their beginning.
+func (l *lists) value(expr string) (regular.Language, error) {
+	text, err := onValue(expr)
+	if err != nil {
+		return regular.None, err
+	}
+	p, err := ecma.Parse("^(?:" + text + ")")
+	if err != nil {
+		return regular.None, err
+	}
+	return l.ECMAScript(p, regular.SameCase)
+}
+
+// lookedAhead returns how long the look-ahead is with which an expression begins, 0 for none.
+func lookedAhead(expr string) int {
+	if !strings.HasPrefix(expr, "(?=") && !strings.HasPrefix(expr, "(?!") {
+		return 0
+	}
+	depth, class := 0, false
+	for i := 0; i < len(expr); i++ {
+		switch c := expr[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				if i+1 < len(expr) && strings.IndexByte("*+?{|", expr[i+1]) >= 0 {
+					return 0
+				}
+				return i + 1
+			}
+		}
+	}
+	return 0
 }
 
 // valueExpression names the language of an expression.
 type valueExpression string
-
-// errPrompt is why hosts have no languages: an address stands in a text.
-var errPrompt = errors.New("an address stands in a text, with others around it")
 
 // errQuote is why an expression has no language.
 var errQuote = errors.New("it is about what stands behind the value")
