@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"errors"
-	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -109,7 +108,7 @@ func settingLists(own []ir.NativeRule) (sections contract.Object, places []strin
 			continue
 		}
 		section, key := format.SplitList(l.Name)
-		of[section] = append(of[section], key, slices.Concat([]string{}, items))
+		of[section] = append(of[section], key, append([]string{}, items...))
 		places = append(places, "/"+section+"/"+key+"/-")
 	}
 	for _, section := range []string{"mcp", "tools"} {
