@@ -157,8 +157,10 @@ type File struct {
 	Sets []string
 	// Defaults are members of such an object that mean the same where they are missing, by their JSON.
 	Defaults map[string][]string
+	// Renamed are those of the Keys that a person may write by another name, of the Keys too, which means the same.
+	Renamed map[string]string
 	// Spelled returns how the target writes what an item of a person's means in the list at a place, or a
-	// text that is a member of such an object, "" for one of its own; nil: each is the only way to say it.
+	// text in such an object, "" for one of its own; nil: each is the only way to say it.
 	Spelled func(place, item string) string
 	// Strict is set for a file with Places that the agent ignores as a whole if it has comments or trailing
 	// commas.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -133,6 +134,7 @@ func (p *Pattern) asWritten(root *hujson.Value, entries []entry) []entry {
 			continue
 		}
 		keys := p.keysOf(*have)
+		e.value = p.renamed(e.value, *have)
 		for name, texts := range p.Defaults {
 			switch there := member(*have, name); {
 			case keys != nil && !slices.Contains(keys, name):
@@ -147,6 +149,51 @@ func (p *Pattern) asWritten(root *hujson.Value, entries []entry) []entry {
 	return out
 }
 
+// renamed returns an object with those members by another name that a file has by it.
+func (p *Pattern) renamed(v, have hujson.Value) hujson.Value {
+	object, ok := v.Value.(*hujson.Object)
+	if !ok || len(p.Renamed) == 0 {
+		return v
+	}
+	next := &hujson.Object{Members: slices.Clone(object.Members)}
+	for i := range next.Members {
+		m := &next.Members[i]
+		other := p.Renamed[nameOf(m)]
+		if there := member(have, other); other != "" && there.Value != nil && member(have, nameOf(m)).Value == nil {
+			m.Name.Value = hujson.String(other)
+		}
+	}
+	return hujson.Value{Value: next}
+}
+
+// inner writes the texts in a member of an entry, at a place, as a file has them that says the same.
+func (p *Pattern) inner(place string, v, have hujson.Value) hujson.Value {
+	switch of := v.Value.(type) {
+	case *hujson.Object:
+		next := &hujson.Object{Members: slices.Clone(of.Members)}
+		for i := range next.Members {
+			m := &next.Members[i]
+			m.Value = p.inner(place+"/"+escape(nameOf(m)), m.Value, member(have, nameOf(m)))
+		}
+		return hujson.Value{Value: next}
+	case *hujson.Array:
+		there, ok := have.Value.(*hujson.Array)
+		if !ok || len(there.Elements) != len(of.Elements) {
+			return v
+		}
+		next := &hujson.Array{Elements: slices.Clone(of.Elements)}
+		for i := range next.Elements {
+			next.Elements[i] = p.inner(place+"/"+strconv.Itoa(i), next.Elements[i], there.Elements[i])
+		}
+		return hujson.Value{Value: next}
+	}
+	means, isText := textOf(v)
+	if text, ok := textOf(have); isText && ok && text != means && p.Spelled(place, text) == means {
+		v.Value = have.Value
+	}
+	return v
+}
+
 // members writes the members of an entry as a file has them that says the same.
 func (p *Pattern) members(e *entry, have hujson.Value) {
 	object, ok := e.value.Value.(*hujson.Object)
@@ -158,12 +205,10 @@ func (p *Pattern) members(e *entry, have hujson.Value) {
 		m := &next.Members[i]
 		name := nameOf(m)
 		there := member(have, name)
-		means, isText := textOf(m.Value)
-		text, wasText := textOf(there)
-		switch {
-		case isText && wasText && p.Spelled != nil && p.Spelled(e.place+"/"+escape(name), text) == means:
-			m.Value.Value = there.Value
-		case slices.Contains(p.Sets, name):
+		if p.Spelled != nil && there.Value != nil {
+			m.Value = p.inner(e.place+"/"+escape(name), m.Value, there)
+		}
+		if slices.Contains(p.Sets, name) {
 			m.Value = inOrder(m.Value, there)
 		}
 	}

@@ -124,9 +124,11 @@ type Pattern struct {
 	// Defaults are members of an entry that mean the same where they are missing, by the JSON that they
 	// then are: a file that has or lacks one keeps the entry as it is.
 	Defaults map[string][]string
-	// Spelled returns the item of a list, or the text that is a member of an entry, that one of a person's
-	// stands for, "" for none: where that is emitted, the person's stays in its place. nil: each stands for
-	// itself.
+	// Renamed are those of the Keys that may have another name, of the Keys too, and mean the same by it: a file keeps
+	// its own.
+	Renamed map[string]string
+	// Spelled returns the item of a list, or the text in an entry, that one of a person's stands for, "" for none:
+	// where that is emitted, the person's stays in its place. nil: each stands for itself.
 	Spelled func(place, item string) string
 }
 

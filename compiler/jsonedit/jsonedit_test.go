@@ -592,6 +592,28 @@ func TestSpelled(t *testing.T) {
 	}
 }
 
+// A text inside an entry in a person's words, and a member by another name, stay as long as they say the same.
+func TestSpelledInside(t *testing.T) {
+	p := Pattern{Places: []string{"/s/*"}, Keys: []string{"env", "args", "url", "httpUrl"},
+		Renamed: map[string]string{"url": "httpUrl"},
+		Spelled: func(place, text string) string {
+			return map[string]string{"/s/a/env/T $T": "${T}", "/s/a/args/1 $X": "${X}"}[place+" "+text]
+		}}
+	const have = `{"s": {"a": {"env": {"T": "$T",  "U": "u"}, "args": ["x", "$X"]}, "b": {"httpUrl":  "h"}}}`
+	const want = `{"s": {"a": {"env": {"T": "${T}", "U": "u"}, "args": ["x", "${X}"]}, "b": {"url": "h"}}}`
+	owned := []Entries{Adopt([]byte(have), p, []string{"a", "b"})}
+	res, err := Merge([]byte(have), []byte(want), p, owned, Keep)
+	if err != nil || string(res.Data) != have {
+		t.Fatalf("got %s, %v", res.Data, err)
+	}
+	other := strings.NewReplacer("${T}", "${V}", `"h"`, `"i"`).Replace(want)
+	res, err = Merge([]byte(have), []byte(other), p, []Entries{res.Entries}, Keep)
+	if err != nil || len(res.Conflicts) > 0 || !strings.Contains(string(res.Data), "${V}") ||
+		!strings.Contains(string(res.Data), `"i"`) || strings.Contains(string(res.Data), `"h"`) {
+		t.Errorf("what says something else: got %s, %v %v", res.Data, res.Conflicts, err)
+	}
+}
+
 // What modec wrote and no longer emits goes in a time that grows with the list, and not with its square.
 func BenchmarkRemoveItems(b *testing.B) {
 	var items []string

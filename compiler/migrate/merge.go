@@ -161,7 +161,7 @@ func join[T any](m *merger, target string, to *[]T, more []T, k kind[T], globs [
 				Why: fmt.Sprintf("its name differs only in case from %s: that one holds", k.pos(old)),
 			})
 			renamed[name] = *k.name(old)
-		case *k.name(old) == name && k.same(old, x):
+		case *k.name(old) == name && k.place(old).As == pl.As && k.same(old, x):
 			k.place(old).Targets = append(k.place(old).Targets, target)
 			slices.Sort(k.place(old).Targets)
 			if k.unite != nil {
@@ -175,7 +175,7 @@ func join[T any](m *merger, target string, to *[]T, more []T, k kind[T], globs [
 				Kind: contract.Apart, Pos: k.pos(x), Subject: k.word + " " + name, What: name,
 				Why: fmt.Sprintf("it differs from %s: it is %q, for %s alone", k.pos(old), apart, target),
 			})
-			renamed[name], pl.As, *k.name(x) = apart, name, apart
+			renamed[name], pl.As, *k.name(x) = apart, cmp.Or(pl.As, name), apart
 			*to = append(*to, *x)
 		}
 	}

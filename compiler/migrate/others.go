@@ -15,7 +15,6 @@ var otherFiles = func() (files []contract.AgentFile) {
 		paths       []string // with what its agent decides by
 		instruction []string
 	}{
-		{"Gemini CLI", []string{".gemini/"}, []string{"GEMINI.md", ".geminiignore"}},
 		{"Codex", []string{".codex/"}, nil},
 		{"opencode", []string{"opencode.json", "opencode.jsonc", ".opencode/"}, nil},
 		{"Kilo Code", []string{"kilo.json", "kilo.jsonc", ".kilo/"}, nil},

@@ -51,7 +51,7 @@ func (in *imports) stay(req Request, res *Result) (changed bool) {
 					gone = append(gone, goneRule{f.Path, out.Target.Name(), d, unescape(item)})
 				}
 			}
-			for _, name := range otherEntries(f.Path, have, built.Data) {
+			for _, name := range otherEntries(f, have, built.Data) {
 				if in.external(f.Path, name, out.Target.Name()) {
 					changed = true
 				}
@@ -140,12 +140,16 @@ func (in *imports) unsay(r *ir.Role, at diag.Pos) {
 }
 
 // otherEntries returns the names of the servers in a file whose entries a build would change or take out.
-func otherEntries(file string, have, built []byte) (names []string) {
-	was, err := located.JSON(file, have)
+func otherEntries(f *contract.File, have, built []byte) (names []string) {
+	parse := located.JSONC
+	if f.Strict {
+		parse = located.JSON
+	}
+	was, err := parse(f.Path, have)
 	if err != nil {
 		return nil
 	}
-	is, err := located.JSON(file, built)
+	is, err := parse(f.Path, built)
 	if err != nil {
 		return nil
 	}
@@ -187,7 +191,7 @@ func (e *editor) keeps(res *compiler.Result, t contract.Target, s ir.Server) boo
 	of, name := output.PatternOf(&files[i]), cmp.Or(s.As, s.Name)
 	owned := []jsonedit.Entries{jsonedit.Adopt(have, of, []string{name})}
 	built, err := jsonedit.Merge(have, files[i].Data, of, owned, jsonedit.Keep)
-	return err == nil && !slices.Contains(otherEntries(s.Pos.File, have, built.Data), name)
+	return err == nil && !slices.Contains(otherEntries(&files[i], have, built.Data), name)
 }
 
 // sayable reports whether a source takes the texts of a server.

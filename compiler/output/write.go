@@ -412,7 +412,7 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 // PatternOf returns which entries of a file that people write too a target writes.
 func PatternOf(f *contract.File) jsonedit.Pattern {
 	return jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Resting: f.Resting, Sets: f.Sets, Defaults: f.Defaults,
-		Spelled: f.Spelled}
+		Renamed: f.Renamed, Spelled: f.Spelled}
 }
 
 // merge decides what happens to a file that people write too; f is nil where it

@@ -34,7 +34,7 @@ func Plain(g ir.Group) (alphabet regular.Set, expr string) {
 		const name = `(?:[^ ./]|[^ /][^/]*[^ ./])`
 		return pathLetters, `^` + name + `(?:/` + name + `)*$`
 	case ir.Web:
-		return hostLetters, `^(?:` + label + `\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?$`
+		return addressLetters, `^(?:` + label + `\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?$`
 	case ir.MCP:
 		return toolLetters, `^[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*$`
 	}
@@ -56,6 +56,8 @@ var (
 	hostLetters = regular.SetOf(func(r rune) bool {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.'
 	})
+	// addressLetters are those of hosts, and of what stands around one where an agent is asked to fetch it.
+	addressLetters = hostLetters.Or(regular.SetOf(func(r rune) bool { return r == ':' || r == '/' || r == ' ' }))
 )
 
 // Field is where plain arguments are compared: in a group, and in mcp on one server.

@@ -106,7 +106,7 @@ func (s *Space) classesOf(l Language) int32 {
 	switch n.operation {
 	case chars:
 		p = s.bySet(s.setOf(l))
-	case star, not:
+	case star, not, before:
 		p = s.classesOf(n.a)
 	case skipping:
 		p = s.meet(s.classesOf(n.a), s.bySet(blank))
@@ -164,6 +164,8 @@ func (s *Space) derive(l Language, c byte) Language {
 		return s.Skipping(s.after(n.a, c))
 	case not:
 		return s.Not(s.after(n.a, c))
+	case before:
+		return s.before(s.after(n.a, c), n.b)
 	case or, and:
 		s.work += int(n.b)
 		begin := len(s.operands)

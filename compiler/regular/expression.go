@@ -14,9 +14,17 @@ import (
 // it matched before, or on more letters than the next.
 var ErrNotRegular = errors.New("the expression is not regular")
 
-// follow is what may follow at a place of an expression: where the text begins there, and where a
-// letter stands before. Each is the language of the whole rest of the text.
-type follow struct{ begin, inside Language }
+// follow is what may follow at a place of an expression: where the text begins there, where a letter of a word stands
+// before, and where another letter does. Each is the language of the whole rest of the text.
+type follow struct{ begin, word, other Language }
+
+// alike returns what follows wherever the place is.
+func alike(l Language) follow { return follow{l, l, l} }
+
+// inWord are the letters of words: a boundary is where one of them stands beside none.
+var inWord = SetOf(func(c rune) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+})
 
 // mostCopies bounds how often counted repetitions repeat what stands in them.
 const mostCopies = 1000
@@ -34,8 +42,8 @@ type reader struct {
 
 // Bound is how the language of an expression over UTF-16 units comes to be one of letters. A line
 // separator is taken for a line feed, and any other unit beyond ASCII for [Other]. Where an expression
-// tells these apart, the language is one of more texts, or of fewer; and so where it looks behind, refers back to
-// what it matched, or is about the boundaries of words.
+// tells these apart, the language is one of more texts, or of fewer; and so where it looks behind or refers back to
+// what it matched.
 type Bound struct {
 	Fewer   bool // the language has only texts in which the expression finds a match; else all of them
 	AnyUnit bool // the dot matches line terminators too
@@ -43,12 +51,20 @@ type Bound struct {
 
 // anywhere returns the texts in which an expression finds a match.
 func (r *reader) anywhere(read func(follow) follow) (Language, error) {
-	f := read(follow{All, All})
+	f := read(alike(All))
 	if r.err != nil {
 		return None, r.err
 	}
-	any := r.Chars(r.alphabet)
-	return r.Or(f.begin, r.Cat(any, All, f.inside)), nil
+	return r.Or(f.begin, r.inside(r.Cat(r.Chars(r.alphabet), All), f)), nil
+}
+
+// inside returns the texts of a language without the empty one, each with what follows behind its last letter.
+func (r *reader) inside(l Language, then follow) Language {
+	if then.word == then.other {
+		return r.cat(l, then.word)
+	}
+	ends := func(set Set) Language { return r.And(l, r.Cat(All, r.Chars(set))) }
+	return r.Or(r.cat(ends(inWord), then.word), r.cat(ends(inWord.not()), then.other))
 }
 
 func (r *reader) fail(why string) follow {
@@ -62,23 +78,41 @@ func (r *reader) one(set Set, then follow) follow {
 		read := set
 		set = SetOf(func(c rune) bool { return read.has(letter(r.as(c))) })
 	}
-	l := r.cat(r.Chars(set), then.inside)
-	return follow{l, l}
+	if then.word == then.other {
+		return alike(r.cat(r.Chars(set), then.word))
+	}
+	return alike(r.Or(r.cat(r.Chars(set.and(inWord)), then.word), r.cat(r.Chars(set.and(inWord.not())), then.other)))
 }
 
 // starts is the place where the text begins, and ends the one where it ends.
-func starts(then follow) follow { return follow{then.begin, None} }
+func starts(then follow) follow { return follow{then.begin, None, None} }
 
 func (r *reader) ends(then follow) follow {
-	return follow{r.And(then.begin, Empty), r.And(then.inside, Empty)}
+	return follow{r.And(then.begin, Empty), r.And(then.word, Empty), r.And(then.other, Empty)}
+}
+
+// boundary is the place where a word begins or ends.
+func (r *reader) boundary(then follow) follow {
+	word := r.Cat(r.Chars(inWord), All)
+	return follow{r.And(then.begin, word), r.Without(then.word, word), r.And(then.other, word)}
+}
+
+// noBoundary is any other place.
+func (r *reader) noBoundary(then follow) follow {
+	word := r.Cat(r.Chars(inWord), All)
+	return follow{r.Without(then.begin, word), r.And(then.word, word), r.Without(then.other, word)}
+}
+
+// or returns what follows in one of two ways.
+func (r *reader) or(a, b follow) follow {
+	return follow{r.Or(a.begin, b.begin), r.Or(a.word, b.word), r.Or(a.other, b.other)}
 }
 
 // either reads alternatives.
 func (r *reader) either(n int, read func(i int) follow) follow {
-	out := follow{None, None}
+	out := alike(None)
 	for i := range n {
-		f := read(i)
-		out = follow{r.Or(out.begin, f.begin), r.Or(out.inside, f.inside)}
+		out = r.or(out, read(i))
 	}
 	return out
 }
@@ -94,13 +128,17 @@ func (r *reader) repeat(least, most int, lettersOnly bool, read func(follow) fol
 		if !lettersOnly {
 			return r.fail("a place repeats")
 		}
-		one := read(follow{Empty, Empty}).inside
-		more := r.cat(r.Star(one), then.inside)
-		out = follow{r.Or(then.begin, r.cat(r.And(one, Some), more)), more}
+		one := read(alike(Empty)).word
+		if then.word == then.other {
+			more := r.cat(r.Star(one), then.word)
+			out = follow{r.Or(then.begin, r.cat(r.And(one, Some), more)), more, more}
+		} else {
+			more := r.inside(r.And(r.Star(one), Some), then)
+			out = r.or(then, alike(more))
+		}
 	}
 	for range most - least {
-		f := read(out)
-		out = follow{r.Or(f.begin, then.begin), r.Or(f.inside, then.inside)}
+		out = r.or(read(out), then)
 	}
 	for range least {
 		out = read(out)
@@ -129,7 +167,7 @@ func (r *reader) goExpression(re *syntax.Regexp, then follow) follow {
 	sub := func(then follow) follow { return r.goExpression(re.Sub[0], then) }
 	switch re.Op {
 	case syntax.OpNoMatch:
-		return follow{None, None}
+		return alike(None)
 	case syntax.OpEmptyMatch:
 		return then
 	case syntax.OpLiteral:
@@ -149,6 +187,10 @@ func (r *reader) goExpression(re *syntax.Regexp, then follow) follow {
 		return starts(then)
 	case syntax.OpEndText:
 		return r.ends(then)
+	case syntax.OpWordBoundary:
+		return r.boundary(then)
+	case syntax.OpNoWordBoundary:
+		return r.noBoundary(then)
 	case syntax.OpCapture:
 		return sub(then)
 	case syntax.OpStar:
@@ -167,7 +209,7 @@ func (r *reader) goExpression(re *syntax.Regexp, then follow) follow {
 	case syntax.OpAlternate:
 		return r.either(len(re.Sub), func(i int) follow { return r.goExpression(re.Sub[i], then) })
 	}
-	return r.fail("it is about lines or words")
+	return r.fail("it is about lines")
 }
 
 func inRanges(ranges []rune, c rune) bool {
@@ -203,7 +245,7 @@ const (
 )
 
 // ECMAScript returns the texts in which an expression of ECMAScript finds a match. It fails for
-// one that looks behind, refers back to what it matched, or is about the boundaries of words.
+// one that looks behind, refers back to what it matched, or repeats a place.
 func (s *Space) ECMAScript(p *ecma.Pattern, letters Case) (Language, error) {
 	return s.ecmaScript(p, reader{Space: s, inAnyCase: letters == AnyCase})
 }
@@ -249,16 +291,18 @@ func (r *reader) term(t ecma.Term, then follow) follow {
 			return starts(then)
 		case ecma.End:
 			return r.ends(then)
+		case ecma.Boundary:
+			return r.boundary(then)
 		}
-		return r.unsure("it is about the boundaries of words", then)
+		return r.noBoundary(then)
 	case *ecma.Look:
 		switch t.Kind {
 		case ecma.Ahead:
 			f := r.lookedAt(t)
-			return follow{r.And(f.begin, then.begin), r.And(f.inside, then.inside)}
+			return follow{r.And(f.begin, then.begin), r.And(f.word, then.word), r.And(f.other, then.other)}
 		case ecma.NotAhead:
 			f := r.lookedAt(t)
-			return follow{r.Without(then.begin, f.begin), r.Without(then.inside, f.inside)}
+			return follow{r.Without(then.begin, f.begin), r.Without(then.word, f.word), r.Without(then.other, f.other)}
 		}
 		return r.unsure("it looks behind", then)
 	case *ecma.Reference:
@@ -276,7 +320,7 @@ func (r *reader) unsure(why string, most follow) follow {
 	case r.bound == nil:
 		return r.fail(why)
 	case r.bound.Fewer:
-		return follow{None, None}
+		return alike(None)
 	}
 	return most
 }
@@ -288,12 +332,10 @@ func (r *reader) again(t *ecma.Reference, then follow) follow {
 	}
 	for i, g := range r.groups {
 		if (t.Name == "" && t.Number == i+1 || t.Name != "" && t.Name == g.Name) && takesLetters(g.Body) {
-			f := r.alternation(g.Body, then)
-			return follow{r.Or(then.begin, f.begin), r.Or(then.inside, f.inside)}
+			return r.or(then, r.alternation(g.Body, then))
 		}
 	}
-	more := r.cat(All, then.inside)
-	return follow{r.Or(then.begin, more), r.Or(then.inside, more)}
+	return r.or(then, alike(r.inside(Some, then)))
 }
 
 // takesLetters reports whether an expression only takes letters, wherever it stands.
@@ -317,7 +359,7 @@ func (r *reader) lookedAt(t *ecma.Look) follow {
 		defer func() { *r.bound = before }()
 		r.bound.Fewer = !r.bound.Fewer
 	}
-	return r.alternation(t.Body, follow{All, All})
+	return r.alternation(t.Body, alike(All))
 }
 
 // units returns the letters that a term matches.

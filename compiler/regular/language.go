@@ -49,7 +49,11 @@ func SetOf(in func(rune) bool) Set {
 
 func (s Set) and(o Set) Set { return Set{s[0] & o[0], s[1] & o[1]} }
 func (s Set) or(o Set) Set  { return Set{s[0] | o[0], s[1] | o[1]} }
-func (s Set) not() Set      { return Set{^s[0], ^s[1]} }
+
+// Or returns the letters of either set.
+func (s Set) Or(o Set) Set { return s.or(o) }
+
+func (s Set) not() Set { return Set{^s[0], ^s[1]} }
 
 // Language is a language of a Space.
 type Language int32
@@ -74,6 +78,7 @@ const (
 	and
 	not
 	skipping
+	before // a text: b is its number
 )
 
 // node is how a language is made, of two equal ones there is one, and what is known of it. There are
@@ -99,6 +104,7 @@ type Space struct {
 	left     []Language // what is left of all languages; -1 where it was not asked for
 	operands []Language // of languages that are being made
 	named    map[any]Language
+	texts    []string // before which languages are asked for
 
 	cells    map[string]*cells
 	machines map[string]*machine
@@ -160,6 +166,8 @@ func (s *Space) add(op operation, a, b Language) {
 		n.nullable = s.hasEmpty(a) && s.hasEmpty(b)
 	case not:
 		n.nullable = !s.hasEmpty(a)
+	case before:
+		n.nullable = s.Has(a, s.texts[b])
 	case or:
 		n.nullable = slices.ContainsFunc(s.joined[a:a+b], s.hasEmpty)
 	case and:
@@ -428,6 +436,23 @@ func (s *Space) oneBeginning(of []Language) []Language {
 
 // Has reports whether a language has a text.
 func (s *Space) Has(l Language, text string) bool { return s.nodes[s.After(l, text)].nullable }
+
+// Before returns what stands before a text in the texts of a language that end with it.
+func (s *Space) Before(l Language, text string) Language {
+	n := slices.Index(s.texts, text)
+	if n < 0 {
+		n, s.texts = len(s.texts), append(s.texts, text)
+	}
+	return s.before(l, Language(n))
+}
+
+func (s *Space) before(l, text Language) Language {
+	if l == None || l == All {
+		return l
+	}
+	s.Has(l, s.texts[text]) // so that nothing is made while this language is
+	return s.intern(before, l, text)
+}
 
 // After returns what follows a text in the texts of a language that begin with it.
 func (s *Space) After(l Language, text string) Language {

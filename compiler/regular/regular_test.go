@@ -35,7 +35,7 @@ func expression(r *rand.Rand, deep int, look bool) string {
 		return atoms[r.IntN(len(atoms))]
 	}
 	sub := func() string { return expression(r, deep-1, look) }
-	switch r.IntN(9) {
+	switch r.IntN(10) {
 	case 0:
 		return "(?:" + sub() + "|" + sub() + ")"
 	case 1:
@@ -52,6 +52,8 @@ func expression(r *rand.Rand, deep int, look bool) string {
 		if look {
 			return []string{"(?=", "(?!"}[r.IntN(2)] + sub() + ")" + sub()
 		}
+	case 7:
+		return sub() + []string{`\b`, `\B`}[r.IntN(2)] + sub()
 	}
 	return sub() + sub()
 }
@@ -94,6 +96,9 @@ func TestExpressions(t *testing.T) {
 		}
 		read++
 		for range 50 {
+			if x, end := text(r), text(r); s.Has(s.Before(l, end), x) != has(x+end) {
+				t.Fatalf("%s: got %t for %q before %q", expr, !has(x+end), x, end)
+			}
 			if x := text(r); s.Has(l, x) != has(x) {
 				t.Fatalf("%s (in any case: %t): got %t for %q", expr, fold, s.Has(l, x), x)
 			}
@@ -194,7 +199,7 @@ func TestMeets(t *testing.T) {
 
 func TestNotRegular(t *testing.T) {
 	s := regular.New(alphabet())
-	for _, expr := range []string{`(a)\1`, `(?<=a)b`, `\ba`, `(?:a$)*`, `a{2000}`} {
+	for _, expr := range []string{`(a)\1`, `(?<=a)b`, `(?:a\b)*`, `(?:a$)*`, `a{2000}`} {
 		p, err := ecma.Parse(expr)
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +208,7 @@ func TestNotRegular(t *testing.T) {
 			t.Errorf("%s: got a language", expr)
 		}
 	}
-	for _, expr := range []string{`\ba`, `(?m)^a`, `(?:a$)*`} {
+	for _, expr := range []string{`(?m)^a`, `(?:a$)*`, `(?:a\b)*`} {
 		if _, err := s.Go(expr); err == nil {
 			t.Errorf("%s: got a language", expr)
 		}

@@ -152,7 +152,8 @@ func TestPromise(t *testing.T) {
 			t.Errorf("%s %s: nothing is compared", s.Target, s.Surface)
 		}
 		for _, x := range s.Sampled {
-			if x.Group != ir.Command {
+			some := slices.ContainsFunc(x.Subjects, func(of string) bool { return !strings.Contains(of, " in mode ") })
+			if x.Group != ir.Command && (some || x.Why != verify.ErrManyCells.Error()) { // a role in a mode may have too many
 				t.Errorf("%s %s: %s is sampled: %s", s.Target, s.Surface, x.Group, x.Why)
 			}
 		}

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,18 +10,25 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/targets/gemini/format"
 )
 
 // mode writes the policy of a mode, and its agent.
 func (e *emitter) mode(m *ir.Mode) {
 	ref := ir.SubjectRef{Mode: m.Slug}
-	w, ok := e.compile(ref, m.Pos, "")
+	w, ok := e.compile(ref, m.Pos, "", nil)
 	if !ok {
 		return
 	}
+	tools, limited := e.toolsOf(m, w)
+	own := ownTools(m)
+	w.without(own)
+	if e.listed(m) && format.AgentName(agentName(m)) && (own != nil || !limited) {
+		w.rules = nil // the agent's list says the same
+	}
 	e.policy(ref, w.rules)
-	if !format.AgentName(m.Slug) {
+	if !format.AgentName(agentName(m)) {
 		e.diags.Warnf(codeAgentName, m.Pos,
 			"Gemini CLI takes no agent by the name %q: the mode has a policy, and no agent", m.Slug).
 			Hint("name it in lower case, of letters, digits, - and _").
@@ -32,13 +40,13 @@ func (e *emitter) mode(m *ir.Mode) {
 	var b strings.Builder
 	line := func(key, value string) { b.WriteString(key + ": " + value + "\n") }
 	b.WriteString("---\n")
-	line("name", m.Slug)
+	line("name", agentName(m))
 	line("description", quoted(description(m)))
-	if m.Name != "" && m.Name != m.Slug {
+	if m.Name != "" && m.Name != agentName(m) {
 		line("display_name", quoted(m.Name))
 	}
 	e.extras(m.Extra, line)
-	if tools, ok := e.tools(w); ok {
+	if limited {
 		if b.WriteString("tools:"); len(tools) == 0 {
 			b.WriteString(" []")
 		}
@@ -48,8 +56,30 @@ func (e *emitter) mode(m *ir.Mode) {
 		}
 	}
 	b.WriteString("---\n\n" + prompt(m))
-	e.files = append(e.files, contract.File{Path: format.AgentFile(m.Slug), Data: []byte(b.String())})
+	file := format.AgentFile(agentName(m))
+	if own, ok := m.Extra[name].Fields["file"].(string); ok && agentFile().MatchString(own) {
+		file = format.AgentsDir + "/" + own
+	}
+	e.files = append(e.files, contract.File{Path: file, Data: []byte(b.String())})
 }
+
+// agentName returns the name of a mode's agent: its slug, or what has signs that no slug has.
+func agentName(m *ir.Mode) string {
+	if own, ok := m.Extra[name].Fields["name"].(string); ok {
+		return own
+	}
+	return m.Slug
+}
+
+// agentOf returns the name of the agent of any mode.
+func (e *emitter) agentOf(slug string) string {
+	if m := e.in.Project.Mode(slug); m != nil {
+		return agentName(m)
+	}
+	return slug
+}
+
+var agentFile = lazy.Regexp(`\A[A-Za-z0-9][\w.-]*\.md\z`)
 
 // quoted writes a text into front matter.
 func quoted(s string) string { return contract.QuoteYAML(s, nil) }
@@ -85,9 +115,10 @@ func prompt(m *ir.Mode) string {
 	return strings.Join(parts, "\n\n") + "\n"
 }
 
-// extraFields are the members of extra.gemini of a mode, by the keys of an agent.
+// extraFields are the members of extra.gemini of a mode, by the keys of an agent; "" for what is no key.
 var extraFields = map[string]string{
-	"maxTurns": "max_turns", "model": "model", "temperature": "temperature", "timeoutMins": "timeout_mins",
+	"file": "", "kind": "kind", "maxTurns": "max_turns", "mcpServers": "mcp_servers", "model": "model",
+	"name": "", "temperature": "temperature", "timeoutMins": "timeout_mins", "tools": "",
 }
 
 // extras writes what a subject says for Gemini CLI alone; line is nil for a role, which has nothing.
@@ -98,18 +129,88 @@ func (e *emitter) extras(all map[string]ir.Extra, line func(key, value string)) 
 		value, ok := "", false
 		switch v := x.Fields[key].(type) {
 		case string:
-			value, ok = quoted(v), key == "model"
+			value = quoted(v)
+			ok = key == "model" || key == "file" && agentFile().MatchString(v) || key == "kind" && v == "local" ||
+				key == "name" && format.AgentName(v)
 		case float64, int, int64:
-			value, ok = fmt.Sprint(v), key != "model"
+			value, ok = fmt.Sprint(v), slices.Contains([]string{"maxTurns", "temperature", "timeoutMins"}, key)
+		case []any:
+			ok = key == "tools"
+		case map[string]any:
+			text, err := json.Marshal(v) // which is YAML too
+			value, ok = string(text), key == "mcpServers" && err == nil
 		}
 		if line == nil || !known || !ok {
 			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.gemini.%s: Gemini CLI knows no such setting", key).
-				Hint("a mode may have maxTurns, model, temperature and timeoutMins").
+				Hint("a mode may have file, kind, maxTurns, mcpServers, model, name, temperature, timeoutMins, tools").
 				Target(name)
 			continue
 		}
-		line(field, value)
+		if field != "" {
+			line(field, value)
+		}
 	}
+}
+
+// ownTools returns the list of tools that a mode names itself, nil for none.
+func ownTools(m *ir.Mode) []any {
+	own, _ := m.Extra[name].Fields["tools"].([]any)
+	return own
+}
+
+// without takes away what a list of tools does not have of the groups that it has.
+func (w *writer) without(own []any) {
+	if own == nil || slices.Contains(own, any(format.Every)) {
+		return
+	}
+	var gone []string
+	for _, b := range byItself {
+		if !slices.Contains(own, any(b.tool)) && b.tool != format.EveryMCP && b.tool != format.Invoke {
+			gone = append(gone, b.tool)
+		}
+	}
+	if len(gone) > 0 {
+		w.add(rule{tools: gone, decision: ir.Deny, rank: refused})
+	}
+}
+
+// toolsOf lists what a mode has at all: what its groups say, or of that what it names itself.
+func (e *emitter) toolsOf(m *ir.Mode, w *writer) (out []string, limited bool) {
+	out, limited = e.tools(w)
+	x := m.Extra[name]
+	own := ownTools(m)
+	if own == nil {
+		return out, limited
+	}
+	list := []string{}
+	for _, item := range own {
+		t, _ := item.(string)
+		switch {
+		case !format.ToolOfAgent(t):
+			e.diags.Errorf(codeUnknownExtra, x.Pos,
+				"extra.gemini.tools: Gemini CLI knows no tool %q, and does not load an agent with it", t).
+				Hint("name a tool of Gemini CLI, mcp_SERVER_TOOL, mcp_SERVER_* or *").
+				Target(name)
+		case limited && !slices.Contains(out, t) && !within(out, t) && !slices.Contains(format.Harmless, t):
+			e.diags.Warnf(codeTools, x.Pos,
+				"mode %s denies what the tool %q does: it is left out of its list", m.Slug, t).
+				Hint("permit its group in can, or take it out of extra.gemini.tools").
+				Target(name).
+				Subject("mode "+m.Slug).
+				Loses(diag.Text, "")
+		default:
+			list = append(list, t)
+		}
+	}
+	return list, true
+}
+
+// within reports whether a pattern of a list has a tool of a server.
+func within(list []string, tool string) bool {
+	return slices.ContainsFunc(list, func(p string) bool {
+		begin, any := strings.CutSuffix(p, "*")
+		return any && strings.HasPrefix(tool, begin) && strings.HasPrefix(tool, "mcp_")
+	})
 }
 
 // tools lists what a mode has at all; false where nothing limits it.
@@ -142,32 +243,63 @@ func (e *emitter) tools(w *writer) (out []string, limited bool) {
 const readMany = "read_many_files"
 
 // serverKeys are the members of a server's entry that the source decides.
-var serverKeys = []string{"command", "args", "env", "cwd", "type", "url", "headers", "timeout", "excludeTools"}
+var serverKeys = []string{"command", "args", "env", "cwd", "type", "url", "httpUrl", "headers", "timeout",
+	"excludeTools"}
 
-// settings writes the servers that everybody shares, and for the baseline its policy.
+// settings writes the servers that everybody shares, what the role of every session says in Gemini CLI's own words, and
+// its policy.
 func (e *emitter) settings() {
 	o := contract.Object{}
 	var places []string
-	if b := e.in.Project.Baseline; b != "" {
+	if b := e.everybody(); b != "" {
 		file := format.PolicyFile(ir.SubjectRef{Role: b})
 		if slices.ContainsFunc(e.files, func(f contract.File) bool { return f.Path == file }) {
 			o = append(o, "adminPolicyPaths", []string{file})
 			places = append(places, "/adminPolicyPaths/-")
 		}
 	}
-	if servers := e.servers(); len(servers) > 0 {
+	own := e.own()
+	lists, of, problem := settingLists(own)
+	if problem != nil {
+		e.diags.Errorf(codeSetting, problem.Pos,
+			"%q takes away whatever its list does not name, and extra.gemini.deny does not say so", problem.Text).
+			Hintf("add %q to extra.gemini.deny", format.Limit(problem.Text)).
+			Target(name)
+	}
+	o, places = append(o, lists...), append(places, of...)
+	keys := serverKeys
+	if slices.ContainsFunc(own, func(n ir.NativeRule) bool { _, trust := format.Trusts(n.Text); return trust }) {
+		keys = append(slices.Clone(keys), "trust")
+	}
+	if servers := e.servers(own); len(servers) > 0 {
 		o = append(o, "mcpServers", servers)
 		places = append(places, contract.MCPServers...)
 	}
 	if len(o) == 0 {
 		return
 	}
+	defaults := maps.Clone(contract.ServerDefaults)
+	defaults["excludeTools"] = []string{"[]"}
+	defaults["type"] = append([]string{`"http"`}, defaults["type"]...) // what Gemini CLI tries first
 	e.files = append(e.files, contract.File{Path: format.SettingsFile, Data: contract.JSON(o), Places: places,
-		Restrains: []string{"/adminPolicyPaths/-"}, Keys: serverKeys})
+		Restrains: []string{"/adminPolicyPaths/-", "/mcp/excluded/-", "/tools/confirmationRequired/-",
+			"/tools/exclude/-"},
+		Keys: keys, Sets: []string{"excludeTools"}, Defaults: defaults,
+		Renamed: map[string]string{"url": "httpUrl"}, Spelled: spelledRef})
+}
+
+// spelledRef returns the reference to a variable that a build writes for another way to write it.
+func spelledRef(place, text string) string {
+	if strings.HasPrefix(place, "/mcpServers/") {
+		if ref := format.SourceRefs(text); ref != text {
+			return ref
+		}
+	}
+	return ""
 }
 
 // servers returns the list of servers.
-func (e *emitter) servers() contract.Object {
+func (e *emitter) servers(own []ir.NativeRule) contract.Object {
 	all := contract.Object{}
 	for i := range e.in.Project.Servers {
 		s := &e.in.Project.Servers[i]
@@ -202,8 +334,19 @@ func (e *emitter) servers() contract.Object {
 				never = append(never, t.Name)
 			}
 		}
+		trusted := false
+		for _, n := range own {
+			if server, tool, ok := format.Without(n.Text); ok && server == s.Name && !slices.Contains(never, tool) {
+				never = append(never, tool)
+			}
+			server, ok := format.Trusts(n.Text)
+			trusted = trusted || ok && server == s.Name
+		}
 		if len(never) > 0 {
 			o = append(o, "excludeTools", never)
+		}
+		if trusted {
+			o = append(o, "trust", trusted)
 		}
 		all = append(all, s.Name, o)
 	}

@@ -27,6 +27,8 @@ type writer struct {
 	subagent string // the mode of a role in a mode
 	pos      diag.Pos
 	rules    []rule
+	denies   map[string]bool // what lists deny
+	session  *writer         // of a subagent: the session that it works in
 }
 
 // Emit compiles a policy for each role and each mode, an agent for each mode, and the settings of
@@ -53,29 +55,85 @@ const title = "# What %s may do in Gemini CLI, compiled by modec: edit the sourc
 // role writes the policy of a role, with that of each mode that it may enter.
 func (e *emitter) role(r *ir.Role) {
 	ref := ir.SubjectRef{Role: r.Name}
-	w, ok := e.compile(ref, r.Pos, "")
+	w, ok := e.compile(ref, r.Pos, "", nil)
 	if !ok {
 		return
 	}
 	e.extras(r.Extra, nil)
-	for _, n := range r.Native {
-		e.diags.Warnf(codeNativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
-			Hint("say it in can, where every target understands it").
-			Target(name).
-			Subject(ref.String()).
-			Loses(diag.Text, "")
-	}
+	e.texts(r)
 	rules := w.rules
+	denied := map[string]bool{}
 	for i := range e.in.Project.Modes {
 		m := &e.in.Project.Modes[i]
-		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) || !format.AgentName(m.Slug) {
+		own := agentName(m)
+		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) || !format.AgentName(own) || e.listed(m) {
 			continue
 		}
-		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, m.Slug); ok {
-			rules = append(rules, in.rules...)
+		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, own, w); ok {
+			if len(denied) == 0 {
+				denied = hoisted(rules)
+			}
+			rules = append(rules, slices.DeleteFunc(in.rules, func(r rule) bool { return denied[r.denial()] })...)
 		}
 	}
 	e.policy(ref, rules)
+}
+
+// texts reports what a role gives a session beside permissions: no option of Gemini CLI takes it. A file that
+// GEMINI_SYSTEM_MD names replaces the whole prompt.
+func (e *emitter) texts(r *ir.Role) {
+	for field, has := range map[string]bool{"appendSystemPrompt": r.AppendSystemPrompt != "", "env": len(r.Env) > 0} {
+		if has {
+			e.diags.Warnf(codeRoleText, r.Pos, "Gemini CLI starts no session with %s of a role: it is left out", field).
+				Hint("write instructions into GEMINI.md, and variables into .gemini/.env").
+				Target(name).
+				Subject("role "+r.Name).
+				Loses(diag.Text, "")
+		}
+	}
+}
+
+// hoisted puts what lists of a session deny above all else, and returns it: it need not be said again of a subagent.
+func hoisted(rules []rule) map[string]bool {
+	said := map[string]bool{}
+	for i := range rules {
+		if r := &rules[i]; r.denial() != "" {
+			said[r.denial()] = true
+			r.rank = always
+		}
+	}
+	return said
+}
+
+// listed reports whether an agent's list of tools alone holds what its mode says: each group is there or not, and
+// whether somebody is asked is left to the session.
+func (e *emitter) listed(m *ir.Mode) bool {
+	s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+	if err != nil {
+		return false
+	}
+	own := ownTools(m)
+	holds := own != nil && !slices.Contains(own, any(format.Every)) || own == nil && decided(s.UnknownTool()) == ir.Deny
+	said := func(d ir.Decision) bool { return d == ir.Agent || d == ir.Deny && holds }
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
+		restricts := func(r ir.Rule) bool { return !(holds && r.DeniesAll()) && r.Pos.File != ir.GuardsFile }
+		if slices.ContainsFunc(s.Rules(g), restricts) || !said(decided(s.Default(g))) {
+			return false
+		}
+	}
+	if !said(decided(s.UnknownTool())) {
+		return false
+	}
+	for i := range e.in.Project.Servers {
+		sv := &e.in.Project.Servers[i]
+		for _, t := range append([]ir.Tool{{Name: contract.UnknownTool}}, sv.Tools...) {
+			d := decidedOn(s, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+			if !said(d) || holds && d == ir.Agent && !format.Named(sv.Name, t.Name) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (e *emitter) policy(ref ir.SubjectRef, rules []rule) {
@@ -106,13 +164,14 @@ func comment(s string) string {
 }
 
 // compile returns the rules of a subject.
-func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, subagent string) (*writer, bool) {
+func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, subagent string, session *writer) (*writer, bool) {
 	s, err := e.in.Policy.Subject(ref)
 	if err != nil {
 		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, false
 	}
-	w := &writer{emitter: e, ref: ref, subject: s, subagent: subagent, pos: at}
+	w := &writer{emitter: e, ref: ref, subject: s, subagent: subagent, pos: at, denies: map[string]bool{},
+		session: session}
 	w.lists(&editPaths)
 	w.reads()
 	w.commands()
@@ -169,7 +228,7 @@ func (w *writer) commands() {
 
 // holdsFiles reports whether a group of paths holds anything back.
 func (w *writer) holdsFiles(g ir.Group) bool {
-	if decided(w.subject.Outside(g)) < ir.Allow {
+	if decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"}) < ir.Allow { // outside of the project
 		return true
 	}
 	for _, s := range w.stated(g) {
@@ -271,18 +330,19 @@ func (w *writer) agents() {
 	by := map[ir.Decision][]string{}
 	for _, slug := range w.in.Project.ModeNames() {
 		d := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
+		slug = w.agentOf(slug)
 		if d != rest && d != ir.Agent && format.AgentName(slug) && !slices.Contains(by[d], slug) {
 			by[d] = append(by[d], slug)
 		}
 	}
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
-		for _, part := range chunks(by[d]) {
+		for _, part := range chunks(by[d], mostParts("", 1)) {
 			w.add(rule{tools: []string{format.Invoke}, expr: format.Key(format.AgentArg) + either(part) + format.End,
 				decision: d, rank: permitted})
 		}
 	}
 	if rest != ir.Agent {
-		w.add(rule{tools: []string{format.Invoke, format.Skill}, decision: rest, rank: byGroup})
+		w.add(rule{tools: []string{format.Invoke, format.Skill}, decision: rest, rank: byAgent})
 	}
 }
 
@@ -302,7 +362,8 @@ func (w *writer) others() {
 		var tools []string
 		for _, own := range byItself {
 			if own.decision == d && !slices.ContainsFunc(w.rules, func(r rule) bool {
-				return r.server == "" && r.expr == "" && r.rank == byGroup && slices.Contains(r.tools, own.tool)
+				ofGroup := r.rank == byGroup || r.rank == byAgent
+				return r.server == "" && r.expr == "" && ofGroup && slices.Contains(r.tools, own.tool)
 			}) {
 				tools = append(tools, own.tool)
 			}

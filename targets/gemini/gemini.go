@@ -3,7 +3,7 @@
 // project shares (.gemini/settings.json): its MCP servers, and the policy of the baseline.
 //
 // Beside the emitter stand packages that do not know it: format reads the files, model answers what
-// Gemini CLI does with them.
+// Gemini CLI does with them, importer turns them into a source.
 //
 // Source: the npm packages @google/gemini-cli and @google/gemini-cli-core 0.61.0. The end-to-end tests run
 // the latter's own policy engine and loaders on what is emitted.
@@ -17,10 +17,12 @@
 //
 // The rule with the highest priority that matches decides. Rules of the same file:
 //
+//	950  what a list of a session denies, which binds its subagents
 //	400  what a list denies
 //	300  what a list allows and another one asks about
 //	250  what lists allow
 //	200  what lists ask about, and all that no list names
+//	110  agents that no list names
 //	100  the tools of a group
 //	1    tools that belong to no group
 //
@@ -54,6 +56,20 @@
 // Gemini CLI's own approval modes are others than a role's permissionMode, which decides what the role leaves
 // unsaid. What is left to the agent even then is in no rule, unless can.unknown is stated: its one rule is about
 // every tool, so that what Gemini CLI does by itself is then said too.
+//
+// What a role gives a session beside permissions (appendSystemPrompt, env) is a loss (gemini-role-text).
+//
+// There is no hook. Gemini CLI asks one before a tool (BeforeTool), and a hook can only deny: its allow does not
+// override a policy, and its ask lets the call run. It is told no agent's name, so that it could not tell a mode from
+// the session; it fails open (an exit code of 1, a signal, a timeout, an answer that is no JSON), and hooks of a
+// project run in a trusted folder alone. What a policy cannot say it refuses, and that is a loss.
+//
+// # Imported files
+//
+// Of a project's settings and agents a migration makes a role and modes (package importer). What the lists of the
+// settings decide (tools.allowed, mcp.excluded …) is a rule for Gemini CLI alone, and goes back into the settings where
+// the project has one role for it: settings hold for every session (gemini-setting). An agent that names its own tools
+// has no policy where that list says all that its mode does; no session is started as such a mode.
 //
 // # Known holes of the agent
 //

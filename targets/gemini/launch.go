@@ -62,19 +62,29 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 		}
 		return []string{"--policy=" + at, "--admin-policy=" + at}, e.diags
 	}
+	if m := p.Mode(ref.Mode); m != nil && len(e.files) > 0 {
+		e.diags = nil
+		e.diags.Errorf(codeNoFlags, m.Pos,
+			"mode %s is held by the list of tools of its agent, and no session is", ref.Mode).
+			Hint("start a session, and have it hand work to the agent of that name").
+			Target(name).
+			Subject(ref.String())
+		return nil, e.diags
+	}
 	return nil, e.diags // the subject says nothing
 }
 
 // switches are the options of Gemini CLI 0.61 by which a command line takes away what a policy holds, without
 // the dashes: it takes admin-policy and adminPolicy.
 var switches = map[string]string{
-	"policy":             "its rules stand beside those of the subject, or above them",
-	"adminpolicy":        "its rules stand beside those of the subject",
-	"approvalmode":       "the mode approves what the subject leaves to Gemini CLI",
-	"yolo":               "what the subject leaves to Gemini CLI is approved",
-	"allowedtools":       "they need no question where the subject leaves them to Gemini CLI",
-	"includedirectories": "the folders are read and written like the project's own",
-	"worktree":           "the session is in another folder",
+	"policy":                "its rules stand beside those of the subject, or above them",
+	"adminpolicy":           "its rules stand beside those of the subject",
+	"approvalmode":          "the mode approves what the subject leaves to Gemini CLI",
+	"yolo":                  "what the subject leaves to Gemini CLI is approved",
+	"allowedtools":          "they need no question where the subject leaves them to Gemini CLI",
+	"allowedmcpservernames": "their tools need no question where the subject leaves them to Gemini CLI",
+	"includedirectories":    "the folders are read and written like the project's own",
+	"worktree":              "the session is in another folder",
 }
 
 // short are the options of one letter that are among the switches.

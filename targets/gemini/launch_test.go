@@ -1,7 +1,9 @@
 package gemini_test
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler"
@@ -78,6 +80,7 @@ func TestReplaces(t *testing.T) {
 		{[]string{"--approval-mode=default"}, ""},
 		{[]string{"--approval-mode"}, "--approval-mode"},
 		{[]string{"--include-directories", "/"}, "--include-directories"},
+		{[]string{"--allowed-mcp-server-names", "x"}, "--allowed-mcp-server-names"},
 		{[]string{"mcp", "add", "x"}, "mcp"},
 		{[]string{"--", "--yolo"}, ""},
 	} {
@@ -85,5 +88,35 @@ func TestReplaces(t *testing.T) {
 		if x.What != c.want || ok != (c.want != "") {
 			t.Errorf("%q: got %q, %t, want %q", c.own, x.What, ok, c.want)
 		}
+	}
+}
+
+// harmless are the options of Gemini CLI that take nothing away from a policy.
+var harmless = []string{
+	"--accept-raw-output-risk", "--acp", "--debug", "--delete-session", "--experimental-acp", "--extensions", "--help",
+	"--list-extensions", "--list-sessions", "--model", "--output-format", "--prompt", "--prompt-interactive", "--raw-output",
+	"--resume", "--sandbox", "--screen-reader", "--session-file", "--session-id", "--skip-trust", "--version",
+}
+
+// TestOptions: of every option and command that the program has somebody said whether a session may have it.
+func TestOptions(t *testing.T) {
+	data, err := os.ReadFile("e2e/testdata/options.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := launcher(t)
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		for _, word := range strings.Fields(line) {
+			n++
+			_, refused := l.Replaces(contract.CommandLine{Own: []string{word}})
+			long, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if refused == slices.Contains(harmless, long) {
+				t.Errorf("%s: refused %t, and among the harmless %t", word, refused, !refused)
+			}
+		}
+	}
+	if n < 30 {
+		t.Errorf("got %d options and commands", n)
 	}
 }

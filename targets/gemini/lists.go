@@ -49,14 +49,17 @@ func (w *writer) lists(g *grammar) {
 		w.plainly(g, rest)
 		return
 	}
-	key, holding := format.Key(g.argument), false
+	key := format.Key(g.argument)
+	var deny, hold []string
 	for _, s := range sides {
-		holding = holding || len(s.deny)+len(s.hold) > 0
-		for _, part := range chunks(s.deny) {
-			w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: refused})
-		}
+		deny, hold = append(deny, s.deny...), append(hold, s.hold...)
 	}
-	for _, c := range combined(sides) {
+	holding := len(deny)+len(hold) > 0
+	for _, part := range chunks(w.unsaid(key, deny), mostParts("", 1)) {
+		w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: refused})
+	}
+	most := mostParts(g.shape, len(sides)+min(1, len(hold)))
+	for _, c := range combined(sides, most) {
 		if c.expr == "" {
 			c.decision = rest
 		}
@@ -66,11 +69,9 @@ func (w *writer) lists(g *grammar) {
 		rank := permitted
 		if c.decision >= ir.Allow {
 			rank = approved
-			for _, s := range sides {
-				for _, part := range chunks(s.hold) {
-					expr := key + g.shape + "(?=" + either(part) + ")" + c.expr
-					w.add(rule{tools: g.tools, expr: expr, decision: ir.Ask, rank: held})
-				}
+			for _, part := range chunks(hold, most) {
+				expr := key + g.shape + "(?=" + either(part) + ")" + c.expr
+				w.add(rule{tools: g.tools, expr: expr, decision: ir.Ask, rank: held})
 			}
 		}
 		shape := g.shape
@@ -91,6 +92,17 @@ func (w *writer) lists(g *grammar) {
 	default:
 		w.add(rule{tools: g.tools, decision: ir.Deny, rank: byGroup, told: g.told})
 	}
+}
+
+// unsaid returns those of a list of what is denied that the session does not deny, and remembers those of a session.
+func (w *writer) unsaid(key string, deny []string) []string {
+	if w.session == nil { // it is the session
+		for _, d := range deny {
+			w.denies[key+d] = true
+		}
+		return deny
+	}
+	return slices.DeleteFunc(slices.Clone(deny), func(d string) bool { return w.session.denies[key+d] })
 }
 
 // strictest returns the lowest decision of a list that holds something back.
@@ -132,8 +144,8 @@ type combination struct {
 }
 
 // combined returns the lowest decision for each way in which the sides decide about a value, the
-// highest first.
-func combined(sides []side) []combination {
+// highest first. A list has at most some characters.
+func combined(sides []side, most int) []combination {
 	all := []combination{{decision: ir.Agent}}
 	for i := range sides {
 		s := &sides[i]
@@ -143,7 +155,7 @@ func combined(sides []side) []combination {
 				list []string
 				d    ir.Decision
 			}{{s.allow, ir.Allow}, {s.ask, ir.Ask}} {
-				for _, part := range chunks(of.list) {
+				for _, part := range chunks(of.list, most) {
 					whole := "(?=" + either(part) + format.End + ")"
 					next = append(next, combination{c.expr + whole, min(c.decision, of.d)})
 				}

@@ -26,17 +26,25 @@ type rank int
 const (
 	byDefault rank = 1   // whatever no other rule is about
 	byGroup   rank = 100 // the tools of a group, the tools of a server
+	// byAgent is above the tools of other groups: a rule about a tool is one about the agent of that name, too.
+	byAgent   rank = 110
 	permitted rank = 200 // what is asked about: a list, or all that is not listed
 	approved  rank = 250
 	held      rank = 300 // what a list allows and another one asks about
 	refused   rank = 400
 	// inMode is added for a subagent: the rules of the session hold for it too.
 	inMode rank = 500
+	// always is what a list of the session denies: no subagent may do it either.
+	always rank = 950
 )
 
-// mostParts is how many characters the alternatives of an expression have: there may be three lists of them behind
-// the shape.
-const mostParts = 440
+// beside is how many characters an expression has beside lists, its shape and the name of its argument.
+const beside = 64
+
+// mostParts is how many characters the alternatives of an expression have that has some lists of them behind a shape.
+func mostParts(shape string, lists int) int {
+	return (format.MostExpression - len(shape) - beside) / max(1, lists)
+}
 
 // The parts of what begins with any name of a path, and ends with a name.
 const (
@@ -44,17 +52,17 @@ const (
 	nameEnd   = `(?:/|")`
 )
 
-// chunks splits alternatives into lists that fit into one expression each, those that begin alike together.
-func chunks(alternatives []string) (out [][]string) {
+// chunks splits alternatives into lists of at most some characters each, those that begin alike together.
+func chunks(alternatives []string, most int) (out [][]string) {
 	for _, begins := range []bool{true, false} {
-		size := mostParts + 1
+		size := most + 1
 		seen := map[string]bool{}
 		for _, a := range alternatives {
 			if strings.HasPrefix(a, anyFolder) != begins || seen[a] {
 				continue
 			}
 			seen[a] = true
-			if size += len(a) + 1; size > mostParts {
+			if size += len(a) + 1; size > most {
 				out, size = append(out, nil), len(a)+1
 			}
 			out[len(out)-1] = append(out[len(out)-1], a)
@@ -147,4 +155,12 @@ func (r *rule) priority() rank {
 		return r.rank + inMode
 	}
 	return r.rank
+}
+
+// denial says what a rule denies that is in a list, "" for any other rule.
+func (r *rule) denial() string {
+	if r.decision > ir.Deny || r.rank != refused && r.rank != always || r.expr == "" {
+		return ""
+	}
+	return strings.Join(r.tools, " ") + " " + r.server + " " + r.expr
 }

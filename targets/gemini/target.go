@@ -2,11 +2,15 @@ package gemini
 
 import (
 	"io/fs"
+	"path"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/layout"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/gemini/format"
+	"modec.dev/modec/targets/gemini/importer"
 	"modec.dev/modec/targets/gemini/model"
 )
 
@@ -19,10 +23,14 @@ func (gemini) Name() string { return name }
 
 func (gemini) Summary() string { return "Gemini CLI: policies, agents, MCP servers" }
 
-func (gemini) Options() []contract.Option { return nil }
+func (gemini) Options() []contract.Option {
+	return []contract.Option{{Name: "subject", Type: contract.String,
+		Doc: "The role that .gemini/settings.json holds every session to (\"role:NAME\" or the bare name). " +
+			"Default: the baseline."}}
+}
 
 // Codes documents what the target reports.
-func (gemini) Codes() []diag.Doc { return diag.Docs(codesText) }
+func (gemini) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (gemini) Owns() []string {
 	return []string{format.PoliciesDir + "/**", format.AgentsDir + "/*.md", format.SettingsFile}
@@ -53,3 +61,26 @@ func (gemini) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.Lis
 
 // Alone returns what Gemini CLI decides by itself; it has no permission mode of a role.
 func (gemini) Alone(*ir.Project) []contract.Decider { return model.Alone() }
+
+// AgentFiles lists the files of Gemini CLI.
+func (gemini) AgentFiles() []contract.AgentFile { return importer.Files() }
+
+// Formats returns the one that Gemini CLI has.
+func (gemini) Formats() []string { return []string{name} }
+
+// Import reads settings and agents.
+func (gemini) Import(src contract.Source) (contract.Imported, diag.List) { return importer.Import(src) }
+
+// Layout describes an agent's front matter.
+func (gemini) Layout(file string) *layout.Style {
+	if path.Dir(file) != format.AgentsDir {
+		return nil
+	}
+	return &layout.Style{Read: func(data []byte) (*located.Value, string, error) {
+		a, err := format.ReadAgent(file, data)
+		if err != nil {
+			return nil, "", err
+		}
+		return a.Root, a.Prompt, nil
+	}}
+}

@@ -26,6 +26,14 @@ export async function session(file, home) {
   return { engine: new PolicyEngine(config), errors: [...errors], rules: config.rules.filter((r) => r.source?.startsWith('Admin')).length / 2 };
 }
 
+// bySettings returns the engine of a session that has settings and no policy.
+export async function bySettings(settings, home) {
+  process.env.GEMINI_CLI_HOME = home;
+  const config = await createPolicyEngineConfig(settings, 'default', undefined, true);
+  config.isTrustedFolder = () => true;
+  return new PolicyEngine(config);
+}
+
 const words = { allow: 'allow', ask_user: 'ask', deny: 'deny' };
 
 // decide asks about a call of a tool, of a server where it has one, by an agent where it is not the session.

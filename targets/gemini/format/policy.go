@@ -22,6 +22,7 @@ type Rule struct {
 	// Args is tested on [Arguments]; nil: any.
 	Args        *ecma.Regexp
 	Expr        string // its text; "" for none
+	Begins      string // where the expression is that of a prefix: the words
 	Decision    ir.Decision
 	Priority    int
 	Modes       []string // approval modes; none: all
@@ -29,6 +30,8 @@ type Rule struct {
 	Redirects   bool // allowRedirection
 	Annotated   bool // it holds for tools with some annotations only
 	At          diag.Pos
+	Text        string   // of a rule from the settings: as a [Setting] writes it
+	But         []string // the servers that it is not about
 }
 
 // decisions are the words of a rule.
@@ -183,14 +186,14 @@ func (t *table) rules(at diag.Pos) (out []Rule, problem string, drops bool) {
 		r.Server = *t.MCPName
 	}
 	r.Redirects = t.AllowRedirection != nil && *t.AllowRedirection
-	exprs := []string{""}
+	exprs, begins := []string{""}, []string{""}
 	switch {
 	case t.CommandPrefix != nil:
 		prefixes, ok := texts(t.CommandPrefix)
 		if !ok {
 			return nil, "commandPrefix: want a text or a list of texts", false
 		}
-		exprs = nil
+		exprs, begins = nil, prefixes
 		for _, p := range prefixes {
 			exprs = append(exprs, prefixExpression(p))
 		}
@@ -199,8 +202,9 @@ func (t *table) rules(at diag.Pos) (out []Rule, problem string, drops bool) {
 	case t.ArgsPattern != nil:
 		exprs = []string{*t.ArgsPattern}
 	}
-	for _, expr := range exprs {
+	for i, expr := range exprs {
 		of := r
+		of.Begins = begins[i]
 		if of.Expr = expr; expr != "" {
 			m, err := ecma.Compile(expr, ecma.Options{})
 			switch {

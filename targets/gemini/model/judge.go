@@ -41,9 +41,8 @@ func calls(a policy.Action) (out []call) {
 		if a.Arg == "" {
 			return []call{{tool: format.WebSearch, args: []string{"query", "x"}}}
 		}
-		url := "https://" + a.Arg
-		for _, prompt := range []string{url, url + "/", "read " + url + "/ now"} {
-			out = append(out, call{tool: format.WebFetch, args: []string{format.PromptArg, prompt}})
+		for _, p := range prompts {
+			out = append(out, call{tool: format.WebFetch, args: []string{format.PromptArg, p.before + a.Arg + p.after}})
 		}
 		return out
 	case ir.Modes:
@@ -57,6 +56,9 @@ func calls(a policy.Action) (out []call) {
 	}
 	return []call{{tool: a.Arg}}
 }
+
+// prompts are ways to ask for a host's page.
+var prompts = []place{{"https://", ""}, {"https://", "/"}, {"read https://", "/ now"}}
 
 func shell(line string) call {
 	return call{tool: format.Shell, line: line, args: []string{format.CommandArg, line, "description", "x"}}
@@ -182,6 +184,9 @@ func argument(c call, name string) string {
 
 // ruleText names a rule.
 func ruleText(r *format.Rule) string {
+	if r.Text != "" {
+		return r.Text
+	}
 	text := format.Word(r.Decision) + " " + strings.Join(r.Tools, ", ")
 	if r.Server != "" {
 		text += " of " + r.Server
@@ -207,6 +212,7 @@ func matches(r *format.Rule, c call, text, subagent string) bool {
 	case len(r.Modes) > 0 && !slices.Contains(r.Modes, "default"),
 		r.Subagent != "" && r.Subagent != subagent,
 		r.Server != "" && (c.server == "" || r.Server != "*" && r.Server != c.server),
+		slices.Contains(r.But, c.server),
 		r.Annotated && r.Decision != ir.Allow,
 		r.Interactive != nil && !*r.Interactive,
 		!slices.ContainsFunc(r.Tools, func(t string) bool { return names(r, t, c) }):

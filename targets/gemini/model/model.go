@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -38,47 +36,68 @@ func Governs(file string, g ir.Group) contract.Halves {
 // decider decides as Gemini CLI does in its approval mode default, with somebody there to answer.
 type decider struct {
 	setups map[ir.SubjectRef][]session
-	agents map[string]agent
+	agents map[string]agent // by the slug of their modes
+	shared session          // what the settings say to every session
 }
 
-// session is what a session goes by: the rules of one or more policies, the first that matches first.
+// session is what a session goes by: the rules of one or more policies, and those of the settings, the first that
+// matches first.
 type session []format.Rule
 
 // agent is what a mode has at all.
 type agent struct {
+	name    string
 	tools   []string
 	limited bool
 	at      diag.Pos
 }
 
-// Open reads the policies, the agents, and for the baseline the settings of the project.
+// Open reads the policies, the agents, and the settings of the project.
 func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	d := &decider{setups: map[ir.SubjectRef][]session{}, agents: map[string]agent{}}
 	var diags diag.List
+	settings := readSettings(fsys, &diags)
+	d.shared = format.SettingRules(format.ReadSettings(settings))
+	slices.SortStableFunc(d.shared, byPriority)
 	files, err := fs.Glob(fsys, format.PoliciesDir+"/*.toml")
 	if err != nil {
 		diags.Errorf(format.BadFile, diag.Pos{File: format.PoliciesDir}, "%v", err).Target("gemini")
 	}
 	for _, file := range files {
 		if ref, ok := format.PolicySubject(file); ok {
-			d.setups[ref] = append(d.setups[ref], readSession(fsys, &diags, file))
+			d.setups[ref] = append(d.setups[ref], d.readSession(fsys, &diags, file))
 		}
 	}
-	if b := o.Baseline(); b != "" {
-		ref := ir.SubjectRef{Role: b}
-		if list := adminPolicies(fsys, &diags); len(list) > 0 && !slices.Equal(list, []string{format.PolicyFile(ref)}) {
-			d.setups[ref] = append(d.setups[ref], readSession(fsys, &diags, list...))
+	if ref := everybody(o); ref != (ir.SubjectRef{}) {
+		list := adminPolicies(settings)
+		switch own := d.setups[ref] != nil; {
+		case len(list) > 0 && !slices.Equal(list, []string{format.PolicyFile(ref)}):
+			d.setups[ref] = append(d.setups[ref], d.readSession(fsys, &diags, list...))
+		case !own && len(d.shared) > 0:
+			d.setups[ref] = []session{d.shared}
 		}
 	}
-	d.readAgents(fsys, &diags)
-	if len(d.setups) == 0 {
+	d.readAgents(fsys)
+	if len(d.setups) == 0 && len(d.agents) == 0 {
 		return nil, diags
 	}
 	return []contract.Decider{d}, diags
 }
 
+// everybody returns the role to which the settings hold every session of the project.
+func everybody(o contract.Options) ir.SubjectRef {
+	name := strings.TrimPrefix(o.String("subject"), "role:")
+	if name == "" {
+		name = o.Baseline()
+	}
+	return ir.SubjectRef{Role: name}
+}
+
+// byPriority orders rules as the engine asks them.
+func byPriority(a, b format.Rule) int { return b.Priority - a.Priority }
+
 // readSession reads the policies of a session. One with an error is not read, as Gemini CLI does.
-func readSession(fsys fs.FS, diags *diag.List, files ...string) session {
+func (d *decider) readSession(fsys fs.FS, diags *diag.List, files ...string) session {
 	s := session{}
 	for _, file := range files {
 		data, err := fs.ReadFile(fsys, file)
@@ -91,9 +110,13 @@ func readSession(fsys fs.FS, diags *diag.List, files ...string) session {
 			found[i].Severity = diag.Warning // whoever judges goes on without the file, too
 		}
 		*diags = append(*diags, found...)
+		for i := range rules {
+			rules[i].Priority += format.AdminTier
+		}
 		s = append(s, rules...)
 	}
-	slices.SortStableFunc(s, func(a, b format.Rule) int { return b.Priority - a.Priority })
+	s = append(s, d.shared...)
+	slices.SortStableFunc(s, byPriority)
 	return s
 }
 
@@ -103,8 +126,8 @@ func ignored(diags *diag.List, at diag.Pos, message string, args ...any) {
 		Target("gemini")
 }
 
-// adminPolicies returns the policies that the project's settings put above all others.
-func adminPolicies(fsys fs.FS, diags *diag.List) (out []string) {
+// readSettings reads the settings of the project, nil where there are none.
+func readSettings(fsys fs.FS, diags *diag.List) *located.Value {
 	data, err := fs.ReadFile(fsys, format.SettingsFile)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +140,12 @@ func adminPolicies(fsys fs.FS, diags *diag.List) (out []string) {
 		ignored(diags, diag.Pos{File: format.SettingsFile}, "Gemini CLI does not start with this file: %v", err)
 		return nil
 	}
-	for _, item := range v.Get("adminPolicyPaths").List() {
+	return v
+}
+
+// adminPolicies returns the policies that the project's settings put above all others.
+func adminPolicies(settings *located.Value) (out []string) {
+	for _, item := range settings.Get("adminPolicyPaths").List() {
 		if s, ok := item.Str(); ok {
 			out = append(out, path.Clean(s))
 		}
@@ -126,28 +154,22 @@ func adminPolicies(fsys fs.FS, diags *diag.List) (out []string) {
 }
 
 // readAgents reads the agents of the project.
-func (d *decider) readAgents(fsys fs.FS, diags *diag.List) {
+func (d *decider) readAgents(fsys fs.FS) {
 	files, _ := fs.Glob(fsys, format.AgentsDir+"/*.md")
 	for _, file := range files {
 		data, err := fs.ReadFile(fsys, file)
+		if err != nil || strings.HasPrefix(path.Base(file), "_") {
+			continue
+		}
+		read, err := format.ReadAgent(file, data)
 		if err != nil {
-			continue
+			continue // it is no agent
 		}
-		_, rest, ok := strings.Cut(string(data), "---\n")
-		head, _, closed := strings.Cut(rest, "\n---")
-		var front struct {
-			Name  string    `yaml:"name"`
-			Tools *[]string `yaml:"tools"`
+		a := agent{name: read.Name, at: diag.Pos{File: file}}
+		if list := read.Root.Get("tools"); list.Is(located.List) {
+			a.tools, a.limited = list.Strings(), true
 		}
-		if err := yaml.Unmarshal([]byte(head), &front); !ok || !closed || err != nil || !format.AgentName(front.Name) {
-			ignored(diags, diag.Pos{File: file}, "Gemini CLI loads no agent from this file")
-			continue
-		}
-		a := agent{at: diag.Pos{File: file}}
-		if front.Tools != nil {
-			a.tools, a.limited = *front.Tools, true
-		}
-		d.agents[front.Name] = a
+		d.agents[contract.Slug(read.Name)] = a
 	}
 }
 
@@ -163,13 +185,26 @@ var assumes = []string{
 	"modec's expressions are tested by the engine of Gemini CLI 0.61",
 }
 
-// Contains reports whether there is a policy for a subject, and of a mode in a role's session an agent.
+// Contains reports whether something restricts a session of a subject: a policy, the settings, or of a mode, to which
+// a session hands work, its agent.
 func (d *decider) Contains(ref ir.SubjectRef) bool {
-	if ref.Role != "" && ref.Mode != "" {
-		_, ok := d.agents[ref.Mode]
-		return ok && len(d.setups[ir.SubjectRef{Role: ref.Role}]) > 0
+	_, agent := d.agents[ref.Mode]
+	return agent && (ref.Role != "" || d.setups[ref] == nil) || len(d.setups[ref]) > 0
+}
+
+// sessions returns those in which a subject works, and the agent as which it does.
+func (d *decider) sessions(ref ir.SubjectRef) (all []session, as agent) {
+	of := ref
+	switch {
+	case ref.Role != "":
+		of, as = ir.SubjectRef{Role: ref.Role}, d.agents[ref.Mode]
+	case d.setups[ref] == nil:
+		as = d.agents[ref.Mode]
 	}
-	return len(d.setups[ref]) > 0
+	if all = d.setups[of]; all == nil {
+		all = []session{d.shared}
+	}
+	return all, as
 }
 
 // Decide returns the most permissive verdict of a subject's sessions.
@@ -177,13 +212,13 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	if !d.Contains(ref) {
 		return contract.Verdict{}
 	}
-	of, subagent := ref, ""
-	if ref.Role != "" {
-		of, subagent = ir.SubjectRef{Role: ref.Role}, ref.Mode
-	}
 	var v contract.Verdict
-	for i, s := range d.setups[of] {
-		if w := s.judge(a, subagent, d.agents[subagent]); i == 0 || w.Decision > v.Decision {
+	if m, ok := d.agents[a.Arg]; ok && a.Group == ir.Modes {
+		a.Arg = m.name
+	}
+	all, as := d.sessions(ref)
+	for i, s := range all {
+		if w := s.judge(a, as.name, as); i == 0 || w.Decision > v.Decision {
 			v = w
 		}
 	}
