@@ -22,8 +22,18 @@ func CheckGlob(text string) error {
 	if err := notATool(of, text); err != nil {
 		return err
 	}
-	if _, err := parseGlob(text); err != nil {
+	if len(text) > maxGlobBytes {
+		return fmt.Errorf("got a file pattern of %d bytes, want at most %d", len(text), maxGlobBytes)
+	}
+	g, err := parseGlob(text)
+	if err != nil {
 		return err
+	}
+	for _, a := range g {
+		if a.anyDepths() > maxAnyDepths {
+			return fmt.Errorf(`got %q, want at most %d "**" between names: agents that compare by an expression try all `+
+				"ways to spread a path over them", text, maxAnyDepths)
+		}
 	}
 	if _, err := parseGlob(Fold(text)); err != nil {
 		// Deny and ask compare folded: "[Z-a]" has no meaning there.
@@ -33,6 +43,22 @@ func CheckGlob(text string) error {
 		return fmt.Errorf("got %q, want a doublestar pattern", text)
 	}
 	return nil
+}
+
+// The bounds of a glob: of its text, and of the "**" in one of its alternatives.
+const (
+	maxGlobBytes = 1024
+	maxAnyDepths = 5
+)
+
+// anyDepths returns how many "**" an alternative has between its names.
+func (a alternative) anyDepths() (n int) {
+	for i := 1; i < len(a)-1; i++ {
+		if a[i].kind == segAnyDepth {
+			n++
+		}
+	}
+	return n
 }
 
 // CheckToolGlob reports why a text is not a pattern over MCP tool names: the
