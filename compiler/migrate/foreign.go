@@ -166,7 +166,8 @@ func (c *compared) missing(name string) {
 func (f *foreign) load(
 	ctx context.Context, t contract.Target, root fs.FS, ignored func(context.Context, []string) []string,
 ) (of loaded) {
-	in, _ := read(ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored, ours: true, judged: true}, nil)
+	only := []contract.Target{t}
+	in, _ := read(ctx, Request{Root: root, Targets: only, Ignored: ignored, ours: true, judged: true}, nil)
 	for i := range in.project.Modes {
 		m := &in.project.Modes[i]
 		of.subjects = append(of.subjects, readSubject{ir.SubjectRef{Mode: m.Slug}, m.Pos})

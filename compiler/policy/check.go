@@ -31,8 +31,8 @@ func CheckGlob(text string) error {
 	}
 	for _, a := range g {
 		if a.anyDepths() > maxAnyDepths {
-			return fmt.Errorf(`got %q, want at most %d "**" between names: agents that compare by an expression try all `+
-				"ways to spread a path over them", text, maxAnyDepths)
+			return fmt.Errorf(`got %q, want at most %d "**" between names: `+
+				"agents that compare by an expression try all ways to spread a path over them", text, maxAnyDepths)
 		}
 	}
 	if _, err := parseGlob(Fold(text)); err != nil {

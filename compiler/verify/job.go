@@ -421,7 +421,7 @@ func (j *job) byKeptRule(w *Witness, v, compiled contract.Verdict) {
 func widened(w *Witness, v, compiled contract.Verdict) contract.Verdict {
 	opened := func(h, was *contract.Hole, decided ir.Decision) bool {
 		same := h != nil && was != nil && was.Why == h.Why && w.Group != ir.Command
-		return h != nil && w.Source.Decision != ir.Agent && h.Decision > w.Source.Decision && decided < h.Decision && !same
+		return h != nil && !same && w.Source.Decision != ir.Agent && h.Decision > max(w.Source.Decision, decided)
 	}
 	before := whole(compiled)
 	if opened(v.Hole, compiled.Hole, before.Decision) {
