@@ -103,24 +103,6 @@ func (f fields) number(key string) string {
 	return "0"
 }
 
-func (f fields) list(key string) (out []string) {
-	for _, item := range f.v.Get(key).List() {
-		if s, ok := item.Str(); ok {
-			out = append(out, f.refs(s, item.Pos))
-		}
-	}
-	return out
-}
+func (f fields) list(key string) []string { return contract.TextList(f.v.Get(key), f.refs) }
 
-func (f fields) texts(key string) map[string]string {
-	out := map[string]string{}
-	for _, x := range f.v.Get(key).Fields() {
-		if s, ok := x.Value.Str(); ok {
-			out[x.Key] = f.refs(s, x.Pos)
-		}
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return out
-}
+func (f fields) texts(key string) map[string]string { return contract.TextFields(f.v.Get(key), f.refs) }
