@@ -85,7 +85,7 @@ func (r *Result) judgeInstalled(
 		}
 	}
 	for i := range report.Surfaces {
-		diags = append(diags, ownRules(&report.Surfaces[i], names, compiled)...)
+		diags = append(diags, ownRules(&report.Surfaces[i], names, compiled, files)...)
 	}
 	return diags
 }
@@ -93,24 +93,32 @@ func (r *Result) judgeInstalled(
 // ownRules reports, once for each rule of a person, what it permits beyond the source. What
 // several rules permit together may be found at one that modec wrote: it is reported at the
 // person's, unless there is none.
-func ownRules(s *verify.Surface, names map[string]string, compiled memfs.FS) (diags diag.List) {
+func ownRules(s *verify.Surface, names map[string]string, compiled, files memfs.FS) (diags diag.List) {
 	type rule struct {
 		at diag.Pos
-		by string
+		by string // where it has no place
+	}
+	in := func(files memfs.FS, f verify.Finding) bool {
+		text, err := json.Marshal(f.By)
+		return err == nil && bytes.Contains(files[f.At.File], text)
 	}
 	var order []rule
 	found := map[rule][]verify.Finding{}
 	for _, f := range s.Findings {
-		r := rule{f.At, f.By}
+		r := rule{at: f.At}
+		if f.At.IsZero() {
+			r.by = f.By
+		}
 		if found[r] == nil {
 			order = append(order, r)
 		}
-		found[r] = append(found[r], f)
+		at := len(found[r])
+		if in(files, f) { // what it permits by itself goes before what it opens
+			at = 0
+		}
+		found[r] = slices.Insert(found[r], at, f)
 	}
-	modecs := func(r rule) bool {
-		text, err := json.Marshal(r.by)
-		return err == nil && bytes.Contains(compiled[r.at.File], text)
-	}
+	modecs := func(r rule) bool { return in(compiled, found[r][0]) }
 	if slices.ContainsFunc(order, func(r rule) bool { return !modecs(r) }) {
 		order = slices.DeleteFunc(order, modecs)
 	}
@@ -122,7 +130,7 @@ func ownRules(s *verify.Surface, names map[string]string, compiled memfs.FS) (di
 		at := r.at
 		at.File = cmp.Or(names[at.File], at.File)
 		diags.Warnf(diag.ForeignWidening, at, "got an entry of your own, %s: %s %q%s is %s, and %s by the source",
-			r.by, f.Group, f.Action, more, f.Artifact, f.Source).
+			f.By, f.Group, f.Action, more, f.Artifact, f.Source).
 			Hint("take it out, or say in the source what it permits").
 			Target(s.Target).
 			Subject(f.Subject).

@@ -90,6 +90,7 @@ func TestInstall(t *testing.T) {
 		}},
 		{own, "reader", []string{
 			"~/.cursor/permissions.json:2:25 command", "~/.cursor/permissions.json:1:19 mcp",
+			"~/.cursor/cli-config.json:1:64 command", // a line that no shell runs, which the hook denies as one
 		}},
 	} {
 		home := t.TempDir()

@@ -179,7 +179,9 @@ func (j *job) compare(ctx context.Context, req Request, universe []*Witness) {
 			j.byKeptRule(&w, v, compiled)
 			j.missing(&w, v, compiled)
 			if j.halves == nil { // an entry that opens one opens a half
+				before := v
 				v = widened(&w, v, compiled)
+				w.opened = v.Hole != before.Hole || v.BareHole != before.BareHole
 			}
 		}
 		if v.Governs != contract.Neither || v.Bare != nil && v.Bare.Governs != contract.Neither {
@@ -653,7 +655,7 @@ func (j *job) finding(w *Witness, h half, a contract.Answer) Finding {
 		Subject: j.ref.String(), Group: w.Group, Action: arg(w.Action), Class: w.Class,
 		Half: h.name, Without: h.bare, Count: 1,
 		Source: w.Source.Decision, Rule: w.Source.Rule, Pos: ir.Written(w.Source.Pos),
-		Artifact: a.Decision, By: a.Rule, At: a.At,
+		Artifact: a.Decision, By: a.Rule, At: a.At, opened: w.opened,
 	}
 }
 
@@ -665,13 +667,19 @@ func (j *job) example(list *[]Finding, f Finding) {
 		by = "" // it does not matter which rule answers instead
 	}
 	same := func(g Finding) bool {
-		return g.Group == f.Group && g.Half == f.Half && (by == "" || g.By == by && g.At == f.At)
+		by := by == "" || g.At == f.At && (g.By == by || g.opened || f.opened) // an entry opens all holes at once
+		return g.Group == f.Group && g.Half == f.Half && by
 	}
-	if i := slices.IndexFunc(*list, same); i >= 0 {
-		(*list)[i].Count++
+	i := slices.IndexFunc(*list, same)
+	if i < 0 {
+		*list = append(*list, f)
 		return
 	}
-	*list = append(*list, f)
+	n := (*list)[i].Count + 1
+	if (*list)[i].opened && !f.opened { // what the entry itself permits says more
+		(*list)[i] = f
+	}
+	(*list)[i].Count = n
 }
 
 // utility counts whether the artifacts keep an allow or an ask of the source.

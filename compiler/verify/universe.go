@@ -28,6 +28,8 @@ type Witness struct {
 	Assumed bool
 	// impossible is set for a path below one that the guards take for a file.
 	impossible bool
+	// opened is set where somebody's entry opens what was no hole before.
+	opened bool
 }
 
 // dressed reports whether an action is another way to write one, or one that is near another.

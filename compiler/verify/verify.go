@@ -272,6 +272,8 @@ type Finding struct {
 	At       diag.Pos    `json:"at"` // its place
 	// Count is how many decisions this one is the example of.
 	Count int `json:"count"`
+
+	opened bool // see Witness
 }
 
 // Run verifies. It fails where the source does not compile or the context ends; then it also
