@@ -19,7 +19,7 @@ func ExampleAll() {
 	// zoo: judged true, imported true
 	// cursor: judged true, imported true
 	// claude: judged true, imported true
-	// gemini: judged true, imported false
+	// gemini: judged true, imported true
 	// mcpnest: judged true, imported false
 	// thurbox: judged true, imported true
 	// model: judged false, imported false

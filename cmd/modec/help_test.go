@@ -212,7 +212,7 @@ var (
 var foreignFiles = []string{
 	".pre-commit-config.yaml", "lefthook.yml", "CLAUDE.md", "AGENTS.md", "cue.mod/pkg", ".git/", ".vscode/", ".env",
 	".roo/", ".zoo/", "~/.config/modec", "custom_modes.yaml", "~/.roo", "modec/local/", "CLAUDE.local.md",
-	".claude/settings.local.json",
+	".claude/settings.local.json", ".cursor/permissions.json",
 }
 
 // TestDocumentsAreTrue holds that what a document names in backticks exists: commands

@@ -37,9 +37,19 @@ type Style struct {
 	Comment string
 }
 
+// Values is how a value that differs is written.
+type Values bool
+
+const (
+	Anew    Values = false // as a build writes it where there is no file
+	InPlace Values = true  // in the style of the old one: the file is people's
+)
+
 // Keep returns want with the lines of have that say the same, and have itself where all of it does. What is
 // not laid out in lines is for rewrite, the editor of JSON files.
-func (s *Style) Keep(have, want []byte, rewrite func(have, want []byte, id string) ([]byte, error)) []byte {
+func (s *Style) Keep(
+	have, want []byte, rewrite func(have, want []byte, id string) ([]byte, error), values Values,
+) []byte {
 	if s == nil || bytes.Equal(have, want) || len(have) == 0 {
 		return want
 	}
@@ -48,7 +58,7 @@ func (s *Style) Keep(have, want []byte, rewrite func(have, want []byte, id strin
 		if bytes.ContainsRune(plain, '\r') || bytes.ContainsRune(want, '\r') || !bytes.Equal(ends(plain), have) {
 			return want // the line ends differ, or a return is in a text
 		}
-		return ends(s.Keep(plain, want, rewrite))
+		return ends(s.Keep(plain, want, rewrite, values))
 	}
 	if bytes.ContainsRune(have, '\r') {
 		return want
@@ -67,7 +77,7 @@ func (s *Style) Keep(have, want []byte, rewrite func(have, want []byte, id strin
 	if s.equal(old, next) {
 		return have
 	}
-	if out := s.tried(s.merged, old, next); out != nil {
+	if out := s.tried(s.merged, old, next, values); out != nil {
 		return out
 	}
 	if out, err := rewrite(have, want, s.ID); err == nil {
@@ -76,15 +86,21 @@ func (s *Style) Keep(have, want []byte, rewrite func(have, want []byte, id strin
 		}
 		return want
 	}
-	if out := s.tried(s.inPlace, old, next); out != nil {
+	if out := s.tried(s.inPlace, old, next, values); out != nil {
 		return out
 	}
 	return want
 }
 
 // tried merges in each way until the result says what the new document does, nil where none does.
-func (s *Style) tried(merge func(old, next *document, h how) ([]byte, bool), old, next *document) []byte {
-	for _, h := range []how{keepAliases, replaceAliases, rewriteKeys} {
+func (s *Style) tried(
+	merge func(old, next *document, h how) ([]byte, bool), old, next *document, values Values,
+) []byte {
+	ways := []how{keepAliases, replaceAliases, rewriteKeys}
+	if values == Anew {
+		ways = ways[2:]
+	}
+	for _, h := range ways {
 		out, ok := merge(old, next, h)
 		if !ok {
 			continue

@@ -468,7 +468,8 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 	for _, f := range res.Files() {
 		data := f.Data
 		if have, err := contract.ReadImport(e.req.Root, f.Path); err == nil && styles[f.Path] != nil {
-			data = styles[f.Path].Keep(have, data, jsonedit.Rewrite) // what an agent ignores stays
+			_, adopted := e.record.Original(f.Path)
+			data = styles[f.Path].Keep(have, data, jsonedit.Rewrite, layout.Values(adopted)) // what an agent ignores stays
 		}
 		if o, ok := e.record.Original(f.Path); ok && f.Places != nil {
 			of := output.PatternOf(&f)

@@ -103,15 +103,15 @@ type loaded struct {
 // it reads is as it was compiled, there is nothing beside, and ours is not read.
 func (f *foreign) apart(ctx context.Context, t contract.Target, p *ir.Project) (ours, theirs loaded) {
 	disk := &compared{FS: f.req.Root, with: f.written}
-	all := f.load(ctx, t, disk, nil)
+	f.load(ctx, t, disk, nil, withSecrets)
 	if !disk.differs {
 		return ours, theirs
 	}
-	ours = f.load(ctx, t, f.written, nil)
-	theirs = f.beside(all, ours, t.Name(), p)
+	ours = f.load(ctx, t, f.written, nil, withSecrets)
+	theirs = f.beside(f.load(ctx, t, f.req.Root, nil, withoutSecrets), ours, t.Name(), p)
 	if (len(theirs.subjects) > 0 || len(theirs.servers) > 0) && f.req.Ignored != nil {
 		// git is asked only where it makes a difference
-		theirs = f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored), ours, t.Name(), p)
+		theirs = f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, withoutSecrets), ours, t.Name(), p)
 	}
 	return ours, theirs
 }
@@ -162,12 +162,21 @@ func (c *compared) missing(name string) {
 	c.differs = c.differs || err == nil
 }
 
+// secrets is whether what states a secret is read. A mode that does is never imported, and stays beside the source.
+type secrets bool
+
+const (
+	withoutSecrets secrets = false
+	withSecrets    secrets = true
+)
+
 // load returns what a target's agent loads below a root. A file that it would not load has none.
 func (f *foreign) load(
 	ctx context.Context, t contract.Target, root fs.FS, ignored func(context.Context, []string) []string,
+	secrets secrets,
 ) (of loaded) {
 	only := []contract.Target{t}
-	in, _ := read(ctx, Request{Root: root, Targets: only, Ignored: ignored, ours: true, judged: true}, nil)
+	in, _ := read(ctx, Request{Root: root, Targets: only, Ignored: ignored, ours: true, judged: true, secrets: secrets}, nil)
 	for i := range in.project.Modes {
 		m := &in.project.Modes[i]
 		of.subjects = append(of.subjects, readSubject{ir.SubjectRef{Mode: m.Slug}, m.Pos})

@@ -47,9 +47,6 @@ func TestForeign(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "an agent", file: ".claude/agents/b.md", text: agent, want: "claude .claude/agents/b.md mode b"},
-		{name: "an agent that states a secret", file: ".claude/agents/b.md",
-			text: agent + "The token is ghp_" + strings.Repeat("aB3x", 9) + ".\n",
-			want: "claude .claude/agents/b.md mode b"},
 		{name: "a folder below", file: ".claude/agents/x/b.md", text: agent,
 			want: "claude .claude/agents/x/b.md mode b"},
 		{name: "git ignores it", file: ".claude/agents/b.md", text: agent, ignored: ".claude/agents/b.md"},

@@ -60,9 +60,10 @@ type Request struct {
 	// Progress is called while the result is proved; nil: not called.
 	Progress func(done, total int)
 
-	ours   bool            // contract.Source.Ours
-	own    []ir.NativeRule // contract.Source.Own
-	judged bool            // what is read is judged and not kept: no secret is taken out of it
+	ours    bool            // contract.Source.Ours
+	own     []ir.NativeRule // contract.Source.Own
+	judged  bool            // what is read is judged: of which targets the project is does not matter
+	secrets secrets
 }
 
 // Result is a migrated project.
@@ -313,7 +314,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 			continue
 		}
 		diags = append(diags, collisions(got.Project, t.Name())...)
-		if !req.judged {
+		if req.secrets == withoutSecrets {
 			in.secrets = append(in.secrets, withhold(&got, t.Name(), req.Local)...)
 		}
 		in.config.baseline = cmp.Or(in.config.baseline, in.add(got, t.Name()))

@@ -530,7 +530,7 @@ func (w *writer) sharedState(p string, have []byte, conflicts []jsonedit.Conflic
 func (w *writer) judge(c *Change, style *layout.Style) {
 	var err error
 	if c.have, err = w.read(c.Path); err == nil {
-		c.data = style.Keep(c.have, c.data, jsonedit.Rewrite)
+		c.data = style.Keep(c.have, c.data, jsonedit.Rewrite, w.values(c))
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -550,6 +550,23 @@ func (w *writer) judge(c *Change, style *layout.Style) {
 		c.Action, c.State = Update, Stale
 		w.mine(c)
 	}
+}
+
+// values returns how a value that differs is written: in a file that was taken over as people write it, unless it is to
+// be overwritten.
+func (w *writer) values(c *Change) layout.Values {
+	if w.opt.Force {
+		return layout.Anew
+	}
+	for _, l := range []*Lock{w.lock, w.pending} {
+		if l != nil {
+			if _, ok := l.Adopted[c.Path]; ok {
+				return layout.InPlace
+			}
+		}
+	}
+	_, imported := w.imported(c.Path, c.have)
+	return layout.Values(imported)
 }
 
 // inTheWay reports a folder in the place of a file. Nothing replaces it, not even by force.
