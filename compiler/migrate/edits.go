@@ -469,7 +469,8 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 		data := f.Data
 		if have, err := contract.ReadImport(e.req.Root, f.Path); err == nil && styles[f.Path] != nil {
 			_, adopted := e.record.Original(f.Path)
-			data = styles[f.Path].Keep(have, data, jsonedit.Rewrite, layout.Values(adopted)) // what an agent ignores stays
+			values := layout.Values(adopted)
+			data = styles[f.Path].Keep(have, data, jsonedit.Rewrite, values) // what an agent ignores stays
 		}
 		if o, ok := e.record.Original(f.Path); ok && f.Places != nil {
 			of := output.PatternOf(&f)

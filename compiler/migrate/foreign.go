@@ -176,7 +176,8 @@ func (f *foreign) load(
 	secrets secrets,
 ) (of loaded) {
 	only := []contract.Target{t}
-	in, _ := read(ctx, Request{Root: root, Targets: only, Ignored: ignored, ours: true, judged: true, secrets: secrets}, nil)
+	req := Request{Root: root, Targets: only, Ignored: ignored, ours: true, judged: true, secrets: secrets}
+	in, _ := read(ctx, req, nil)
 	for i := range in.project.Modes {
 		m := &in.project.Modes[i]
 		of.subjects = append(of.subjects, readSubject{ir.SubjectRef{Mode: m.Slug}, m.Pos})
