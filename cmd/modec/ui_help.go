@@ -124,7 +124,7 @@ func (p *page) table(rows []string) {
 	for i, row := range cells {
 		paint := p.coded
 		if i == 0 {
-			paint = func(s string) string { return p.paint(bold, s) }
+			paint = func(s string) string { return p.paint(bold, strings.ReplaceAll(s, glue, " ")) }
 		}
 		p.row(row, widths, paint)
 	}

@@ -12,9 +12,18 @@ import (
 	"modec.dev/modec/compiler/verify"
 )
 
-func outcomeOf(r *verify.Report) string {
+func outcomeOf(r *verify.Report, diags diag.List) string {
 	if n := r.Wider(); n > 0 {
 		return count(n, "decision") + " wider than the source"
+	}
+	beside := 0
+	for i := range diags {
+		if diags[i].Severity == diag.Error && diags[i].Code == diag.ForeignWidening {
+			beside++
+		}
+	}
+	if beside > 0 {
+		return "what modec wrote is not wider than the source, but what lies beside it is (" + count(beside, "error") + ")"
 	}
 	if r.Halves() == 0 {
 		return "no artifact decides about a subject of the source, so that this proves nothing"

@@ -113,7 +113,7 @@ func (c *verifyCmd) Run(e *env) error {
 		return failed
 	}
 	e.ui.printf("%s compared in %.1f s%s: %s\n",
-		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), same, outcomeOf(report))
+		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), same, outcomeOf(report, diags))
 	e.ui.acceptances(accepting)
 	return failed
 }
