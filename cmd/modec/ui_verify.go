@@ -23,7 +23,7 @@ func outcomeOf(r *verify.Report, diags diag.List) string {
 		}
 	}
 	if beside > 0 {
-		return "what modec wrote is not wider than the source, but what lies beside it is (" + count(beside, "error") + ")"
+		return "what modec wrote is not wider than the source, but what lies beside it is: " + count(beside, "error")
 	}
 	if r.Halves() == 0 {
 		return "no artifact decides about a subject of the source, so that this proves nothing"
