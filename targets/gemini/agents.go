@@ -24,7 +24,8 @@ func (e *emitter) mode(m *ir.Mode) {
 	tools, limited := e.toolsOf(m, w)
 	own := ownTools(m)
 	w.without(own)
-	if e.listed(m) && format.AgentName(agentName(m)) && (own != nil || !limited) {
+	open := !limited && decided(w.subject.UnknownTool()) > ir.Deny
+	if e.listed(m) && format.AgentName(agentName(m)) && (own != nil || open) {
 		w.rules = nil // the agent's list says the same
 	}
 	e.policy(ref, w.rules)

@@ -62,7 +62,7 @@ func (e *emitter) role(r *ir.Role) {
 	e.extras(r.Extra, nil)
 	e.texts(r)
 	rules := w.rules
-	denied := map[string]bool{}
+	var denied map[string]bool // by the role itself; nil: no mode has been looked at
 	for i := range e.in.Project.Modes {
 		m := &e.in.Project.Modes[i]
 		own := agentName(m)
@@ -70,7 +70,7 @@ func (e *emitter) role(r *ir.Role) {
 			continue
 		}
 		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, own, w); ok {
-			if len(denied) == 0 {
+			if denied == nil {
 				denied = hoisted(rules)
 			}
 			rules = append(rules, slices.DeleteFunc(in.rules, func(r rule) bool { return denied[r.denial()] })...)
@@ -128,7 +128,8 @@ func (e *emitter) listed(m *ir.Mode) bool {
 		sv := &e.in.Project.Servers[i]
 		for _, t := range append([]ir.Tool{{Name: contract.UnknownTool}}, sv.Tools...) {
 			d := decidedOn(s, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
-			if !said(d) || holds && d == ir.Agent && !format.Named(sv.Name, t.Name) {
+			// A list that cannot name a tool is not written, unless the mode names its tools itself.
+			if !said(d) || holds && (d == ir.Agent || own == nil) && !format.Named(sv.Name, t.Name) {
 				return false
 			}
 		}
