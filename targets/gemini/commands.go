@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
@@ -124,7 +125,7 @@ var otherwise = []string{
 
 // commandText writes words as an expression: "*" is any text of one command.
 func commandText(text string) string {
-	return strings.NewReplacer("*", `[^";&|\x00]*`, ".", `\.`, "+", "[+]").Replace(text)
+	return anyLiterally().Replace(text)
 }
 
 // words matches every line that has the words of a pattern, whatever stands around them.
@@ -164,7 +165,7 @@ func bound(is bool) string {
 
 // literally writes words as an expression.
 func literally(text string) string {
-	return strings.NewReplacer(".", `\.`, "+", "[+]").Replace(text)
+	return literals().Replace(text)
 }
 
 // inAnyCase writes words as an expression that matches them whatever the case of their letters.
@@ -180,3 +181,11 @@ func inAnyCase(text string) string {
 	}
 	return b.String()
 }
+
+// The replacers of what an expression takes for more than itself, made once.
+var (
+	anyLiterally = sync.OnceValue(func() *strings.Replacer {
+		return strings.NewReplacer("*", `[^";&|\x00]*`, ".", `\.`, "+", "[+]")
+	})
+	literals = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer(".", `\.`, "+", "[+]") })
+)

@@ -52,6 +52,6 @@ test("the first paint and a preview", async (t) => {
   t.diagnostic(`first paint ${best(paints)} ms after the start of the program, the matrix ${best(matrices)} ms; a preview ${best(previews)} ms`);
   t.diagnostic(`all: ${[paints, matrices, previews].map((l) => l.map(Math.round).join(" ")).join("; ")}`);
   const busy = Math.max(1, loadavg()[0] / availableParallelism());
-  assert(best(paints) <= 200 * busy, `the first paint took ${paints} on a machine that is ${busy} times busy`);
+  assert(best(paints) <= 250 * busy, `the first paint took ${paints} on a machine that is ${busy} times busy`);
   assert(best(previews) <= 300 * busy, `a preview took ${previews} on a machine that is ${busy} times busy`);
 });
