@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -271,6 +272,20 @@ func TestRegexSamples(t *testing.T) {
 		if d := cmp.Diff(want, regexSamples(re)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", re, d)
 		}
+	}
+}
+
+// An expression that repeats what repeats has no endless text.
+func TestRegexSamplesAreBounded(t *testing.T) {
+	for _, re := range []string{`((a{900}){900}){900}`, strings.Repeat(`[ab]{200}`, 500), strings.Repeat("a", mostUnits+1)} {
+		for _, text := range regexSamples(re) {
+			if len(text) > mostUnits {
+				t.Fatalf("%.20s: got a text of %d letters, want at most %d", re, len(text), mostUnits)
+			}
+		}
+	}
+	if got := regexSamples(strings.Repeat("a", mostUnits)); len(got) != 1 || len(got[0]) != mostUnits {
+		t.Errorf("got %d texts, want one of %d letters", len(got), mostUnits)
 	}
 }
 

@@ -7,8 +7,12 @@ import (
 	"modec.dev/modec/compiler/ecma"
 )
 
-// mostSamples bounds the texts of one expression. What its first branches match is among them.
-const mostSamples = 512
+// mostSamples bounds the texts of one expression, and mostUnits each of them: what would make one longer is left out.
+// What its first branches match is among them.
+const (
+	mostSamples = 512
+	mostUnits   = 1024
+)
 
 // regexSamples returns texts that an expression matches, as far as its lookaround and its references let them: one at
 // least for each of its branches, for each item of its classes, and for each repetition with and without its term. It
@@ -46,15 +50,24 @@ func (s *regexSampler) sequence(terms ecma.Sequence) [][]uint16 {
 		texts := s.term(t)
 		first := out[0]
 		for i := range out {
-			out[i] = slices.Concat(out[i], texts[0])
+			out[i] = joined(out[i], texts[0], 1)
 		}
 		for _, text := range texts[1:] {
 			if len(out) < mostSamples {
-				out = append(out, slices.Concat(first, text))
+				out = append(out, joined(first, text, 1))
 			}
 		}
 	}
 	return out
+}
+
+// joined returns a text with another one behind it some times, as often as it may be that long.
+func joined(text, more []uint16, times int) []uint16 {
+	if len(more) == 0 {
+		return text
+	}
+	times = min(times, (mostUnits-len(text))/len(more))
+	return slices.Concat(text, slices.Repeat(more, max(times, 0)))
 }
 
 // term returns at least one text.
@@ -75,9 +88,9 @@ func (s *regexSampler) term(t ecma.Term) [][]uint16 {
 		if t.Min == 0 {
 			return append([][]uint16{{}}, texts...)
 		}
-		rest := slices.Repeat(texts[0], min(t.Min-1, mostSamples))
+		first := texts[0]
 		for i := range texts {
-			texts[i] = slices.Concat(texts[i], rest)
+			texts[i] = joined(texts[i], first, t.Min-1)
 		}
 		return texts
 	}
