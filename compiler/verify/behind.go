@@ -26,14 +26,8 @@ type behind struct {
 	gates map[ir.SubjectRef][]gate
 
 	engines contract.Engines
-	passing map[contract.Started]part  // by whom a gateway serves
-	wide    func() (digest.Key, error) // of the source by its own names
-}
-
-// part is the key of a part of what decides.
-type part struct {
-	sum digest.Sum
-	ok  bool
+	passing map[contract.Started]shared // by whom a gateway serves
+	wide    func() (digest.Key, error)  // of the source by its own names
 }
 
 // gate is a server that a session starts.
@@ -54,7 +48,7 @@ func Behind(t contract.Target, source *policy.Engine, files fs.FS, list []contra
 	for i, d := range list {
 		out[i] = &behind{Decider: d, host: host, files: files, source: source.ForServers(t.Name()),
 			whole: source.Project(), gates: map[ir.SubjectRef][]gate{},
-			engines: contract.Engines{}, passing: map[contract.Started]part{},
+			engines: contract.Engines{}, passing: map[contract.Started]shared{},
 			wide: contract.NewParts(source.Project()).Wide}
 	}
 	return out
@@ -139,41 +133,39 @@ func (b *behind) through(ref ir.SubjectRef, a policy.Action, g *gate) contract.V
 // Key returns the key of what the agent does, of the gateways that it starts, and of what the source permits to those
 // whom each of them serves.
 func (b *behind) Key(ref ir.SubjectRef) (digest.Key, bool) {
-	own, ok := keyOf(b.Decider, ref)
-	key := []digest.Key{own}
+	of := shared{ok: true}
+	of.add(keyOf(b.Decider, ref))
 	for _, g := range b.started(ref) {
 		started, err := digest.Of(g.Started, nil)
+		of.add(started, err == nil)
 		served := b.served(&g)
-		ok = ok && err == nil && served.ok
-		key = append(key, started, digest.Key{Sum: served.sum})
+		of.add(served.key, served.ok)
 	}
-	return digest.JoinKeys(key...), ok
+	return of.key, of.ok
 }
 
 // served identifies what the source permits to those whom a gateway serves.
-func (b *behind) served(g *gate) part {
+func (b *behind) served(g *gate) shared {
 	by := contract.Started{Target: g.Target, Ref: g.Ref}
-	if p, ok := b.passing[by]; ok {
-		return p
+	if of, ok := b.passing[by]; ok {
+		return of
 	}
+	of := shared{ok: true}
+	add := func(sum digest.Sum, err error) { of.add(digest.Key{Sum: sum}, err == nil) }
 	wide, err := b.wide()
-	sums := []digest.Sum{wide.Sum}
-	halves, p := map[ir.SubjectRef]bool{}, part{ok: err == nil}
+	add(wide.Sum, err)
+	halves := map[ir.SubjectRef]bool{}
 	for _, ref := range g.of {
-		sums = append(sums, digest.Text(ref.String()))
+		of.text(ref.String())
 		for _, half := range []ir.SubjectRef{{Role: ref.Role}, {Mode: ref.Mode}} {
-			if halves[half] {
-				continue
+			if !halves[half] {
+				halves[half] = true
+				add(b.engines.Sum(b.source, half))
 			}
-			halves[half] = true
-			own, err := b.engines.Sum(b.source, half)
-			sums = append(sums, own)
-			p.ok = p.ok && err == nil
 		}
 	}
-	p.sum = digest.Join(sums...)
-	b.passing[by] = p
-	return p
+	b.passing[by] = of
+	return of
 }
 
 // Contains reports whether the agent's files contain a subject.
