@@ -100,17 +100,17 @@ type loaded struct {
 }
 
 // apart returns what a target's agent loads of what was compiled, and what it loads beside it. Where all that
-// it reads is as it was compiled, there is nothing beside, and ours is not read.
+// it reads is as it was compiled, there is nothing beside, and ours is not read. What states a secret migrate leaves in
+// its file, and what git ignores is one's own: both are looked for only where they make a difference.
 func (f *foreign) apart(ctx context.Context, t contract.Target, p *ir.Project) (ours, theirs loaded) {
 	disk := &compared{FS: f.req.Root, with: f.written}
-	f.load(ctx, t, disk, nil, withSecrets)
+	all := f.load(ctx, t, disk, nil, withSecrets)
 	if !disk.differs {
 		return ours, theirs
 	}
 	ours = f.load(ctx, t, f.written, nil, withSecrets)
-	theirs = f.beside(f.load(ctx, t, f.req.Root, nil, withoutSecrets), ours, t.Name(), p)
-	if (len(theirs.subjects) > 0 || len(theirs.servers) > 0) && f.req.Ignored != nil {
-		// git is asked only where it makes a difference
+	theirs = f.beside(all, ours, t.Name(), p)
+	if len(theirs.subjects) > 0 || len(theirs.servers) > 0 {
 		theirs = f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, withoutSecrets), ours, t.Name(), p)
 	}
 	return ours, theirs
