@@ -96,9 +96,9 @@ func (s *Style) Keep(
 func (s *Style) tried(
 	merge func(old, next *document, h how) ([]byte, bool), old, next *document, values Values,
 ) []byte {
-	ways := []how{keepAliases, replaceAliases, rewriteKeys}
-	if values == Anew {
-		ways = ways[2:]
+	ways := []how{rewriteKeys}
+	if values == InPlace {
+		ways = []how{keepAliases, replaceAliases, rewriteKeys}
 	}
 	for _, h := range ways {
 		out, ok := merge(old, next, h)

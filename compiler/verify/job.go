@@ -667,19 +667,21 @@ func (j *job) example(list *[]Finding, f Finding) {
 		by = "" // it does not matter which rule answers instead
 	}
 	same := func(g Finding) bool {
-		by := by == "" || g.At == f.At && (g.By == by || g.opened || f.opened) // an entry opens all holes at once
-		return g.Group == f.Group && g.Half == f.Half && by
+		reason := by == "" || g.At == f.At && (g.By == by || g.opened || f.opened) // an entry opens all holes at once
+		return g.Group == f.Group && g.Half == f.Half && reason
 	}
 	i := slices.IndexFunc(*list, same)
 	if i < 0 {
 		*list = append(*list, f)
 		return
 	}
-	n := (*list)[i].Count + 1
-	if (*list)[i].opened && !f.opened { // what the entry itself permits says more
-		(*list)[i] = f
+	kept := &(*list)[i]
+	f.Count = kept.Count + 1
+	if !kept.opened || f.opened { // what the entry itself permits says more than what it opens
+		kept.Count = f.Count
+		return
 	}
-	(*list)[i].Count = n
+	*kept = f
 }
 
 // utility counts whether the artifacts keep an allow or an ask of the source.
