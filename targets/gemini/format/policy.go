@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/recent"
 )
 
 // Rule is a rule of a policy as Gemini CLI reads it.
@@ -206,19 +207,33 @@ func (t *table) rules(at diag.Pos) (out []Rule, problem string, drops bool) {
 		of := r
 		of.Begins = begins[i]
 		if of.Expr = expr; expr != "" {
-			m, err := ecma.Compile(expr, ecma.Options{})
-			switch {
-			case err != nil:
-				return nil, fmt.Sprintf("the expression %q: %v", expr, err), true
-			case !Safe(expr):
-				return nil, fmt.Sprintf("the expression %q is too long, or repeats what repeats", expr), true
+			if of.Args, problem = expression(expr); problem != "" {
+				return nil, fmt.Sprintf("the expression %q%s", expr, problem), true
 			}
-			of.Args = m
 		}
 		out = append(out, of)
 	}
 	return out, "", false
 }
+
+// expression reads the expression of a rule. A problem follows its text.
+func expression(text string) (*ecma.Regexp, string) {
+	if m, ok := expressions.Get(text); ok {
+		return m, ""
+	}
+	m, err := ecma.Compile(text, ecma.Options{})
+	switch {
+	case err != nil:
+		return nil, fmt.Sprintf(": %v", err)
+	case !Safe(text):
+		return nil, " is too long, or repeats what repeats"
+	}
+	expressions.Put(text, m)
+	return m, ""
+}
+
+// expressions are those that were read last: the policies of a project have most of them in common.
+var expressions = recent.New[string, *ecma.Regexp](512)
 
 // prefixExpression is what commandPrefix becomes.
 func prefixExpression(prefix string) string {

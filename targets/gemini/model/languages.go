@@ -245,7 +245,7 @@ func (l *lists) argument(r *format.Rule, argument string, g ir.Group, at place) 
 		return []regular.Language{l.Cat(l.Text(r.Begins), l.MoreWords())}, nil
 	}
 	rest, ok := strings.CutPrefix(r.Expr, format.Key(argument))
-	if p, err := ecma.Parse(r.Expr); !ok || err != nil || len(p.Root) > 1 { // alternatives, of which one has the key
+	if !ok || len(r.Args.Root) > 1 { // alternatives, of which one has the key
 		return nil, regular.ErrNotRegular
 	}
 	for rest != "" || len(all) == 0 {
