@@ -206,7 +206,7 @@ func fields(p *ir.Project) (all []policy.Field) {
 // exactly returns what a subject is compared on: of the groups that its languages decide an
 // argument of each cell in place of every plain one, of others what its whole universe has. It notes
 // which groups are verified exactly.
-func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) ([]*Witness, error) {
+func (j *job) exactly(u *universe, w *worker, whole func([]ir.Group) (*universe, error)) ([]*Witness, error) {
 	most := regular.MostStates
 	if j.halves != nil {
 		most = w.universes.plan.pairStates()
@@ -245,7 +245,9 @@ func (j *job) exactly(u *universe, w *worker, whole func() (*universe, error)) (
 	if len(j.sampled)+len(beyond) == 0 {
 		return list, nil
 	}
-	more, err := whole()
+	more, err := whole(slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bool {
+		return j.sampled[g] == nil && !beyond[g]
+	}))
 	if err != nil {
 		return nil, err
 	}

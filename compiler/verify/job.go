@@ -75,7 +75,7 @@ func (j *job) do(ctx context.Context, w *worker) error {
 		var u *universe
 		if w.req.Actions != nil {
 			if u, j.err = newUniverse(ctx, w.req.Policy, j.ref); j.err == nil {
-				j.compare(ctx, w.req, u.only(w.req.Actions))
+				j.compare(ctx, w.req, u, u.only(w.req.Actions))
 			}
 			return
 		}
@@ -84,17 +84,17 @@ func (j *job) do(ctx context.Context, w *worker) error {
 		}
 		list := pointers(u.list)
 		if u.subject != nil && !personal(j.decider) && (j.halves == nil || w.universes.plan.pairStates() > 0) {
-			list, j.err = j.exactly(u, w, func() (*universe, error) {
+			list, j.err = j.exactly(u, w, func(groups []ir.Group) (*universe, error) {
 				if j.halves != nil {
 					return u, nil
 				}
-				return universeOf(ctx, w.req.Policy, j.ref, w.more.get(j.ref), w.req.Seed, nil)
+				return universeOf(ctx, w.req.Policy, j.ref, w.more.get(j.ref), w.req.Seed, nil, groups)
 			})
 		}
 		if j.err != nil {
 			return
 		}
-		j.compare(ctx, w.req, list)
+		j.compare(ctx, w.req, u, list)
 		j.telling.seen = nil
 	})
 	return j.err
@@ -122,7 +122,7 @@ func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
 	if j.halves == nil || universes.has(j.ref) {
 		u := universes.get(j.ref)
 		u.once.Do(func() {
-			u.universe, u.err = universeOf(ctx, req.Policy, j.ref, more.get(j.ref), req.Seed, universes.plan)
+			u.universe, u.err = universeOf(ctx, req.Policy, j.ref, more.get(j.ref), req.Seed, universes.plan, ir.Decided)
 		})
 		return u.universe, u.err
 	}
@@ -154,18 +154,18 @@ func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
 	return u, nil
 }
 
-// compare compares a subject's universe.
-func (j *job) compare(ctx context.Context, req Request, universe []*Witness) {
+// compare compares a subject on witnesses of its universe.
+func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Witness) {
 	j.governs, j.left = map[ir.Group]contract.Halves{}, map[ir.Group]bool{}
 	if p, ok := j.decider.(contract.PersonDecider); ok && personal(j.decider) {
-		j.principals(req, p, universe)
+		j.principals(req, p, list)
 		return
 	}
-	for i := range universe {
+	for i := range list {
 		if req.UntilWider && len(j.out.Findings) > 0 || i%256 == 0 && ctx.Err() != nil {
 			return
 		}
-		w := *universe[i]
+		w := u.decided(list[i])
 		if w.Group == ir.MCP && j.off[w.Server] && req.Actions == nil {
 			continue
 		}

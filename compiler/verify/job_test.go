@@ -66,7 +66,11 @@ func judged(p *ir.Project, v contract.Verdict, x ...contract.Exception) Surface 
 			tool = append(tool, w)
 		}
 	}
-	j.compare(context.Background(), Request{Policy: e}, pointers(tool))
+	u, err := newUniverse(context.Background(), e, j.ref)
+	if err != nil {
+		panic(err)
+	}
+	j.compare(context.Background(), Request{Policy: e}, u, pointers(tool))
 	var s Surface
 	j.into(&s)
 	return s

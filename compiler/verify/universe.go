@@ -26,6 +26,8 @@ type Witness struct {
 	// Assumed is set for what does not exist if the inventory is complete. It is compared
 	// and counted apart.
 	Assumed bool
+	// decided is set where the source's decision is there.
+	decided bool
 	// impossible is set for a path below one that the guards take for a file.
 	impossible bool
 	// opened is set where somebody's entry opens what was no hole before.
@@ -59,15 +61,20 @@ type universe struct {
 //   - what agents do every day
 //   - a random part, by the seed
 func Universe(e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Pattern, seed uint64) ([]Witness, error) {
-	u, err := universeOf(context.Background(), e, ref, more, seed, nil)
+	u, err := universeOf(context.Background(), e, ref, more, seed, nil, ir.Decided)
 	if err != nil {
 		return nil, err
+	}
+	for i := range u.list {
+		u.decided(&u.list[i])
 	}
 	return u.list, nil
 }
 
+// universeOf returns those witnesses of a subject that are of some groups.
 func universeOf(
 	ctx context.Context, e *policy.Engine, ref ir.SubjectRef, more map[ir.Group][]ir.Pattern, seed uint64, plan *plan,
+	groups []ir.Group,
 ) (*universe, error) {
 	u, err := newUniverse(ctx, e, ref)
 	if err != nil {
@@ -77,7 +84,7 @@ func universeOf(
 	h := fnv.New64a()
 	h.Write([]byte(ref.String()))
 	random := rand.New(rand.NewPCG(seed, h.Sum64()))
-	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes} {
+	for _, g := range groups {
 		rules := u.subject.Rules(g)
 		switch g {
 		case ir.Read, ir.Edit:
@@ -88,12 +95,14 @@ func universeOf(
 			u.hosts(rules, random)
 		case ir.Modes:
 			u.modes(rules)
+		case ir.MCP:
+			u.tools()
+		case ir.Unknown:
+			for _, name := range []string{"BrandNewTool", "browser_action", "x"} {
+				u.add(ir.Unknown, name, "unknown tool")
+			}
 		}
 		u.matches(map[ir.Group][]ir.Pattern{g: more[g]})
-	}
-	u.tools()
-	for _, name := range []string{"BrandNewTool", "browser_action", "x"} {
-		u.add(ir.Unknown, name, "unknown tool")
 	}
 	return u, ctx.Err()
 }
@@ -139,13 +148,13 @@ func (u *universe) add(g ir.Group, arg, class string) {
 // which is that file to everybody.
 var looksOutside = lazy.Regexp(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$)|\\(?:[^\\]|$))`)
 
-// witness adds a witness with the source's decision, unless its action is there already.
+// witness adds a witness, unless its action is there already.
 func (u *universe) witness(w Witness) {
 	if u.ctx.Err() != nil || u.seen[w.Action] || w.Group == ir.Web && noHost(w.Arg) {
 		return
 	}
 	u.seen[w.Action] = true
-	u.list = append(u.list, u.decided(w))
+	u.list = append(u.list, w)
 }
 
 // cell returns the witness of a cell.
@@ -154,8 +163,7 @@ func (u *universe) cell(a policy.Action) *Witness {
 	defer u.mu.Unlock()
 	w := u.cells[a]
 	if w == nil {
-		of := u.decided(Witness{Action: a, Class: "cell"})
-		if w = &of; u.cells == nil {
+		if w = (&Witness{Action: a, Class: "cell"}); u.cells == nil {
 			u.cells = map[policy.Action]*Witness{}
 		}
 		u.cells[a] = w
@@ -163,11 +171,17 @@ func (u *universe) cell(a policy.Action) *Witness {
 	return w
 }
 
-// decided returns a witness with the source's decision.
-func (u *universe) decided(w Witness) Witness {
-	w.Source = u.subject.Decide(w.Action)
-	w.impossible = w.Group == ir.Edit && w.Source.Decision > ir.Deny && u.belowFile(w.Arg)
-	return w
+// decided returns a witness with the source's decision, which is made when the first surface is compared on it: cells
+// stand for many.
+func (u *universe) decided(w *Witness) Witness {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !w.decided {
+		w.Source = u.subject.Decide(w.Action)
+		w.impossible = w.Group == ir.Edit && w.Source.Decision > ir.Deny && u.belowFile(w.Arg)
+		w.decided = true
+	}
+	return *w
 }
 
 // noHost reports whether no address has such a host: one with an empty name, and one whose last
