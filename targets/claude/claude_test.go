@@ -193,6 +193,38 @@ func TestArgs(t *testing.T) {
 	}
 }
 
+// A role that may use an external server, which the user's own settings start, never has a list without these.
+func TestArgsBesideExternalServers(t *testing.T) {
+	p := project()
+	p.Servers = append(p.Servers,
+		ir.Server{Name: "notes", Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{{Name: "read"}}},
+		ir.Server{Name: "admin", Type: "stdio", Command: "admin-mcp", Tools: []ir.Tool{{Name: "look"}}})
+	entry := func(server string, d ir.Decision) ir.MCPEntry {
+		return ir.MCPEntry{Key: server, Literal: true, Default: &ir.Default{Decision: d}}
+	}
+	flags := func(notes ir.Decision) []string {
+		p.Roles[0].Can.MCP = &ir.MCPTable{Entries: []ir.MCPEntry{entry("admin", ir.Allow), entry("notes", notes)}}
+		in := inputOf(t, p, nil)
+		args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "."})
+		files, _ := New().Emit(in)
+		for _, f := range files {
+			if strings.HasPrefix(f.Path, ".claude/modec/dev.") && !strings.HasSuffix(f.Path, ".settings.json") &&
+				!slices.Contains(args, "--mcp-config="+f.Path) {
+				t.Errorf("%s is emitted, and %q does not give it", f.Path, args)
+			}
+		}
+		return slices.DeleteFunc(args, func(a string) bool { return !strings.Contains(a, "mcp-config") })
+	}
+	for notes, want := range map[ir.Decision][]string{
+		ir.Ask:  {"--mcp-config=.claude/modec/dev.servers.json"},
+		ir.Deny: {"--mcp-config=.claude/modec/dev.mcp.json", "--strict-mcp-config"},
+	} {
+		if got := flags(notes); !slices.Equal(got, want) {
+			t.Errorf("notes: %s: got %q, want %q", notes, got, want)
+		}
+	}
+}
+
 // Nothing is narrowed in silence: an allow that a rule has to ask about, and a command that
 // names a denied path.
 func TestNarrowedIsSaid(t *testing.T) {

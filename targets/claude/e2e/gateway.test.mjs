@@ -68,6 +68,27 @@ test("another role's own gateway serves another list", async () => {
   assert.deepEqual(called(at).sort(), ['drop', 'list', 'open', 'sell']);
 });
 
+// What the user's own settings start is there for a role that may use it, and for no other.
+test('an external server is beside the gateway', async () => {
+  const at = project();
+  const notes = { command: process.execPath, args: [stub, 'read', 'wipe'], env: { CALLS: at.calls } };
+  const own = join(at.home, '.claude.json');
+  writeFileSync(own, JSON.stringify({ ...JSON.parse(readFileSync(own, 'utf8')), mcpServers: { notes, gateway: notes } }));
+  writeFileSync(join(at.root, 'modec/b.cue'), `package modec
+servers: notes: {type: "external", tools: {read: {}, wipe: {}}}
+roles: {
+	writer: can: mcp: {shop: {allow: ["list"], default: "deny"}, notes: {allow: ["read"], default: "deny"}}
+	other: can: mcp: {shop: {allow: ["list"], default: "deny"}, notes: "deny"}
+}
+`);
+  at.run('-q', 'build');
+  for (const role of ['writer', 'other']) at.run('gateway', '--agent-asks', '--role', role, '--accept');
+  const calls = [tool('shop_list'), { name: 'mcp__notes__read', input: {} }, { name: 'mcp__notes__wipe', input: {} }, tool('read')];
+  told(await session(at, calls, [...started(at, 'writer'), ...prompter()]), 'done', 'done', unknown, unknown);
+  told(await session(at, calls, [...started(at, 'other'), ...prompter()]), 'done', unknown, unknown, unknown);
+  assert.deepEqual(called(at).sort(), ['list', 'list', 'read']);
+});
+
 test("the project's own list is the baseline's gateway", async () => {
   const at = project('baseline = "clerk"');
   told(await session(at, shop, prompter()), 'done', new RegExp(asked), unknown, unknown, unknown, unknown);
