@@ -225,6 +225,63 @@ func TestArgsBesideExternalServers(t *testing.T) {
 	}
 }
 
+// Rules know no time: a role with an allow that has times gets a hook for it, no rule that the hook could not open, and a
+// loss where nothing opens it.
+func TestAllowsWithTimes(t *testing.T) {
+	timed := ruleOf(ir.Allow, "make")
+	timed.Times = ir.Times{From: "2020-01-01"}
+	p := project()
+	role := func(def ir.Decision) {
+		table := &ir.Table{Timed: []ir.Rule{timed}}
+		if def != ir.Agent {
+			table.Default = &ir.Default{Decision: def}
+		}
+		p.Roles[0].Can = ir.Can{Command: table}
+	}
+	lost := func(diags diag.List) bool {
+		return slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == diag.TimesShut })
+	}
+	for _, c := range []struct {
+		def      ir.Decision
+		hooks    contract.Switch
+		baseline string
+		lost     bool
+	}{
+		{ir.Ask, contract.WhereNeeded, "", false},
+		{ir.Deny, contract.WhereNeeded, "", false},
+		{ir.Ask, contract.Always, "", false},
+		{ir.Ask, contract.Never, "", true},
+		{ir.Deny, contract.Never, "", true},
+		{ir.Agent, contract.WhereNeeded, "", true},
+		{ir.Agent, contract.Always, "", true},
+		{ir.Ask, contract.WhereNeeded, "dev", true},
+	} {
+		role(c.def)
+		p.Baseline = c.baseline
+		policy.Settle(p)
+		files, diags := emitted(t, p, map[string]any{"hooks": c.hooks})
+		settings := files[".claude/modec/dev.settings.json"]
+		if c.baseline != "" {
+			settings = files[".claude/settings.json"]
+		}
+		var s settingsFile
+		if err := json.Unmarshal([]byte(settings), &s); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(settings, "Bash(make)") && slices.Contains(s.Permissions.Allow, "Bash(make)") {
+			t.Errorf("%+v: a rule allows it at any time", c)
+		}
+		if lost(diags) != c.lost {
+			t.Errorf("%+v: got %v", c, diags)
+		}
+		shut := slices.Contains(s.Permissions.Ask, "Bash") || slices.Contains(s.Permissions.Ask, "Bash(make)") ||
+			slices.Contains(s.Permissions.Deny, "Bash")
+		if opened := strings.Contains(settings, "--may-allow") && !shut; opened == c.lost {
+			t.Errorf("%+v: a hook may open it: %t\n%s", c, opened, settings)
+		}
+	}
+}
+
 // Nothing is narrowed in silence: an allow that a rule has to ask about, and a command that
 // names a denied path.
 func TestNarrowedIsSaid(t *testing.T) {
