@@ -23,6 +23,8 @@ SKIPPED := $(foreach t,$(MODEC_E2E_SKIP),targets/$t/%)
 AGENTS ?= claude cursor gemini roo
 OFAGENTS := $(filter-out $(SKIPPED),$(foreach t,$(AGENTS),$(sort $(wildcard targets/$t/e2e/*.test.mjs))))
 OFSERVERS := $(filter-out $(SKIPPED) $(foreach t,$(AGENTS),targets/$t/%),$(sort $(wildcard cmd/modec/*/e2e/*.test.mjs targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
+# Agents' own programs in front of modec's gateway.
+BEHIND := $(filter-out $(SKIPPED),$(wildcard $(AGENTS:%=targets/%/e2e/gateway.test.mjs)))
 # One session of an agent that takes seconds to start, and the whole of one that takes none. The packages of
 # Gemini CLI are too many for a quick run.
 QUICK := $(sort $(filter-out $(SKIPPED) targets/gemini/%,$(AGENTS:%=targets/%/e2e/decide.test.mjs) $(wildcard targets/roo/e2e/*.test.mjs)))
@@ -124,7 +126,7 @@ quick: acme
 	@$(call part,quick,$(call installed,$(QUICK)); MODEC_QUICK=1 MODEC_CORPUS= $(call node,$(QUICK)))
 
 e2e: acme
-	@$(call part,e2e,$(call installed,$(OFSERVERS) $(QUICK)); $(call node,$(OFSERVERS)))
+	@$(call part,e2e,$(call installed,$(OFSERVERS) $(BEHIND) $(QUICK)); $(call node,$(OFSERVERS) $(BEHIND)))
 
 # MODEC_RECORD has the tests write what their agent did.
 agents: acme

@@ -29,6 +29,7 @@ var elsewhere = map[string]string{
 	"edited":              "compiler/output: TestWriteLeavesForeignAndEditedFilesAlone",
 	"missing":             "cmd/modec: annotations.txtar",
 	"orphaned":            "cmd/modec: annotations.txtar",
+	"times-shut":          "targets/claude: TestAllowsWithTimes",
 	"touched":             "compiler/output: TestOwnEntriesOutliveClean",
 	"stale":               "cmd/modec: annotations.txtar",
 	"not-emitted":         "cmd/modec: targets.txtar",

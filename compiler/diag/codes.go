@@ -70,6 +70,7 @@ const (
 	RestrictionsReplaced    Code = "restrictions-replaced"
 	Stale                   Code = "stale"
 	Syntax                  Code = "syntax"
+	TimesShut               Code = "times-shut"
 	Touched                 Code = "touched"
 	UnknownField            Code = "unknown-field"
 	UnknownFormat           Code = "unknown-format"

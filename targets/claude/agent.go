@@ -67,6 +67,7 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 	}
 	s := c.s
 	c.hook = c.hooked(func() need { return e.modeNeedsHook(c) })
+	contract.LosesTimes(&e.diags, "claude", c.name, c.can, c.closed) // the mode has none of the group's tools
 	o := contract.Object{"description", cmp.Or(m.WhenToUse, m.Description, m.Name)}
 	disallowed := c.own.Disallowed
 	switch {

@@ -367,24 +367,26 @@ func (e *emitter) agentsFlag(r *ir.Role) []string {
 	return []string{"--agents=" + string(text)}
 }
 
-// serverFlags gives a role its servers: a list of its own and no other one, or that of the
+// serverFlags gives a role its servers: a list of its own, and no other one where there may be none, or that of the
 // project, which a session without the project's files does not read.
 func (e *emitter) serverFlags(r *ir.Role, opt contract.ArgsOptions) []string {
-	own, differs := e.roleServers(r)
+	list, own := e.roleServers(r)
 	if opt.Root != "" {
-		for i, sv := range own {
+		for i, sv := range list {
 			if sv.Gateway != nil { // it looks for the project where the session starts
 				there := *sv
 				there.Args = append([]string{"-C", opt.Root}, sv.Args...)
-				own[i] = &there
+				list[i] = &there
 			}
 		}
 	}
 	switch {
-	case differs:
-		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r), serversJSON(own)), "--strict-mcp-config"}
-	case len(own) > 0 && !e.inProject(r):
-		return []string{"--mcp-config=" + fileOrText(opt, format.ProjectServers, serversJSON(own))}
+	case own == listAlone:
+		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r, own), serversJSON(list)), "--strict-mcp-config"}
+	case own == listBeside:
+		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r, own), serversJSON(list))}
+	case len(list) > 0 && !e.inProject(r):
+		return []string{"--mcp-config=" + fileOrText(opt, format.ProjectServers, serversJSON(list))}
 	}
 	return nil
 }

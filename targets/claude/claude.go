@@ -172,6 +172,7 @@ const (
 	profiles        = ".claude/modec/"
 	profileSettings = ".settings.json"
 	profileServers  = ".mcp.json"
+	profileBeside   = ".servers.json" // beside the user's own servers
 )
 
 func (c claude) Owns() []string {
@@ -199,7 +200,7 @@ func (c claude) Governs(path string, g ir.Group) contract.Halves {
 		return contract.Both
 	case strings.HasPrefix(path, format.AgentsFolder+"/"):
 		return contract.Access
-	case strings.HasSuffix(path, profileServers) && g == ir.MCP:
+	case g == ir.MCP && (strings.HasSuffix(path, profileServers) || strings.HasSuffix(path, profileBeside)):
 		return contract.Access
 	}
 	return contract.Neither
@@ -275,8 +276,8 @@ func (e *emitter) roleFiles(r *ir.Role) (files []contract.File) {
 	if s := e.profile(r, c); len(s) > 0 {
 		files = append(files, contract.File{Path: settingsPath(r), Data: contract.JSON(s)})
 	}
-	if own, differs := e.roleServers(r); differs {
-		files = append(files, contract.File{Path: serversPath(r), Data: serversJSON(own)})
+	if list, own := e.roleServers(r); own != listShared {
+		files = append(files, contract.File{Path: serversPath(r, own), Data: serversJSON(list)})
 	}
 	return files
 }
@@ -291,7 +292,12 @@ func (e *emitter) profile(r *ir.Role, c *compiled) contract.Object {
 
 func settingsPath(r *ir.Role) string { return profiles + contract.PathName(r.Name) + profileSettings }
 
-func serversPath(r *ir.Role) string { return profiles + contract.PathName(r.Name) + profileServers }
+func serversPath(r *ir.Role, own ownList) string {
+	if own == listBeside {
+		return profiles + contract.PathName(r.Name) + profileBeside
+	}
+	return profiles + contract.PathName(r.Name) + profileServers
+}
 
 // checkNames reports servers and tools that have the same name in mcp__SERVER__TOOL.
 func (e *emitter) checkNames() {

@@ -193,6 +193,95 @@ func TestArgs(t *testing.T) {
 	}
 }
 
+// A role that may use an external server, which the user's own settings start, never has a list without these.
+func TestArgsBesideExternalServers(t *testing.T) {
+	p := project()
+	p.Servers = append(p.Servers,
+		ir.Server{Name: "notes", Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{{Name: "read"}}},
+		ir.Server{Name: "admin", Type: "stdio", Command: "admin-mcp", Tools: []ir.Tool{{Name: "look"}}})
+	entry := func(server string, d ir.Decision) ir.MCPEntry {
+		return ir.MCPEntry{Key: server, Literal: true, Default: &ir.Default{Decision: d}}
+	}
+	flags := func(notes ir.Decision) []string {
+		p.Roles[0].Can.MCP = &ir.MCPTable{Entries: []ir.MCPEntry{entry("admin", ir.Allow), entry("notes", notes)}}
+		in := inputOf(t, p, nil)
+		args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "."})
+		files, _ := New().Emit(in)
+		for _, f := range files {
+			if strings.HasPrefix(f.Path, ".claude/modec/dev.") && !strings.HasSuffix(f.Path, ".settings.json") &&
+				!slices.Contains(args, "--mcp-config="+f.Path) {
+				t.Errorf("%s is emitted, and %q does not give it", f.Path, args)
+			}
+		}
+		return slices.DeleteFunc(args, func(a string) bool { return !strings.Contains(a, "mcp-config") })
+	}
+	for notes, want := range map[ir.Decision][]string{
+		ir.Ask:  {"--mcp-config=.claude/modec/dev.servers.json"},
+		ir.Deny: {"--mcp-config=.claude/modec/dev.mcp.json", "--strict-mcp-config"},
+	} {
+		if got := flags(notes); !slices.Equal(got, want) {
+			t.Errorf("notes: %s: got %q, want %q", notes, got, want)
+		}
+	}
+}
+
+// Rules know no time: a role with an allow that has times gets a hook for it, no rule that the hook could not open, and a
+// loss where nothing opens it.
+func TestAllowsWithTimes(t *testing.T) {
+	timed := ruleOf(ir.Allow, "make")
+	timed.Times = ir.Times{From: "2020-01-01"}
+	p := project()
+	role := func(def ir.Decision) {
+		table := &ir.Table{Timed: []ir.Rule{timed}}
+		if def != ir.Agent {
+			table.Default = &ir.Default{Decision: def}
+		}
+		p.Roles[0].Can = ir.Can{Command: table}
+	}
+	lost := func(diags diag.List) bool {
+		return slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == diag.TimesShut })
+	}
+	for _, c := range []struct {
+		def      ir.Decision
+		hooks    contract.Switch
+		baseline string
+		lost     bool
+	}{
+		{ir.Ask, contract.WhereNeeded, "", false},
+		{ir.Deny, contract.WhereNeeded, "", false},
+		{ir.Ask, contract.Always, "", false},
+		{ir.Ask, contract.Never, "", true},
+		{ir.Deny, contract.Never, "", true},
+		{ir.Agent, contract.WhereNeeded, "", true},
+		{ir.Agent, contract.Always, "", true},
+		{ir.Ask, contract.WhereNeeded, "dev", true},
+	} {
+		role(c.def)
+		p.Baseline = c.baseline
+		policy.Settle(p)
+		files, diags := emitted(t, p, map[string]any{"hooks": c.hooks})
+		settings := files[".claude/modec/dev.settings.json"]
+		if c.baseline != "" {
+			settings = files[".claude/settings.json"]
+		}
+		var s settingsFile
+		if err := json.Unmarshal([]byte(settings), &s); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(settings, "Bash(make)") && slices.Contains(s.Permissions.Allow, "Bash(make)") {
+			t.Errorf("%+v: a rule allows it at any time", c)
+		}
+		if lost(diags) != c.lost {
+			t.Errorf("%+v: got %v", c, diags)
+		}
+		shut := slices.Contains(s.Permissions.Ask, "Bash") || slices.Contains(s.Permissions.Ask, "Bash(make)") ||
+			slices.Contains(s.Permissions.Deny, "Bash")
+		if opened := strings.Contains(settings, "--may-allow") && !shut; opened == c.lost {
+			t.Errorf("%+v: a hook may open it: %t\n%s", c, opened, settings)
+		}
+	}
+}
+
 // Nothing is narrowed in silence: an allow that a rule has to ask about, and a command that
 // names a denied path.
 func TestNarrowedIsSaid(t *testing.T) {

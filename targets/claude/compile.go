@@ -73,6 +73,11 @@ func (e *emitter) compiler(r *ir.Role) (c *compiler, replaced bool, err error) {
 	c = &compiler{e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos,
 		mode: cmp.Or(r.PermissionMode, format.Default), mayAllow: !e.inProject(r),
 		noOthers: e.in.Project.ClosedInventory || !e.flagsOnly && e.ownServers(r, s)}
+	if len(r.Can.Timed()) > 0 {
+		if c.opened, err = e.in.Policy.Opened().Subject(ir.SubjectRef{Role: r.Name}); err != nil {
+			return nil, false, err
+		}
+	}
 	for _, g := range []ir.Group{ir.Read, ir.Edit} {
 		if opensAll(s, g) && !e.limitedInModes(r, g, everyPath) {
 			c.bare = append(c.bare, g)
@@ -126,6 +131,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	c.losesAsked()
 	c.losesNamed()
 	c.losesOpened()
+	c.losesTimes()
 	for _, x := range r.Native {
 		if x.Target == New().Name() {
 			c.ownRule(x)
@@ -165,6 +171,7 @@ type compiler struct {
 	hook bool   // the subject has a hook
 	// mayAllow is set where the hook answers allow: its file does not travel.
 	mayAllow bool
+	opened   *policy.Subject // as it decides with every time open; nil: no allow has times
 	// noOthers is set where the session starts no server that the inventory does not list.
 	noOthers bool
 	out      rules
@@ -370,7 +377,7 @@ func (c *compiler) closed(g ir.Group) bool {
 			return contract.Usable(c.s, &sv)
 		})
 	}
-	open := c.s.Default(g).Decision > ir.Deny
+	open := c.s.Default(g).Decision > ir.Deny || c.timed(g) != nil
 	for _, r := range c.s.Rules(g) {
 		if r.DeniesAll() {
 			return true
@@ -441,9 +448,9 @@ func (c *compiler) asksWhole(g ir.Group, approves bool) bool {
 // asksAll reports whether a rule asks about everything.
 func asksAll(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pattern.Everything() }
 
-// listsNone reports whether a group allows nothing by its rules.
+// listsNone reports whether a group allows nothing by its rules, at no time.
 func (c *compiler) listsNone(g ir.Group) bool {
-	return !slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Allow })
+	return c.timed(g) == nil && !slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Allow })
 }
 
 // gap is something that rules cannot refuse.
@@ -628,7 +635,9 @@ func (c *compiler) tool(sv *ir.Server, tool string) ir.Decision {
 // inventory does not have.
 func (c *compiler) uniform(sv *ir.Server) bool {
 	unknown := c.tool(sv, contract.UnknownTool)
-	return !slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return c.tool(sv, t.Name) != unknown }) &&
+	return !slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool {
+		return c.tool(sv, t.Name) != unknown || c.timedTool(sv, t.Name)
+	}) &&
 		!slices.ContainsFunc(c.s.UnlistedToolRules(sv.Name), func(r ir.Rule) bool { return r.Decision != unknown })
 }
 
@@ -668,7 +677,7 @@ func (c *compiler) server(sv *ir.Server) {
 	}
 	asks = c.unlistedTools(sv, name, asks)
 	for _, t := range sv.Tools {
-		if d := c.tool(sv, t.Name); d == ir.Allow && whole {
+		if d := c.tool(sv, t.Name); d == ir.Allow && whole || d == ir.Deny && c.timedTool(sv, t.Name) {
 			continue
 		} else if d != ir.Ask || asks {
 			c.out.add(d, name+"__"+rule.Name(t.Name))

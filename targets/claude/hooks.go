@@ -46,6 +46,9 @@ func (c *compiler) needsHook() need {
 		return need{"the default of unknown tools", r.Pos} // some ask for nothing: CronCreate, Workflow
 	}
 	for _, g := range ir.Groups {
+		if r := c.timed(g); r != nil {
+			return need{fmt.Sprintf("when %s is allowed", r.Pattern), r.Pos}
+		}
 		if g == ir.MCP || c.closed(g) {
 			continue
 		}

@@ -82,7 +82,7 @@ func (claude) Install(
 	if r.Tools != nil {
 		warn("", "settings cannot say which built-in tools there are: tools is not installed")
 	}
-	if _, differs := e.roleServers(r); differs {
+	if _, own := e.roleServers(r); own != listShared {
 		warn(ir.MCP, "settings have no list of servers: what the user's own list starts is refused by rule and hook "+
 			"only")
 	}

@@ -76,32 +76,33 @@ func (e *emitter) sharedServers() []*ir.Server {
 	return list
 }
 
-// roleServers returns the servers that a role may use. It reports whether the role needs a
-// list of its own: they are not the shared ones, or there may be others of which the role
-// may use none. Beside such a list no other server is started. A role that may use an external
-// one, which only the user's own list starts, therefore has none unless it needs more servers
-// than the shared ones; its rules deny the rest.
-func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, differs bool) {
+// ownList is which list of servers a role's session has.
+type ownList uint8
+
+const (
+	listShared ownList = iota // that of the project
+	listBeside                // one of the role's own, beside the servers of the user's own settings
+	listAlone                 // one of the role's own, and no other server
+)
+
+// roleServers returns the servers that a role may use, and in which list its session has them. A role has a list of its
+// own where they are not the shared ones, or where there may be others of which it may use none. Beside a list alone no
+// other server is started: a role that may use an external one, which only the user's own list starts, never has one,
+// and its rules deny the rest.
+func (e *emitter) roleServers(r *ir.Role) (list []*ir.Server, own ownList) {
 	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	if err != nil {
-		return nil, false
+		return nil, listShared
 	}
-	list, external, differs := e.serversOf(r, s)
-	if external != nil && !differs && !e.inProject(r) && e.inList(external) {
-		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,
+	list, unread, own := e.serversOf(r, s)
+	if unread != nil {
+		e.loss("role "+r.Name, unread.Pos, ir.MCP, codeExternal,
 			"a session of the role does not read .mcp.json, where the entry of the external server %q lies: "+
-				"it is left out", external.Name).
+				"it is left out", unread.Name).
 			Hint("put a reference in the place of the secret and import the server, or move the entry to " +
 				"~/.claude.json")
 	}
-	if differs && external != nil {
-		e.loss("role "+r.Name, external.Pos, ir.MCP, codeExternal,
-			"a role with more servers than the shared ones is started without any other: the external server %q is "+
-				"left out",
-			external.Name).
-			Hint("say how it is started (command or url)")
-	}
-	return list, differs
+	return list, own
 }
 
 // inList reports whether the entry of an external server lies in the project's list.
@@ -111,32 +112,41 @@ func (e *emitter) inList(s *ir.Server) bool {
 
 // ownServers reports whether a role is started with a list of its own, and no other server.
 func (e *emitter) ownServers(r *ir.Role, s *policy.Subject) bool {
-	_, _, differs := e.serversOf(r, s)
-	return differs && !e.inProject(r)
+	_, _, own := e.serversOf(r, s)
+	return own == listAlone && !e.inProject(r)
 }
 
-// serversOf returns the servers that a role may use, one that is external, and whether the role
-// needs a list of its own.
-func (e *emitter) serversOf(r *ir.Role, s *policy.Subject) (list []*ir.Server, external *ir.Server, differs bool) {
+// serversOf returns the servers that a role may use, an external one of them whose entry its session does not read, and
+// in which list it has the rest.
+func (e *emitter) serversOf(r *ir.Role, s *policy.Subject) (list []*ir.Server, unread *ir.Server, own ownList) {
+	external, more := false, false // those that the session reads; servers that the project's list does not have
+	shared := e.sharedServers()
 	for i := range e.in.Project.Servers {
-		switch sv := &e.in.Project.Servers[i]; {
+		sv := &e.in.Project.Servers[i]
+		switch {
 		case !contract.Usable(s, sv):
+			continue
+		case sv.Type == ir.External && !e.inProject(r) && e.inList(sv):
+			unread = cmp.Or(unread, sv)
+			continue
 		case sv.Type == ir.External:
-			external = cmp.Or(external, sv)
+			external = true
+			continue
 		case sv.Gateway != nil:
-			list = append(list, e.gatewayOf(r, sv))
-		default:
-			list = append(list, sv)
+			sv = e.gatewayOf(r, sv)
 		}
+		list = append(list, sv)
+		more = more || !slices.Contains(shared, sv)
 	}
 	unknown := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
 	closed := !e.in.Project.ClosedInventory && s.Decide(unknown).Decision == ir.Deny
-	shared := e.sharedServers()
-	differs = !slices.Equal(list, shared) || closed && len(list) > 0
-	if external != nil && !slices.ContainsFunc(list, func(sv *ir.Server) bool { return !slices.Contains(shared, sv) }) {
-		differs = false
+	switch {
+	case more && external:
+		own = listBeside
+	case more, !external && unread == nil && (!slices.Equal(list, shared) || closed && len(list) > 0):
+		own = listAlone
 	}
-	return list, external, differs
+	return list, unread, own
 }
 
 // serverKeys are the members of a server's entry that the source decides.

@@ -121,7 +121,7 @@ func (e *emitter) unsaidTools(p *profile) {
 }
 
 // hooked reports whether a profile has hooks: where it says anything at all, or with auto
-// where the rules of Cursor's files do not enforce it.
+// where the rules of Cursor's files do not enforce it. They know no times.
 func (e *emitter) hooked(p *profile) bool {
 	switch e.in.Options.Switch("hooks") {
 	case contract.Always:
@@ -129,7 +129,7 @@ func (e *emitter) hooked(p *profile) bool {
 	case contract.Never:
 		return false
 	}
-	return len(p.unsaid) > 0 || len(e.onlyInCLI(p)) > 0
+	return len(p.unsaid) > 0 || len(e.onlyInCLI(p)) > 0 || len(e.in.Project.Can(p.ref).Timed()) > 0
 }
 
 // onlyInCLI returns what only tokens refuse: the CLI reads them, and the IDE does not. A guard

@@ -36,11 +36,14 @@ type writer struct {
 func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
 	p := in.Project
+	always := func(ir.Group) bool { return true }
 	for i := range p.Roles {
 		e.role(&p.Roles[i])
+		contract.LosesTimes(&e.diags, "gemini", "role "+p.Roles[i].Name, &p.Roles[i].Can, always)
 	}
 	for i := range p.Modes {
 		e.mode(&p.Modes[i])
+		contract.LosesTimes(&e.diags, "gemini", "mode "+p.Modes[i].Slug, &p.Modes[i].Can, always)
 	}
 	e.settings()
 	if e.diags.HasErrors() {

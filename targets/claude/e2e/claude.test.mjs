@@ -256,6 +256,24 @@ roles: plain: {permissionMode: "bypassPermissions", can: {read: deny: ["secrets/
   }
 });
 
+// Rules know no time: the hook that a role has for it opens what the rules leave to a question, or to a refusal.
+test('an allow with times holds at its times', async () => {
+  const dir = project('times');
+  writeFileSync(join(dir, 'modec/b.cue'), `package modec
+#then: {rule: "touch then", from: "2126-01-01"}
+#now: {rule: "touch now", from: "2020-01-01"}
+roles: {
+	asks: can: command: {default: "ask", allow: [#now, #then]}
+	closed: can: command: {default: "deny", allow: [#now, #then]}
+}
+`);
+  execFileSync(modec, ['-q', 'build', '-C', dir], { stdio: 'pipe' });
+  const calls = ['touch now', 'touch then', 'touch other'].map(bash);
+  for (const [role, ...want] of [['asks', 'allow', 'ask', 'ask'], ['closed', 'allow', 'deny', 'deny']]) {
+    assert.deepEqual((await ask(calls, started(role, dir), undefined, { cwd: dir })).decisions, want, role);
+  }
+});
+
 // A link is judged as what it leads to, whichever tool follows it.
 test('a link opens nothing that the role denies', async () => {
   const dir = project('links');

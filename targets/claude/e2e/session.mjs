@@ -14,19 +14,21 @@ const claude = join(dirname(fileURLToPath(import.meta.url)), 'node_modules/.bin/
 export const scratch = mkdtempSync(join(tmpdir(), 'modec-decide-'));
 
 // stub is an MCP server over standard input and output. The tool "ask" is the
-// permission prompt.
-const stub = join(scratch, 'stub.mjs');
-const asked = 'put to a person';
+// permission prompt. Calls are written into the file that CALLS names.
+export const stub = join(scratch, 'stub.mjs');
+export const asked = 'put to a person';
 writeFileSync(stub, `
+import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 const tools = process.argv.slice(2);
 for await (const line of createInterface({ input: process.stdin })) {
   const m = JSON.parse(line);
   if (m.id === undefined) continue;
+  if (m.method === 'tools/call' && process.env.CALLS) appendFileSync(process.env.CALLS, m.params.name + '\\n');
   const result = {
     initialize: () => ({ protocolVersion: m.params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'stub', version: '1' } }),
     'tools/list': () => ({ tools: tools.map((name) => ({ name, description: name, inputSchema: { type: 'object', properties: {} }, annotations: { readOnlyHint: true } })) }),
-    'tools/call': () => ({ content: [{ type: 'text', text: m.params.name === 'ask' ? '{"behavior":"deny","message":"${asked}"}' : 'done' }] }),
+    'tools/call': () => ({ content: [{ type: 'text', text: m.params.name !== 'ask' ? 'done' : JSON.stringify(process.env.AGREES ? { behavior: 'allow', updatedInput: m.params.arguments.input } : { behavior: 'deny', message: '${asked}' }) }] }),
   }[m.method];
   console.log(JSON.stringify({ jsonrpc: '2.0', id: m.id, result: result ? result() : {} }));
 }
@@ -84,18 +86,18 @@ export function place(trusted) {
   return at;
 }
 
-// turn runs a session and returns a letter for each call: a(llowed), k (asked), d(enied), c for a classifier
-// that is not here. In arguments and calls ROOT is the project's folder.
-export async function turn({ name, root, bin, home }, calls, servers, args, prompt = 'hi') {
-  const mcpServers = { prompter: { command: process.execPath, args: [stub, 'ask'] } };
-  for (const s of servers) {
-    mcpServers[s] = { command: process.execPath, args: [stub, ...calls.flatMap((c) => (c.name.startsWith(`mcp__${s}__`) ? [c.name.slice(`mcp__${s}__`.length)] : []))] };
-  }
+// prompter are the arguments by which questions go to the permission prompt, beside servers. It refuses, or agrees.
+export const prompter = (servers = {}, env = {}) => [`--mcp-config=${JSON.stringify({ mcpServers: { ...servers, prompter: { command: process.execPath, args: [stub, 'ask'], env } } })}`, '--permission-prompt-tool=mcp__prompter__ask'];
+export const agrees = { AGREES: 'yes' };
+
+// session runs one and returns the result of each call, whether it failed and its text, and what it wrote. In arguments
+// and calls ROOT is the project's folder. The agent waits for its servers before its first turn.
+export async function session({ name, root, bin, home }, calls, args, prompt = 'hi') {
   turns.set(name, { root, calls });
-  const child = spawn(claude, ['-p', prompt, '--output-format=stream-json', '--verbose', '--strict-mcp-config', `--mcp-config=${JSON.stringify({ mcpServers })}`, '--permission-prompt-tool=mcp__prompter__ask', ...args.map((a) => a.replaceAll('ROOT', root))], {
+  const child = spawn(claude, ['-p', prompt, '--output-format=stream-json', '--verbose', ...args.map((a) => a.replaceAll('ROOT', root))], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: `${bin}:/usr/bin:/bin`, HOME: home, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}/${name}`, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
+    env: { PATH: `${bin}:/usr/bin:/bin`, HOME: home, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}/${name}`, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1', GIT_CONFIG_GLOBAL: '/dev/null', MCP_CONNECTION_NONBLOCKING: 'false' },
   });
   let out = '', err = '';
   child.stdout.on('data', (d) => (out += d));
@@ -108,10 +110,18 @@ export async function turn({ name, root, bin, home }, calls, servers, args, prom
       if (c.type === 'tool_result') results[c.tool_use_id] ??= [c.is_error === true, JSON.stringify(c.content)];
     }
   }
-  return calls.map((_, i) => letter(results[`toolu_${i}`], err + out));
+  return { results: calls.map((_, i) => results[`toolu_${i}`]), log: err + out };
 }
 
-function letter(result, log) {
+// turn runs a session and returns a letter for each call: a(llowed), k (asked), d(enied), c for a classifier
+// that is not here.
+export async function turn(at, calls, servers, args, prompt) {
+  const stubs = servers.map((s) => [s, { command: process.execPath, args: [stub, ...calls.flatMap((c) => (c.name.startsWith(`mcp__${s}__`) ? [c.name.slice(`mcp__${s}__`.length)] : []))] }]);
+  const { results, log } = await session(at, calls, ['--strict-mcp-config', ...prompter(Object.fromEntries(stubs)), ...args], prompt);
+  return results.map((r) => letter(r, log));
+}
+
+export function letter(result, log) {
   assert.ok(result, `the agent gave no result: ${log.slice(0, 2000)}`);
   const [failed, text] = result;
   if (failed && text.includes('Auto mode is unavailable')) return 'c';

@@ -45,6 +45,7 @@ const (
 	profiles        = ".claude/modec"
 	profileSettings = ".settings.json"
 	profileServers  = ".mcp.json"
+	profileBeside   = ".servers.json" // beside the user's own
 )
 
 // settingsRole is the role that the settings of a project become: the session that names
@@ -257,6 +258,8 @@ func (im *importer) profiles() {
 			layers: append(slices.Clip(im.out.Layers), format.Layer{File: name, Data: data, Folder: path.Dir(name)})}
 		if list, ok := im.projectFile(base + profileServers); ok {
 			from.servers = append([]string{}, im.serversFile(base+profileServers, list)...)
+		} else if list, ok := im.projectFile(base + profileBeside); ok {
+			from.servers, from.users = append([]string{}, im.serversFile(base+profileBeside, list)...), true
 		}
 		if r, rules := im.role(from); rules != nil {
 			im.roles[role] = r

@@ -289,13 +289,24 @@ func (o *opener) read(name string) []byte {
 }
 
 // Lists returns the files of those below fsys from which sessions of a role, "" for none, start servers: a list of the
-// role's own is given with --strict-mcp-config.
+// role's own is given with --strict-mcp-config, or beside that of the project to a role that reads it.
 func Lists(fsys fs.FS, role string) []string {
-	if role != "" {
-		own := ".claude/modec/" + contract.PathName(role) + ".mcp.json"
-		if _, err := fs.Stat(fsys, own); err == nil {
-			return []string{own}
-		}
+	if role == "" {
+		return []string{format.ProjectServers}
+	}
+	own := func(suffix string) (name string, there bool) {
+		name = ".claude/modec/" + contract.PathName(role) + suffix
+		_, err := fs.Stat(fsys, name)
+		return name, err == nil
+	}
+	_, apart := own(".settings.json")
+	if name, strict := own(".mcp.json"); strict {
+		return []string{name}
+	}
+	if name, given := own(".servers.json"); given && apart {
+		return []string{name}
+	} else if given {
+		return []string{name, format.ProjectServers}
 	}
 	return []string{format.ProjectServers}
 }

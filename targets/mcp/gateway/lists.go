@@ -107,8 +107,9 @@ func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, er
 				err = errors.New("its name is in the list twice")
 			}
 			if err != nil {
-				u.log.Warn("something that the server offers is left out", "of", k.field,
-					"name", shorten(it.key), "error", err)
+				if name := shorten(it.key); u.told.first(k.field + " " + name + " " + err.Error()) {
+					u.log.Warn("something that the server offers is left out", "of", k.field, "name", name, "error", err)
+				}
 				continue
 			}
 			known[it.key] = true

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,6 +115,118 @@ func TestParamHeaders(t *testing.T) {
 			}
 		}
 		mu.Unlock()
+	}
+}
+
+// A request whose headers say something else than its body is refused with the status of that, whoever finds it out and
+// however the answer would have come, and no server hears of it.
+func TestHeaderMismatch(t *testing.T) {
+	var calls atomic.Int32
+	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
+		s := sdk.NewServer(&sdk.Implementation{Name: "backend", Version: "1"}, nil)
+		s.AddTool(&sdk.Tool{Name: "put", InputSchema: repeatedSchema},
+			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				calls.Add(1)
+				return text("done"), nil
+			})
+		return s
+	}, nil)
+	backend := httptest.NewServer(h)
+	t.Cleanup(backend.Close)
+	o := newOffice(t, engine(t, `{"servers": {"s": {"url": "`+backend.URL+`", "tools": {"put": {}}}},
+		"roles": {"dev": {"claims": {"groups": "dev"}, "can": {"mcp": {"s": "allow"}}}}}`), nil)
+	token := o.tokens.of(t, "ada", time.Hour, "dev")
+	const newest = "2026-07-28"
+	type header map[string][]string
+	good := func(more header) header {
+		h := header{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"s_put"}, "Mcp-Protocol-Version": {newest},
+			"Mcp-Param-Region": {"eu"}}
+		maps.Copy(h, more)
+		return h
+	}
+	send := func(era string, headers header, params object) (int, float64, string) {
+		v := o.visit(t, "/mcp", token, era)
+		params["name"], params["arguments"] = "s_put", object{"region": "eu"}
+		req, err := v.request(http.MethodPost, object{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, values := range headers {
+			req.Header[name] = values
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		data, err := io.ReadAll(res.Body)
+		var m struct {
+			ID    any
+			Error struct{ Code float64 }
+		}
+		if err == nil && res.StatusCode != http.StatusOK {
+			err = json.Unmarshal(data, &m)
+		}
+		if kind := res.Header.Get("Content-Type"); err != nil || m.Error.Code != 0 && kind != "application/json" {
+			t.Errorf("%v: got %v and %s: %s", headers, err, kind, data)
+		}
+		return res.StatusCode, m.Error.Code, string(data)
+	}
+	meta := func(version string, more object) object {
+		m := object{reserved + "protocolVersion": version, reserved + "clientCapabilities": object{},
+			reserved + "clientInfo": object{"name": "t", "version": "1"}}
+		maps.Copy(m, more)
+		return object{"_meta": m}
+	}
+	progress := object{"progressToken": "p"}
+	for name, c := range map[string]struct {
+		era     string
+		headers header
+		params  object
+		status  int
+		code    float64
+	}{
+		"as it should be": {newest, good(nil), meta(newest, nil), 200, 0},
+		"in a stream":     {newest, good(nil), meta(newest, progress), 200, 0},
+
+		"another method":            {newest, good(header{"Mcp-Method": {"tools/list"}}), meta(newest, nil), 400, -32020},
+		"no method":                 {newest, good(header{"Mcp-Method": nil}), meta(newest, nil), 400, -32020},
+		"two methods":               {newest, good(header{"Mcp-Method": {"tools/call", "ping"}}), meta(newest, nil), 400, -32020},
+		"another name":              {newest, good(header{"Mcp-Name": {"s_get"}}), meta(newest, nil), 400, -32020},
+		"no name":                   {newest, good(header{"Mcp-Name": nil}), meta(newest, nil), 400, -32020},
+		"two names":                 {newest, good(header{"Mcp-Name": {"s_put", "s_get"}}), meta(newest, nil), 400, -32020},
+		"another argument":          {newest, good(header{"Mcp-Param-Region": {"us"}}), meta(newest, nil), 400, -32020},
+		"no argument":               {newest, good(header{"Mcp-Param-Region": nil}), meta(newest, nil), 400, -32020},
+		"two arguments":             {newest, good(header{"Mcp-Param-Region": {"eu", "us"}}), meta(newest, nil), 400, -32020},
+		"one that the call has not": {newest, good(header{"Mcp-Param-Count": {"3"}}), meta(newest, nil), 400, -32020},
+		"another argument, in a stream": {newest, good(header{"Mcp-Param-Region": {"us"}}), meta(newest, progress),
+			400, -32020},
+		"another method, in a stream": {newest, good(header{"Mcp-Method": {"tools/list"}}), meta(newest, progress),
+			400, -32020},
+		"an older version in the body":  {newest, good(nil), meta("2025-11-25", nil), 400, -32020},
+		"no version in the body":        {newest, good(nil), object{}, 400, -32602},
+		"two versions":                  {newest, good(header{"Mcp-Protocol-Version": {newest, "2025-11-25"}}), meta(newest, nil), 400, -32020},
+		"an older version in the head":  {newest, good(header{"Mcp-Protocol-Version": {"2025-11-25"}}), meta(newest, nil), 400, -32020},
+		"no version in the head":        {newest, good(header{"Mcp-Protocol-Version": nil}), meta(newest, nil), 400, -32020},
+		"a version that is none":        {newest, good(header{"Mcp-Protocol-Version": {"2099-01-01"}}), meta("2099-01-01", nil), 400, -32022},
+		"a version that is none, alone": {newest, good(header{"Mcp-Protocol-Version": {"2099-01-01"}}), meta(newest, nil), 400, -32020},
+
+		"in a session":                         {"2025-11-25", nil, object{}, 200, 0},
+		"in a session, a newer body":           {"2025-11-25", nil, meta(newest, nil), 400, -32020},
+		"in a session, a version that is none": {"2025-11-25", header{"Mcp-Protocol-Version": {"1999-01-01"}}, object{}, 400, -32600},
+		"in a session, two versions":           {"2025-11-25", header{"Mcp-Protocol-Version": {"2025-11-25", "2025-06-18"}}, object{}, 400, -32020},
+		"in a session, two ids":                {"2025-11-25", header{"Mcp-Session-Id": {"a", "b"}}, object{}, 400, -32020},
+		"in a session, the headers of the newest": {"2025-11-25", header{"Mcp-Method": {"tools/list"},
+			"Mcp-Param-Region": {"us"}}, object{}, 200, 0}, // which that revision does not have
+	} {
+		before := calls.Load()
+		status, code, text := send(c.era, c.headers, c.params)
+		if status != c.status || code != c.code {
+			t.Errorf("%s: got %d (%v), want %d (%v): %s", name, status, code, c.status, c.code, text)
+		}
+		if called := calls.Load() > before; called != (c.status == 200) {
+			t.Errorf("%s: called %t", name, called)
+		}
 	}
 }
 

@@ -149,6 +149,8 @@ type upstream struct {
 
 	session flight[*session]
 	lists   map[string]*flight[*list] // by the method
+	news    map[string]*calm          // of the lists
+	told    onceEach                  // of what the server tries or offers, and does not get
 
 	mu         sync.Mutex
 	failures   int
@@ -172,10 +174,10 @@ type session struct {
 
 func newUpstream(entry ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
 	u := &upstream{entry: entry, root: root, version: version, log: log.With("server", entry.Name), events: ev,
-		lists: map[string]*flight[*list]{}, subscribed: map[string]bool{}, backOff: backOff}
+		lists: map[string]*flight[*list]{}, news: map[string]*calm{}, subscribed: map[string]bool{}, backOff: backOff}
 	u.life, u.end = context.WithCancel(context.Background())
 	for _, k := range kinds {
-		u.lists[k.method] = &flight[*list]{}
+		u.lists[k.method], u.news[k.method] = &flight[*list]{}, &calm{gap: newsGap}
 	}
 	return u
 }
@@ -313,7 +315,7 @@ func (u *upstream) client() *sdk.Client {
 	changed := func(ks ...*kind) {
 		for _, k := range ks {
 			u.lists[k.method].drop()
-			u.events.changed(k)
+			u.news[k.method].tell(func() { u.events.changed(k) })
 		}
 	}
 	self := &sdk.Implementation{Name: "modec", Title: "modec gateway", Version: u.version}
@@ -336,7 +338,9 @@ func (u *upstream) client() *sdk.Client {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			switch method {
 			case "roots/list", "sampling/createMessage", "elicitation/create":
-				u.log.Warn("a request of the server to the client is refused", "method", method)
+				if u.told.first(method) {
+					u.log.Warn("a request of the server to the client is refused", "method", method)
+				}
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
 					Message: fmt.Sprintf("%q is refused: modec gateway passes no request of a server on", method)}
 			}
@@ -400,7 +404,7 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 		if data, bad := tidy(of.Data, nil); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
 			out.Data = data
 		}
-		if of.Code == sdk.CodeURLElicitationRequired || of.Code == 0 {
+		if of.Code == 0 || -32099 <= of.Code && of.Code <= -32020 { // of the hop to the server, and no client's
 			out.Code, out.Data = jsonrpc.CodeInternalError, nil
 		}
 		return out

@@ -58,6 +58,8 @@ func failData(c code, more map[string]any, format string, args ...any) *jsonrpc.
 		n = jsonrpc.CodeInternalError
 	case parseError, invalidRequest, methodNotFound:
 		n = int64(specCodes[c])
+	case headerMismatch:
+		n = sdk.CodeHeaderMismatch
 	}
 	return &jsonrpc.Error{Code: n, Message: inPlainWords(fmt.Sprintf(format, args...)), Data: dataOf(c, more)}
 }

@@ -9,11 +9,14 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // relay passes a request on to a handler of the SDK, and the answer back as the protocol has it: messages
@@ -21,6 +24,10 @@ import (
 // nobody else.
 func relay(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
+		if bad := twice(r.Header); bad != nil {
+			refuseHTTP(w, http.StatusBadRequest, nil, bad)
+			return
+		}
 		if r.Method == http.MethodGet {
 			stream(next, &answers{ResponseWriter: w}, r)
 			return
@@ -39,6 +46,9 @@ func relay(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	}
 	a := &answers{ResponseWriter: w, faults: map[string]*jsonrpc.Error{}, modern: isModern(r)}
 	body, listens, bad := a.take(body)
+	if bad == nil {
+		bad = twice(r.Header)
+	}
 	if bad != nil {
 		refuseHTTP(w, http.StatusBadRequest, idOf(body), bad)
 		return
@@ -50,6 +60,34 @@ func relay(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	next.ServeHTTP(a, r)
+}
+
+// twice fails for a header of the protocol that is there more than once: another server between may have looked at the
+// other one.
+func twice(h http.Header) *jsonrpc.Error {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if strings.HasPrefix(name, "Mcp-") && len(h[name]) > 1 {
+			return mismatch("the header " + name + " is there more than once")
+		}
+	}
+	return nil
+}
+
+// newer reports whether a message says itself that it is of a revision without sessions. Who asks which revisions there
+// are may not know one.
+func newer(msg jsonrpc.Message) bool {
+	r, ok := msg.(*jsonrpc.Request)
+	if !ok || r.Method == "server/discover" || !bytes.Contains(r.Params, []byte(sdk.MetaKeyProtocolVersion)) {
+		return false
+	}
+	var p struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	return json.Unmarshal(r.Params, &p) == nil && p.Meta[sdk.MetaKeyProtocolVersion] != nil
+}
+
+func mismatch(words string) *jsonrpc.Error {
+	return fail(headerMismatch, "header mismatch: %s", words)
 }
 
 // isModern reports whether a request is of a revision without sessions.
@@ -75,6 +113,7 @@ type answers struct {
 
 	plain  int  // the status of an error in words, which is written with them; 0: none
 	events bool // an event stream
+	begun  bool // the status is written, or a part of the answer
 }
 
 // take reads the messages of a body. It returns the body as the SDK is to read it, whether a request of
@@ -98,11 +137,16 @@ func (a *answers) take(body []byte) (own []byte, listens bool, bad *jsonrpc.Erro
 	}
 	for i, p := range parts {
 		m, err := readMessage(p)
+		var msg jsonrpc.Message
 		if err == nil {
-			_, err = m.decode()
+			msg, err = m.decode()
 		}
 		if err != nil {
 			return p, false, fail(invalidRequest, "got JSON that is not a message: %v", err)
+		}
+		if !a.modern && newer(msg) {
+			return p, false, mismatch("the message says which revision it is of, and the header " +
+				"Mcp-Protocol-Version does not")
 		}
 		if m.fault != nil && m.id != nil {
 			a.faults[rawKey(m.id)] = m.fault
@@ -135,6 +179,7 @@ func (a *answers) WriteHeader(status int) {
 	default:
 		h.Del("Content-Length")
 	}
+	a.begun = true
 	a.ResponseWriter.WriteHeader(status)
 }
 
@@ -146,6 +191,18 @@ func (a *answers) Write(data []byte) (int, error) {
 		a.refuse(status, strings.TrimSpace(string(data)))
 		return len(data), nil
 	}
+	if text := a.mismatched(data); text != nil {
+		h := a.Header()
+		h.Set("Content-Type", jsonType)
+		h.Del("Content-Length")
+		a.begun = true
+		a.ResponseWriter.WriteHeader(http.StatusBadRequest)
+		if _, err := a.ResponseWriter.Write(text); err != nil {
+			return 0, err
+		}
+		return len(data), nil
+	}
+	a.begun = true
 	out, kind := data, ""
 	if !a.events { // of a stream the header may be on its way, in another goroutine
 		kind = a.Header().Get("Content-Type")
@@ -161,6 +218,24 @@ func (a *answers) Write(data []byte) (int, error) {
 		return 0, err
 	}
 	return len(data), nil
+}
+
+// mismatched returns the message of an answer that begins by saying that the request's headers are not what its body
+// says, nil for any other: it has a status of its own, which the SDK does not give it where a method finds it out.
+func (a *answers) mismatched(data []byte) json.RawMessage {
+	if a.begun || a.one == nil || !bytes.Contains(data, []byte(strconv.Itoa(sdk.CodeHeaderMismatch))) {
+		return nil
+	}
+	for line := range bytes.Lines(data) { // an event, or a whole body
+		text := bytes.TrimSpace(bytes.TrimPrefix(line, []byte("data: ")))
+		var m struct {
+			Error struct{ Code int64 }
+		}
+		if json.Unmarshal(text, &m) == nil && m.Error.Code == sdk.CodeHeaderMismatch {
+			return mended(text, a.faults)
+		}
+	}
+	return nil
 }
 
 // bodyOf mends the messages of a body.
