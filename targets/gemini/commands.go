@@ -104,18 +104,32 @@ func commandExpression(text string) (string, error) {
 	if !plainWords().MatchString(text) {
 		return "", errors.New("it has quotes or other signs")
 	}
-	program, _, _ := strings.Cut(text, " ")
-	if policy.Runs(program) || policy.Feeds(program) || slices.Contains(otherwise, program) ||
-		strings.HasPrefix(text, "*") {
-		return "", errors.New("the program runs what its arguments say")
-	}
-	for _, end := range []string{" *", ":*"} {
-		if words, ok := strings.CutSuffix(text, end); ok {
-			return commandText(words) + open, nil
+	end := exact
+	for _, more := range []string{" *", ":*"} {
+		if words, ok := strings.CutSuffix(text, more); ok {
+			text, end = words, open
+			break
 		}
 	}
-	return commandText(text) + exact, nil
+	switch program, _, _ := strings.Cut(text, " "); {
+	case !strings.Contains(program, "*"):
+		if policy.Runs(program) || slices.Contains(otherwise, program) {
+			return "", errRuns
+		}
+	case program[0] == '*':
+		return "", errRuns
+	default:
+		return unnamed + commandText(text) + end, nil
+	}
+	return commandText(text) + end, nil
 }
+
+// errRuns is about a program of whose lines a rule sees only a part.
+var errRuns = errors.New("the program runs what its arguments or its input say")
+
+// unnamed goes before a program with a wildcard: it is none that runs others, whatever the wildcard stands for.
+var unnamed = `(?!(?:[^ "]*/|)(?:[A-Za-z]{0,4}[sS][hH]|[kK][sS][hH]93|` + inAnyCase("powershell|xargs|parallel") + `|` +
+	strings.Join(otherwise, "|") + `|cmd|entr|env|es|fd|fdfind|find|gfind|nu|rc)(?:[.]exe|)[ ;&|"])`
 
 // otherwise are builtins that change what another command means, or run their arguments.
 var otherwise = []string{
