@@ -176,7 +176,7 @@ func narrowings(list []migrate.Narrowing) (lines []string) {
 		if n.Guard != "" || n.Built && slices.ContainsFunc(list, source) {
 			continue
 		}
-		r := reason{n.Was, n.Is, shortRule(n.Rule), n.Form}
+		r := reason{n.Was, n.Is, shortRule(n.Rule, n.Form), n.Form}
 		same := func(o migrate.Narrowing) bool { // by the source and by what is built of it
 			return o.Built != n.Built && o.File == n.File && o.Group == n.Group && o.Example == n.Example
 		}
@@ -225,10 +225,14 @@ func (r reason) line(list []migrate.Narrowing) string {
 	return line
 }
 
-// shortRule is a rule as a line has room for it: what names it, where its text is long.
-func shortRule(rule string) string {
+// shortRule is a rule as a line has room for it: what names it, where its text is long, and why it does not take a
+// path of another form.
+func shortRule(rule string, form migrate.Form) string {
 	short := diag.Short(rule)
-	if key, _, ok := strings.Cut(rule, ": "); ok && short != rule {
+	switch key, _, ok := strings.Cut(rule, ": "); {
+	case ok && short != rule && form != "":
+		return "the new " + key + " takes usual paths inside the project only"
+	case ok && short != rule:
 		return "the new " + key
 	}
 	return short

@@ -22,7 +22,7 @@ func TestNarrowings(t *testing.T) {
 	short.Rule, short.At, short.Form, short.Count = "edit writes no default", diag.Pos{}, "", 1
 	want := []string{
 		`narrower        .roomodes: edit "x\n.md" and 3 more, with a line break, asked about there, become denied: ` +
-			`the new fileRegex (.roomodes:3:5, .roomodes:9:5)`,
+			`the new fileRegex takes usual paths inside the project only (.roomodes:3:5, .roomodes:9:5)`,
 		`narrower        .roomodes: edit "a/.x/b.md", asked about there, become denied: the new fileRegex (.roomodes:3:5)`,
 		`narrower        .roomodes: edit "x\n.md", asked about there, become denied: edit writes no default`,
 	}

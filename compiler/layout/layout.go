@@ -35,6 +35,8 @@ type Style struct {
 	// Comment begins the lines that are a person's in a file of lines whose order says nothing, such as
 	// one of ignored files; "": the file is of another form, which Read reads.
 	Comment string
+	// Line returns a line of such a file in the form in which a build writes it; nil: as it is.
+	Line func(line string) string
 }
 
 // Values is how a value that differs is written.
@@ -131,19 +133,28 @@ func (s *Style) lines(have, want []byte) []byte {
 			wanted = append(wanted, line)
 		}
 	}
-	some := false
+	written := func(line string) string {
+		if s.Line != nil && !slices.Contains(wanted, line) {
+			return s.Line(line)
+		}
+		return line
+	}
+	said := map[string]bool{}
 	for line := range strings.Lines(string(have)) {
 		line = strings.TrimSuffix(line, "\n")
-		is := slices.Contains(wanted, line)
-		if some = some || is; is || theirs(line) {
-			kept = append(kept, line)
+		is := written(line)
+		if slices.Contains(wanted, is) {
+			said[is] = true
+		} else if !theirs(line) {
+			continue
 		}
+		kept = append(kept, line)
 	}
-	if !some {
+	if len(said) == 0 {
 		return want
 	}
 	for _, line := range wanted {
-		if !slices.Contains(kept, line) {
+		if !said[line] {
 			kept = append(kept, line)
 		}
 	}

@@ -331,12 +331,13 @@ func read(v *located.Value) string {
 func none(_, _ []byte, _ string) ([]byte, error) { return nil, errors.New("no JSON") }
 
 func TestLines(t *testing.T) {
-	ignored := &layout.Style{Comment: "#"}
+	ignored := &layout.Style{Comment: "#", Line: func(line string) string { return strings.TrimRight(line, " ") }}
 	for have, c := range map[string]struct{ want, kept string }{
 		"b\n# keys\n\na\n":    {"# By modec.\na\nb\n", "b\n# keys\n\na\n"},
 		"b\n# keys\nx\n":      {"# By modec.\na\nb\n", "b\n# keys\na\n"},
 		"b\n!b/c\n# keys":     {"b\n", "b\n# keys\n"},
 		"b":                   {"b\n", "b"},
+		"b  \n# keys":         {"b\n", "b  \n# keys"},
 		"x\n# keys\n":         {"# By modec.\na\n", "# By modec.\na\n"},
 		"# keys\na\n":         {"a\n!b\n", "a\n!b\n"},
 		"# By modec.\na\n":    {"# By modec.\na\nb\n", "# By modec.\na\nb\n"},

@@ -34,11 +34,29 @@ func Runs(program string) bool {
 	return wrappers[name] || finders[name] || shells[name] || foreignShells[name] || name == "eval" || name == "trap"
 }
 
+// Runners returns the names, in order, of the programs whose names a pattern takes and that run what their arguments
+// say; none where it has no "*".
+func Runners(pattern string) (out []string) {
+	if !strings.Contains(pattern, "*") {
+		return nil
+	}
+	pattern = base(pattern)
+	for _, names := range []map[string]bool{wrappers, finders, shells, foreignShells, set("eval trap")} {
+		for name := range names {
+			if Wildcard(pattern, name) || Wildcard(pattern, name+".exe") {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // shells read POSIX shell or a language that contains it.
 var shells = set("sh bash dash zsh ksh ksh93 mksh ash rbash rzsh yash posh")
 
-// IsShell reports whether a program is a shell of the POSIX family, by its bare name.
-func IsShell(program string) bool { return shells[program] }
+// IsShell reports whether a program is a shell, of whatever family.
+func IsShell(program string) bool { return shells[base(program)] || foreignShells[base(program)] }
 
 // foreignShells read another language: what they run is not known.
 var foreignShells = set("fish pwsh powershell powershell.exe pwsh.exe cmd cmd.exe nu elvish xonsh tcsh csh rc es")

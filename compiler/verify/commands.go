@@ -132,6 +132,11 @@ func (u *universe) commands(rules []ir.Rule, random *rand.Rand) {
 		for _, l := range lines {
 			u.add(ir.Command, l.before+sample+l.after, l.class)
 		}
+		program, _, _ := strings.Cut(rules[i].Pattern.Text, " ")
+		for _, name := range policy.Runners(program) {
+			u.add(ir.Command, name, "program: any")
+			u.add(ir.Command, "x/"+name, "program: any")
+		}
 		u.add(ir.Command, strings.ToUpper(sample), "case: upper")
 		u.add(ir.Command, "'"+words[0]+"' "+strings.Join(words[1:], " "), "quotes")
 		_, first := utf8.DecodeRuneInString(words[0])

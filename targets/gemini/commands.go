@@ -60,9 +60,15 @@ func (w *writer) listCommand(_ *policy.Subject, of *side, r ir.Rule) error {
 	return err
 }
 
-// runsText matches a line with a program that runs what it reads, which no rule sees.
-var runsText = `(?:|[^\x00]*[ /;&|])(?:` + inAnyCase("bash|csh|dash|eval|fish|ksh|parallel|sh|source|tcsh|xargs|zsh") +
-	`)[ ;&|"]`
+// runsText matches a line with a program that runs what it reads, which no rule sees. Short names that are often
+// those of folders count as programs only where a command begins, as do those of rare shells, in lower case.
+var runsText = `(?:(?:|[^\x00]*[ /;&|])(?:` + inAnyCase(
+	`eval|parallel|source|xargs|(?:r?(?:ba|z)|m?k|da|fi|t?c|y?a|)sh`) +
+	`)|(?:|[^\x00]*[;&|] *)(?:[^ "]*/|)(?:cmd|entr|es|ksh93|nu|rc|(?:elvi|po|pw|ru|xon)sh|powershell))` +
+	exe + `[ ;&|"]`
+
+// exe is how the name of a program may end.
+const exe = `(?:[.]exe|)`
 
 // reserved are the words of the shell's own with which a command may begin.
 const reserved = `(?:case|coproc|do|done|elif|else|esac|fi|for|function|if|in|repeat|select|then|until|while)[ ;&|"]`
@@ -104,18 +110,32 @@ func commandExpression(text string) (string, error) {
 	if !plainWords().MatchString(text) {
 		return "", errors.New("it has quotes or other signs")
 	}
-	program, _, _ := strings.Cut(text, " ")
-	if policy.Runs(program) || policy.Feeds(program) || slices.Contains(otherwise, program) ||
-		strings.HasPrefix(text, "*") {
-		return "", errors.New("the program runs what its arguments say")
-	}
-	for _, end := range []string{" *", ":*"} {
-		if words, ok := strings.CutSuffix(text, end); ok {
-			return commandText(words) + open, nil
+	end := exact
+	for _, more := range []string{" *", ":*"} {
+		if words, ok := strings.CutSuffix(text, more); ok {
+			text, end = words, open
+			break
 		}
 	}
-	return commandText(text) + exact, nil
+	switch program, _, _ := strings.Cut(text, " "); {
+	case !strings.Contains(program, "*"):
+		if policy.Runs(program) || slices.Contains(otherwise, program) {
+			return "", errRuns
+		}
+	case program[0] == '*':
+		return "", errRuns
+	default:
+		return unnamed + commandText(text) + end, nil
+	}
+	return commandText(text) + end, nil
 }
+
+// errRuns is about a program of whose lines a rule sees only a part.
+var errRuns = errors.New("the program runs what its arguments or its input say")
+
+// unnamed goes before a program with a wildcard: it is none that runs others, whatever the wildcard stands for.
+var unnamed = `(?!(?:[^ "]*/|)(?:[A-Za-z]{0,4}[sS][hH]|[kK][sS][hH]93|` + inAnyCase("powershell|xargs|parallel") + `|` +
+	strings.Join(otherwise, "|") + `|cmd|entr|env|es|fd|fdfind|find|gfind|nu|rc)` + exe + `[ ;&|"])`
 
 // otherwise are builtins that change what another command means, or run their arguments.
 var otherwise = []string{

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"errors"
 	"slices"
 
 	"modec.dev/modec/compiler/diag"
@@ -185,8 +186,12 @@ func (w *writer) sides(g *grammar) (out []side, ok bool) {
 					Hint("write what is permitted as a list, and deny the rest")
 				return nil, false
 			default:
+				hint := "write it in plain words"
+				if errors.Is(err, errRuns) {
+					hint = "permit the commands that it is to run"
+				}
 				w.loss(g.group, codeApproval, r.Pos, "no expression says %s (%v): it is left out", r.Pattern, err).
-					Hint("write it in plain words")
+					Hint(hint)
 				capped = capped || r.Decision == ir.Ask
 			}
 		}

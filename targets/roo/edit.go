@@ -63,8 +63,8 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 		return group{name: "edit", description: w.description}, true // Roo's own settings say the rest
 	}
 	if opensOutside(m, s) && (w.all || newReachable("^"+w.body()).any(`^(~|.:|\/|\.\.\/)`)) {
-		e.loss(m, ir.Edit, codeEdit, m.Can.OutsideEdit.Pos, "fileRegex decides alike about every spelling of a path "+
-			"only by its last name, which these rules are not about alone: the mode edits inside the project").
+		e.loss(m, ir.Edit, codeEdit, m.Can.OutsideEdit.Pos, "Roo tests a path as it is written, and by rules over "+
+			"folders another way to write it would pass a deny (docs/../x, /tmp/docs/x): the mode edits inside the project only").
 			Hint(`say what may be edited by an expression about names (\.md$), and deny no folder of several names`)
 	}
 	return w.group(), true

@@ -3,9 +3,11 @@ package roo
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -53,12 +55,19 @@ func may(s *policy.Subject, g ir.Group) bool {
 // plainCharacters mean themselves in a glob and in a gitignore file, or the same.
 const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@+*/"
 
+// classes are those of ASCII letters and digits, which both read alike.
+var classes = lazy.Regexp(`\[[0-9A-Za-z]+\]`)
+
 // ignoreLine writes a deny as a line of a gitignore file for the same paths. It
-// takes plain globs only: no class, brace or escape, and no "?", which is half a
+// takes plain globs only: no brace or escape, no class but a plain one, and no "?", which is half a
 // character above U+FFFF to Roo's reader ("ignore" on npm). That reader ignores
 // the case of ASCII letters.
 func ignoreLine(p ir.Pattern) (line string, ok bool) {
-	if p.Kind != ir.Plain || strings.Trim(p.Text, plainCharacters+"#") != "" {
+	special := func(c rune) bool {
+		return !unicode.IsLetter(c) && !strings.ContainsRune(plainCharacters+"# ", c)
+	}
+	if p.Kind != ir.Plain || p.Text == "" || strings.TrimRight(p.Text, " /") != strings.TrimRight(p.Text, "/") ||
+		strings.ContainsFunc(classes().ReplaceAllString(p.Text, ""), special) {
 		return "", false
 	}
 	anchored := strings.Contains(strings.TrimSuffix(p.Text, "/"), "/")
@@ -117,8 +126,11 @@ func (e *emitter) ignoreFile() []contract.File {
 		return nil
 	}
 	var lines []string
+	own := e.dialect.Layout().Ignore // the agent adds them to what a file has
 	for _, line := range e.ignored {
-		lines = append(lines, line)
+		if len(e.ignored) == 1 || !slices.Contains(own, line) {
+			lines = append(lines, line)
+		}
 	}
 	slices.Sort(lines)
 	text := "# Written by modec: what no mode may read.\n" + strings.Join(slices.Compact(lines), "\n") + "\n"

@@ -27,12 +27,12 @@ func TestIgnoreLine(t *testing.T) {
 		{"../x", ""},
 		{"a/../b", ""},
 		{"a?.md", ""},
-		{"[ab]", ""},
+		{"[ab]", "[ab]"}, {"[!a]", ""}, {"[a-c]", ""},
 		{"{a,b}", ""},
-		{"é", ""},
+		{"é", "é"},
 		{"#a", `\#a`}, // else a comment
 		{"a#", "a#"},
-		{"a b", ""},
+		{"a b", "a b"}, {" a", " a"}, {"a ", ""},
 		{`a\*`, ""},
 	} {
 		got, ok := ignoreLine(ir.Pattern{Text: c.glob})

@@ -5,9 +5,11 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/layout"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/roo/format"
+	"modec.dev/modec/targets/roo/importer"
 )
 
 var _ contract.LaidOut = roo{}
@@ -16,7 +18,10 @@ var _ contract.LaidOut = roo{}
 func (r roo) Layout(path string) *layout.Style {
 	switch {
 	case strings.HasSuffix(path, "ignore"):
-		return &layout.Style{Comment: "#"}
+		return &layout.Style{Comment: "#", Line: func(line string) string {
+			is, _ := ignoreLine(ir.Pattern{Text: importer.Line(line)})
+			return is
+		}}
 	case !strings.HasSuffix(path, "modes"):
 		return nil
 	}

@@ -136,6 +136,8 @@ func (s *session) eachAllowed(l *line) ruling {
 				loose = looseText
 			case c.startsShell():
 				loose = cmp.Or(loose, looseShell)
+			case c.unnamed(r):
+				loose = cmp.Or(loose, looseAny)
 			}
 		case why == needsRule:
 			return s.otherLine("a command", l)

@@ -32,6 +32,7 @@ const (
 	looseFolder = "a rule names what is in a folder of the project, and not a file of the folder's name"
 	looseInto   = "Claude Code lets an allowed command read and write by redirects what the mode lets it read and write"
 	looseTail   = "Claude Code does not look for a command that a rule holds back among the arguments of another"
+	looseAny    = "Claude Code takes any program for the wildcard in a rule's program, also one that runs others"
 	looseShell  = "Claude Code does not look at the line of a shell among the arguments of another command"
 	looseCase   = "Claude Code compares paths without case, in allow rules too"
 	looseName   = "a backslash is part of a name here, and Claude Code has no rule about it"
@@ -218,7 +219,7 @@ func runsArguments(word string) bool {
 func (c *simple) readsScript() bool {
 	script := func(word string) bool { return word == "-c" || !strings.HasPrefix(word, "-") }
 	for i, word := range c.words {
-		if policy.IsShell(strings.ToLower(path.Base(word))) && (i == 0 || policy.Runs(c.words[0])) &&
+		if policy.IsShell(word) && (i == 0 || policy.Runs(c.words[0])) &&
 			!slices.ContainsFunc(c.words[i+1:], script) {
 			return true
 		}
@@ -229,8 +230,14 @@ func (c *simple) readsScript() bool {
 // startsShell reports whether a command runs a shell by its arguments: what that runs no rule names.
 func (c *simple) startsShell() bool {
 	return policy.Runs(c.words[0]) && slices.ContainsFunc(c.words[1:], func(word string) bool {
-		return policy.IsShell(strings.ToLower(path.Base(word)))
+		return policy.IsShell(word)
 	})
+}
+
+// unnamed reports whether a command's program runs others, and the rule that allows it has only a wildcard for it.
+func (c *simple) unnamed(by *place) bool {
+	program, _, _ := strings.Cut(strings.TrimSuffix(by.text, ":*)"), " ")
+	return policy.Runs(c.words[0]) && strings.Contains(program, "*") && !strings.HasSuffix(program, "(*)")
 }
 
 // holdsAny reports whether any rule denies or asks about commands.

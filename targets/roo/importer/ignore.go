@@ -15,11 +15,10 @@ import (
 // sharedIgnore is the policy of what the ignore file holds for every mode.
 const sharedIgnore = "policy ignore_file"
 
-// ignoreFile reads what no mode may read or edit. A line that the source cannot
-// say denies more: every special character becomes "*". One that takes something back has no place in a
-// source, in which any deny that matches holds.
+// ignoreFile reads what no mode may read or edit. A line that the source cannot say denies more: every special
+// character becomes "*". A file of which one line takes something back stays as it is, since in a source any deny that
+// matches holds.
 func (im *importer) ignoreFile(file string, data []byte) {
-	im.originals[file], im.kinds[file] = data, ignoreKind
 	deny := func(glob string, at diag.Pos) {
 		im.ignores = append(im.ignores, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: glob}, Pos: at,
 			From: sharedIgnore})
@@ -30,7 +29,8 @@ func (im *importer) ignoreFile(file string, data []byte) {
 		}
 	}
 	note := ""
-	before := len(im.ignores)
+	notes := len(im.out.Notes)
+	var before []string
 	for i, line := range strings.Split(string(data), "\n") {
 		at := diag.Pos{File: file, Line: i + 1, Col: 1}
 		line = strings.TrimRight(strings.TrimSuffix(line, "\r"), " \t")
@@ -45,17 +45,27 @@ func (im *importer) ignoreFile(file string, data []byte) {
 			im.out.NoteRule(contract.Understood, at, "", line, "it matches no path: the agent resolves them first")
 			continue
 		case strings.HasPrefix(line, "!"):
-			im.takenBack(line, at, im.ignores[before:])
+			why, nothing := takesNothingBack(line[1:], before)
+			if !nothing {
+				im.ignores, im.out.Notes = nil, im.out.Notes[:notes]
+				im.out.Files = slices.DeleteFunc(im.out.Files, func(f string) bool { return f == file })
+				im.out.Note(contract.Left, at, "", line, "it takes back what lines before it refuse, and a deny of the "+
+					"source has no exception: all of the file stays as it is and goes on to hold, beside what modec writes")
+				return
+			}
+			im.out.NoteRule(contract.Understood, at, "", line, why)
 			continue
 		}
-		glob, why := ignoreGlob(line)
+		glob, why := lineGlob(line)
+		before = append(before, glob)
 		im.out.NoteRule(contract.Understood, at, "", line, why)
 		if note != "" && !strings.HasPrefix(note, "Written by modec") {
 			im.out.Comments[at] = note
 		}
 		note = ""
-		deny(glob, at)
+		deny(within(glob), at)
 	}
+	im.originals[file], im.kinds[file] = data, ignoreKind
 }
 
 // matchesNothing reports whether a line is about paths that no tool tests, since the agent resolves a path
@@ -73,31 +83,26 @@ func matchesNothing(line string) bool {
 		func(name string) bool { return name == "" || name == "." || name == ".." })
 }
 
-// takenBack notes a line that takes back what those before it refuse. It takes nothing back where none
-// of them matches, and below a folder that one of them matches.
-func (im *importer) takenBack(line string, at diag.Pos, before []ir.Rule) {
-	text := line[1:]
-	glob, _ := ignoreGlob(text)
+// takesNothingBack returns why a line takes nothing back of what those before it refuse: none of them matches, or one
+// matches a folder above.
+func takesNothingBack(text string, before []string) (why string, nothing bool) {
+	glob, _ := lineGlob(text)
 	engine := policy.New(&ir.Project{})
-	meets := func(r ir.Rule) bool {
-		hold, back := r.Pattern.Text, glob
+	meets := func(hold string) bool {
+		back := glob
 		if isName(hold) && isName(back) { // one below the other is held by its folder
 			hold, back = "/"+hold, "/"+back
 		}
 		return engine.Meet(ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: hold}},
 			ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: back}})
 	}
-	holds := func(r ir.Rule) bool { return holdsFolder(r.Pattern.Text, text) }
 	switch {
 	case !slices.ContainsFunc(before, meets):
-		im.out.NoteRule(contract.Understood, at, "", line, "no line before it refuses what it would take back")
-	case !im.takesBack && slices.ContainsFunc(before, holds):
-		im.out.NoteRule(contract.Understood, at, "", line, "it takes nothing back: a folder above is refused")
-	default:
-		im.takesBack = true
-		im.out.NoteRule(contract.Refused, at, "", line,
-			"a deny has no exception here: what it takes back is denied, and a build leaves the line out")
+		return "no line before it refuses what it would take back", true
+	case slices.ContainsFunc(before, func(hold string) bool { return holdsFolder(hold, text) }):
+		return "it takes nothing back: a folder above is refused", true
 	}
+	return "", false
 }
 
 // isName reports whether a glob is about names at any depth.
@@ -126,11 +131,35 @@ func holdsFolder(line, name string) bool {
 // specialCharacters are those of a gitignore file that a glob reads otherwise.
 const specialCharacters = `\?{},`
 
+// plainClass matches a class of ASCII letters and digits, which a glob reads alike.
+var plainClass = lazy.Regexp(`^\[[0-9A-Za-z]+\]`)
+
 var stars = lazy.Regexp(`([^/*])\*{2,}|\*{2,}([^/*])`)
 
-// ignoreGlob writes a line of a gitignore file as a deny that holds no less. why is
-// set where it holds more.
-func ignoreGlob(line string) (glob, why string) {
+// Line returns the deny that a line of a gitignore file is, "" for one that the source cannot say.
+func Line(line string) string {
+	glob, why := lineGlob(strings.TrimRight(line, " \t"))
+	if why != "" {
+		return ""
+	}
+	return within(glob)
+}
+
+// within returns a glob about what is in the folders of a name, where it is about folders: a gitignore file does not
+// mean a file of the folder's name, as a deny would.
+func within(glob string) string {
+	folder, ok := strings.CutSuffix(glob, "/")
+	switch {
+	case !ok || strings.HasSuffix(folder, "**") || strings.Trim(folder, "/") == "":
+		return glob
+	case !strings.Contains(folder, "/"):
+		return "**/" + folder + "/*"
+	}
+	return folder + "/*"
+}
+
+// lineGlob writes a line of a gitignore file as a glob that takes no less. why is set where it takes more.
+func lineGlob(line string) (glob, why string) {
 	exact := true
 	text := strings.NewReplacer("[k\u212A]", "k", "[K\u212A]", "K", "[s\u017F]", "s", "[S\u017F]", "S").Replace(line)
 	text = stars().ReplaceAllString(text, "$1*$2") // beside other letters they are one
@@ -140,6 +169,10 @@ func ignoreGlob(line string) (glob, why string) {
 		case i == 0 && strings.HasPrefix(text, `\#`):
 			b.WriteByte('#')
 			i++
+		case c == '[' && plainClass().MatchString(text[i:]):
+			class := plainClass().FindString(text[i:])
+			b.WriteString(class)
+			i += len(class) - 1
 		case c == '[':
 			end := strings.IndexByte(text[i:], ']')
 			if end < 0 {

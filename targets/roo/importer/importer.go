@@ -69,7 +69,6 @@ type importer struct {
 	servers   map[string]*importedServer
 	modes     map[string]ir.Mode
 	ignores   []ir.Rule       // what the ignore file denies
-	takesBack bool            // a line of it takes back what others refuse
 	guards    map[string]bool // what known returns, made once
 	originals map[string][]byte
 	kinds     map[string]kind           // of the files that were read

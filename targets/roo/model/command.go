@@ -126,7 +126,7 @@ func (r *redirectReader) inside(n syntax.Node, dir string) {
 }
 
 // call reads what a simple command runs within: substitutions, and the script
-// of a shell or of eval, whatever stands before it. It returns the folder after it.
+// of a shell, of eval and of trap, whatever stands before it. It returns the folder after it.
 func (r *redirectReader) call(x *syntax.CallExpr, redirs []*syntax.Redirect, dir string) string {
 	r.inside(x, dir)
 	var words []string
@@ -138,6 +138,8 @@ func (r *redirectReader) call(x *syntax.CallExpr, redirs []*syntax.Redirect, dir
 		switch name := path.Base(w); {
 		case name == "eval":
 			r.script(strings.Join(words[i+1:], " "), dir)
+		case name == "trap" && i+1 < len(words):
+			r.script(words[i+1], dir)
 		case shells().MatchString(name):
 			r.shell(words[i+1:], redirs, dir)
 		case scripters().MatchString(name):
@@ -152,7 +154,7 @@ func (r *redirectReader) call(x *syntax.CallExpr, redirs []*syntax.Redirect, dir
 // scripters are programs that give words of their arguments to a shell.
 var scripters = lazy.Regexp(`^(?:watch|su|runuser|flock|script|parallel|rush|entr)$`)
 
-var shells = lazy.Regexp(`^(?:ba|da|k|z|a)?sh$`)
+var shells = lazy.Regexp(`^(?:(?:ba|da|k|z|a|mk|rba|rz|ya|po)?sh|ksh93)$`)
 
 // shell reads the scripts that a shell runs: behind -c, and from a here-document or a here-string.
 func (r *redirectReader) shell(args []string, redirs []*syntax.Redirect, dir string) {
