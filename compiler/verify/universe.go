@@ -154,7 +154,7 @@ func (u *universe) cell(a policy.Action) *Witness {
 	defer u.mu.Unlock()
 	w := u.cells[a]
 	if w == nil {
-		of := u.decided(Witness{Action: a, Class: "cell"})
+		of := u.decided(Witness{Action: a, Class: ofCell})
 		if w = &of; u.cells == nil {
 			u.cells = map[policy.Action]*Witness{}
 		}
