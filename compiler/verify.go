@@ -3,6 +3,7 @@ package compiler
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/textdiff"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -56,7 +58,9 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 	}
 	if how.Disk != nil {
 		r.tellForeign(report, how.Disk)
+		diags = append(diags, r.sampledByEdits(report, how.Disk)...)
 	}
+	diags = append(diags, acceptedAlone(report)...)
 	return complete(ctx, report, append(diags, r.widerDiagnostics(report, list)...))
 }
 
@@ -101,6 +105,84 @@ func (r *Result) tellForeign(report *verify.Report, disk fs.FS) {
 			f.Foreign = !compiled || differs || changed[report.Surfaces[i].Target]
 		}
 	}
+}
+
+// acceptedAlone returns a warning for each exception that accepts one argument of what a rule permits, where the others
+// were sampled.
+func acceptedAlone(report *verify.Report) (diags diag.List) {
+	said := map[diag.Pos]bool{}
+	for i := range report.Surfaces {
+		s := &report.Surfaces[i]
+		for _, f := range s.Accepted {
+			if !f.Alone || said[f.At] {
+				continue
+			}
+			said[f.At] = true
+			diags.Warnf(diag.ExceptionUsed, f.At, "the exception accepts %s %q of %s alone: what is like it was sampled, "+
+				"and others may remain", f.Group, f.Action, f.Subject).
+				Hint("name what it is about as a pattern, as the source would: `git push *`").
+				Target(s.Target).
+				Subject(f.Subject)
+		}
+	}
+	return diags
+}
+
+// sampledByEdits returns a warning for each reason why some arguments stand for all of a group of a subject that would
+// be compared whole without what somebody wrote into the files.
+func (r *Result) sampledByEdits(report *verify.Report, disk fs.FS) (diags diag.List) {
+	for i := range report.Surfaces {
+		s := &report.Surfaces[i]
+		for _, x := range s.Sampled {
+			if len(x.Edited) == 0 {
+				continue
+			}
+			var edits []diag.Pos
+			for _, o := range r.Outputs {
+				if o.Target.Name() == s.Target {
+					edits = editsOf(o, x.Group, disk)
+				}
+			}
+			of := x.Edited[0]
+			if n := len(x.Edited) - 1; n > 0 {
+				of += fmt.Sprintf(" and %d more", n)
+			}
+			var at diag.Pos
+			if len(edits) > 0 {
+				at = edits[0]
+			}
+			d := diags.Warnf(diag.ForeignWidening, at, "by what somebody changed it cannot be proved what %s may do in the group %s: %s",
+				of, x.Group, x.Why).
+				Hint("undo the change, or write into the source what it permits; some arguments were tried, and none was wider").
+				Target(s.Target).
+				Subject(x.Edited[0])
+			for _, more := range edits[min(1, len(edits)):] {
+				d.Related(more, "or by this")
+			}
+		}
+	}
+	return diags
+}
+
+// editsOf returns the first line of each file of a target about a group that is not as it was compiled.
+func editsOf(o contract.Artifacts, g ir.Group, disk fs.FS) (edits []diag.Pos) {
+	for _, f := range o.Files {
+		data, err := fs.ReadFile(disk, f.Path)
+		if err != nil || bytes.Equal(data, f.Data) || o.Target.Governs(f.Path, g) == contract.Neither {
+			continue
+		}
+		at := diag.Pos{File: f.Path}
+		for _, line := range textdiff.Lines(string(f.Data), string(data)) {
+			if line.Op != textdiff.Same {
+				at.Line, at.Col = max(line.New, line.Old), 1
+			}
+			if line.Op == textdiff.Insert {
+				break
+			}
+		}
+		edits = append(edits, at)
+	}
+	return edits
 }
 
 // verify compares files with the source, and returns the diagnostics of the artifacts'

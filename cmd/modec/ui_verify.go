@@ -125,20 +125,29 @@ const exactly = "exact but for other ways to write the same: "
 // some stand for all.
 func exactness(surfaces []verify.Surface) string {
 	sampled, whys := map[ir.Group]bool{}, []string{}
+	groups := map[string][]string{} // of subjects, by why they are sampled
 	held := false
 	for i := range surfaces {
 		s := &surfaces[i]
 		held = held || s.Subjects > 0
 		for _, x := range s.Sampled {
-			why := cmp.Or(x.Part, string(x.Group))
 			sampled[x.Group] = sampled[x.Group] || x.Part == ""
-			if len(x.Subjects) > 0 {
-				why = fmt.Sprintf("%s%s (%s)", x.Group, ofSubjects(x.Subjects), x.Why)
+			if part := cmp.Or(x.Part, string(x.Group)); len(x.Subjects) == 0 && !slices.Contains(whys, part) {
+				whys = append(whys, part)
 			}
-			if !slices.Contains(whys, why) {
-				whys = append(whys, why)
+			for _, subject := range x.Subjects {
+				if one := string(x.Group) + " of " + subject; !slices.Contains(groups[x.Why], one) {
+					groups[x.Why] = append(groups[x.Why], one)
+				}
 			}
 		}
+	}
+	for why, of := range groups {
+		text := of[0]
+		if n := len(of) - 1; n > 0 {
+			text += " and " + count(n, "more group") // JSON and -v have all
+		}
+		whys = append(whys, text+" ("+why+")")
 	}
 	if !held {
 		return ""

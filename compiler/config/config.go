@@ -212,7 +212,8 @@ var exceptionKeys = []contract.Option{
 	}, {
 		Name: "what", Type: contract.String,
 		Doc: "What it concerns: a tool group (\"mcp\"), a server (\"mcp github\"), " +
-			"a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\").",
+			"a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\"), which means " +
+			"what it would mean in an allow of the source.",
 	},
 }
 

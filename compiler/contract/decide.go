@@ -62,6 +62,14 @@ type Verdict struct {
 	// BareHole is the same where the agent does not run its hook: what it approves by
 	// itself and no rule of its format could restrict.
 	BareHole *Hole
+	// Lack is what stands in the artifacts and does not hold, whatever it would decide; nil where all holds.
+	Lack *Lack
+}
+
+// Lack is a part of an artifact without effect: a hook that is turned off, a file that the agent does not load.
+type Lack struct {
+	Why string
+	At  diag.Pos // of what takes the effect away
 }
 
 // Answer is a decision and the halves of it that the artifacts govern. Without Access, a

@@ -166,9 +166,9 @@ func (j *job) languages(
 		}
 		done = append(done, l...)
 	}
-	for _, x := range j.target.Input.Exceptions { // of one argument: its cell is its own
-		if x.Group == of.Group && x.Pattern != "" {
-			done = append(done, in.Text(strings.TrimPrefix(x.Pattern, of.Server+":")))
+	for i := range j.target.Input.Exceptions { // of one argument: its cell is its own
+		if x := &j.target.Input.Exceptions[i]; x.Group == of.Group && x.Pattern != "" {
+			done = append(done, languagesOf(x, of, in.Space)...)
 		}
 	}
 	// Those of the artifacts are mostly the role's, and stand beside its own.
@@ -202,6 +202,9 @@ func fields(p *ir.Project) (all []policy.Field) {
 	}
 	return all
 }
+
+// ofCell is the class of an argument of a cell.
+const ofCell = "cell"
 
 // exactly returns what a subject is compared on: of the groups that its languages decide an
 // argument of each cell in place of every plain one, of others what its whole universe has. It notes
@@ -260,7 +263,38 @@ func (j *job) exactly(u *universe, w *worker, whole func([]ir.Group) (*universe,
 	for g := range beyond {
 		j.sampled[g] = errLetters
 	}
+	if j.compiled != nil {
+		j.byEdits(u, w, most)
+	}
 	return list, nil
+}
+
+// byEdits notes which groups are sampled only because the artifacts are not as they were compiled.
+func (j *job) byEdits(u *universe, w *worker, most int) {
+	before := job{target: j.target, decider: j.compiled, alone: j.alone, ref: j.ref}
+	var patterns map[ir.Group][]ir.Pattern
+	if p, ok := j.compiled.(contract.Patterned); ok {
+		patterns = p.Patterns(j.ref)
+	}
+	beyond := before.beyond(u, patterns)
+	exact := func(f policy.Field) bool {
+		_, in := w.universes.spaces.take([]policy.Field{f})
+		defer w.universes.spaces.giveBack(f.Group, in)
+		_, _, err := before.cells(u, f, in, most)
+		return err == nil
+	}
+	for g := range j.sampled {
+		if beyond[g] {
+			continue
+		}
+		same := func(f policy.Field) bool { return f.Group != g || exact(f) }
+		if !slices.ContainsFunc(fields(u.project), func(f policy.Field) bool { return !same(f) }) {
+			if j.edited == nil {
+				j.edited = map[ir.Group]bool{}
+			}
+			j.edited[g] = true
+		}
+	}
 }
 
 // errLetters is why a group is sampled beside its cells: there all letters outside of ASCII are one.
@@ -315,5 +349,8 @@ func (s *Surface) sample(j *job) {
 			s.Sampled = append(s.Sampled, Sampled{Group: g, Why: why})
 		}
 		s.Sampled[at].Subjects = append(s.Sampled[at].Subjects, j.ref.String())
+		if j.edited[g] {
+			s.Sampled[at].Edited = append(s.Sampled[at].Edited, j.ref.String())
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/verify"
 	"modec.dev/modec/targets"
@@ -210,6 +211,159 @@ func TestEditsThatOpen(t *testing.T) {
 	} {
 		if report := edited(t, res, c.name, c.before, c.after); report.Wider() == 0 {
 			t.Errorf("%s with %s in place of %s: nothing is wider", c.name, c.after, c.before)
+		}
+	}
+}
+
+// A hook that somebody edited holds nothing where one cannot know that it still holds, and the finding stands at the
+// edit.
+func TestEditsOfHooks(t *testing.T) {
+	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = true\n[targets.cursor]\nhooks = true\n", `{
+		"roles": {"dev": {"description": "Does", "can": {"read": {"deny": [".env"], "default": "allow"},
+			"edit": {"allow": ["src/**"], "default": "deny"}, "command": "deny", "unknown": "deny"}}}}`)
+	ofMode := compileSource(t, "[targets.claude]\nhooks = true\n", `{"modes": {"m": {"name": "M", "roleDefinition": "x",
+		"can": {"read": {"deny": ["*.pem"], "default": "allow"}, "edit": {"allow": ["docs/**"], "default": "deny"}}}}}`)
+	const settings, agent, cursor = ".claude/settings.json", ".claude/agents/m.md", ".cursor/hooks.json"
+	const timeout, group, off = `"timeout": 10`, `"matcher": "*"`, `"disableAllHooks": false`
+	for _, c := range []struct{ name, before, after, at string }{
+		{settings, timeout, `"timeout": 0.001`, `"timeout"`},
+		{settings, timeout, `"timeout": 2`, `"timeout"`},
+		{settings, timeout, `"timeout": 10, "async": true`, `"async"`},
+		{settings, timeout, `"timeout": 10, "asyncRewake": true`, `"asyncRewake"`},
+		{settings, timeout, `"timeout": 10, "once": true`, `"once"`},
+		{settings, timeout, `"timeout": 10, "if": "Bash(git *)"`, `"if"`},
+		{settings, timeout, `"timeout": 10, "args": []`, `"args"`},
+		{settings, timeout, `"timeout": 10, "shell": "powershell"`, `"shell"`},
+		{settings, timeout, `"timeout": 10, "later": 1`, `"later"`},
+		{settings, timeout, `"timeout": 0`, "0"},
+		{settings, timeout, `"timeout": "10"`, `"10"`},
+		{settings, group, group + `, "later": 1`, `"later"`},
+		{settings, group, `"matcher": "Bash"`, `"Bash"`},
+		{settings, group, `"matcher": "(?i)bash"`, `"(?i)`},
+		{settings, group, `"matcher": null`, "null"},
+		{settings, off, `"disableAllHooks": true`, "true"},
+		{settings, off, `"disableAllHooks": 1`, "1"},
+		{settings, off, `"model": 1, ` + off, "1"},
+		{settings, off, `"env": {"PATH": "./bin"}, ` + off, `"PATH"`},
+		{settings, off, `"env": {"CLAUDE_CODE_SHELL_PREFIX": "x"}, ` + off, `"CLAUDE_CODE_SHELL_PREFIX"`},
+		{settings, off, `"later": {"PreToolUse": [{"hooks": []}]}, ` + off, `"PreToolUse"`},
+		{agent, "timeout: 10", "timeout: 1", "timeout"},
+		{agent, "timeout: 10", "timeout: 10\n          async: true", "async"},
+	} {
+		of := res
+		if c.name == agent {
+			of = ofMode
+		}
+		report := edited(t, of, c.name, c.before, c.after)
+		before, _, _ := strings.Cut(string(of.FS()[c.name]), c.before)
+		begin := before + c.after[:strings.Index(c.after, c.at)]
+		line := strings.Count(begin, "\n") + 1
+		col := len(begin) - strings.LastIndex(begin, "\n")
+		at := fmt.Sprintf("%s:%d:%d", c.name, line, col)
+		found := false
+		for i := range report.Surfaces {
+			found = found || slices.ContainsFunc(report.Surfaces[i].Findings, func(f verify.Finding) bool { return f.At.String() == at })
+		}
+		if !found {
+			t.Errorf("%s in %s: got %d findings, want one at %s", c.after, c.name, report.Wider(), at)
+		}
+	}
+	for after, where := range map[string]string{
+		`"timeout":1`: cursor + ":7:", `"timeout":10,"async":true`: cursor + ":7:", `"timeout":0`: cursor,
+	} {
+		text := strings.ReplaceAll(string(res.FS()[cursor]), `"timeout":10,"failClosed":true`, after)
+		report := edited(t, res, cursor, string(res.FS()[cursor]), text)
+		found := func(f verify.Finding) bool { return strings.HasPrefix(f.At.String(), where) }
+		if !slices.ContainsFunc(report.Surfaces, func(s verify.Surface) bool { return slices.ContainsFunc(s.Findings, found) }) {
+			t.Errorf("%s: got %d findings, want one at %s", after, report.Wider(), where)
+		}
+	}
+	for _, c := range []struct{ name, before, after string }{
+		{settings, timeout, `"timeout": 600, "statusMessage": "x"`}, {settings, timeout, `"async": false, "once": false`},
+		{settings, timeout, `"timeout": 10, "onFailure": "block", "shell": "bash"`}, {settings, group, `"matcher": ""`},
+		{settings, group + ",", ""}, {settings, off, off + `, "model": "x", "later": 1`},
+		{settings, off, off + `, "env": {"MY": "x"}`}, {cursor, `"timeout":10`, `"timeout":60`},
+	} {
+		if report := edited(t, res, c.name, c.before, c.after); report.Wider() > 0 {
+			t.Errorf("%s in %s: %+v", c.after, c.name, report.Surfaces[0].Findings[0])
+		}
+	}
+}
+
+// What switches a server on that the source denies stands at the place of the finding.
+func TestServersSwitchedOn(t *testing.T) {
+	res := compileSource(t, "[targets.roo]\n", `{"servers": {"off": {"command": "o", "tools": {"t": {"risk": "read"}}},
+		"on": {"command": "n", "tools": {"t": {"risk": "read"}}}},
+		"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"mcp": {"off": "deny", "on": "ask"}}}}}`)
+	const name, off = ".roo/mcp.json", `"disabled": true`
+	for after, at := range map[string]string{
+		`"disabled": false`: name + ":6:19", `"disabled": "true"`: name + ":6:19", `"timeout": 60`: name + ":3:5",
+	} {
+		report := edited(t, res, name, off, after)
+		if !slices.ContainsFunc(report.Surfaces[0].Findings, func(f verify.Finding) bool { return f.At.String() == at }) {
+			t.Errorf("%s: got %+v, want one at %s", after, report.Surfaces[0].Findings, at)
+		}
+	}
+}
+
+// A group that somebody's edit alone keeps from being verified whole is told of, at the edit; one that the source itself
+// keeps from it is not.
+func TestSampledByEdits(t *testing.T) {
+	const source = `{"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": "allow", "edit": {"allow": ["docs/**"%s], "default": "deny"}}}}}`
+	for more, want := range map[string]string{"": ".roomodes:9:1", `, {"regex": "^(a|b)\\1\\.md$"}`: ""} {
+		res := compileSource(t, "[targets.roo]\n", fmt.Sprintf(source, more))
+		disk := memfs.FS{}
+		maps.Copy(disk, res.FS())
+		text := string(disk[".roomodes"])
+		disk[".roomodes"] = []byte(strings.Replace(text, "docs(", `(a)\\1x|docs(`, 1))
+		_, diags := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+		got := ""
+		for _, d := range diags {
+			if strings.Contains(d.Message, "cannot be proved") {
+				got = d.Pos.String()
+			}
+		}
+		if got != want {
+			t.Errorf("with %q: got a warning at %q, want %q: %v\n%s", more, got, want, diags, disk[".roomodes"])
+		}
+		if _, diags = res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: res.FS()}); len(diags) > 0 {
+			t.Errorf("with %q and no edit: %v", more, diags)
+		}
+	}
+}
+
+// An exception accepts what its pattern means in the source, and of what it does not name the rest stays wider. Where
+// the rest was sampled, a warning says so.
+func TestPatternsOfExceptions(t *testing.T) {
+	const source = `{"roles": {"dev": {"description": "Does", "can": {"read": "allow", "edit": "ask", "web": "ask",
+		"command": {"allow": ["git status"], "default": "ask"}}}}}`
+	for _, c := range []struct {
+		rule, what string
+		wider      bool
+		warns      bool
+	}{
+		{"Bash(foo *)", "command foo", true, false}, {"Bash(foo *)", "command foo *", false, false},
+		{"Bash(foo *)", "command fo*", false, false}, {"Bash(foo *)", "command foo x*", true, false},
+		{"Edit(zz/**)", "edit zz/x", true, false}, {"Edit(zz/**)", "edit zz/**", true, false}, // in another case
+
+		{"Edit(zz/**)", "edit zz/*.md", true, false}, {"WebFetch(domain:*.x.org)", "web *.x.org", false, false},
+		{"WebFetch(domain:*.x.org)", "web x.x.org", true, false}, {"Bash(xargs rm)", "command xargs rm", false, true},
+		{"Edit(//**/modec.lock)", "edit *", true, false},
+	} {
+		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n[[exceptions]]\ntarget = \"claude\"\n"+
+			"subject = \"role:dev\"\nreason = \"x\"\nuntil = 2999-01-01\nwhat = \""+c.what+"\"\n", source)
+		disk := memfs.FS{}
+		maps.Copy(disk, res.FS())
+		const name, at = ".claude/settings.json", `"allow": [`
+		text := strings.Replace(string(disk[name]), at, at+`"`+c.rule+`", `, 1)
+		if strings.Contains(c.rule, "modec.lock") {
+			text = strings.ReplaceAll(text, `"Edit(modec.lock)"`, `"Edit(nothing)"`)
+		}
+		disk[name] = []byte(text)
+		report, diags := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+		warns := slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == diag.ExceptionUsed })
+		if wider := report.Wider() > 0; wider != c.wider || warns != c.warns {
+			t.Errorf("%s with %s: wider is %t, a warning %t, want %t and %t: %v", c.rule, c.what, wider, warns, c.wider, c.warns, diags)
 		}
 	}
 }

@@ -38,6 +38,7 @@ type job struct {
 	governs map[ir.Group]contract.Halves // what the surface governs in each group at all
 	left    map[ir.Group]bool            // the groups in which something is left to the agent
 	sampled map[ir.Group]error           // why some groups are not verified exactly
+	edited  map[ir.Group]bool            // those of them that are with the compiled artifacts in the place of these
 }
 
 // each returns a job for each subject that the surface contains.
@@ -171,6 +172,9 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 		}
 		w.Source.Decision = contract.Decision(j.target.Target, &w.Source)
 		v := j.decider.Decide(j.ref, w.Action)
+		if lack := v.Lack; lack != nil && v.At.Line == 0 {
+			v.Rule, v.At = cmp.Or(v.Rule, "nothing")+", since "+lack.Why, lack.At
+		}
 		if j.tells {
 			j.telling.add(&w, &v)
 		}
@@ -270,6 +274,9 @@ func (j *job) missing(w *Witness, v, compiled contract.Verdict) {
 	a := compiled.Answer
 	a.Decision, a.Rule = ir.Allow, "nothing: the artifact that restricts it is gone"
 	a.At = diag.Pos{File: a.At.File}
+	if v.Lack != nil {
+		a.Rule, a.At = "nothing, since "+v.Lack.Why, v.Lack.At
+	}
 	j.held = true
 	j.example(&j.out.Findings, j.finding(w, h, a))
 }
@@ -612,42 +619,9 @@ func (j *job) wider(w *Witness, h half, a contract.Answer, t *Tally) {
 	t.Wider--
 	t.Accepted++
 	j.out.Counts.Accepted++
+	f.Alone = x.Group != ir.MCP && literal(x.Pattern) && w.Class != ofCell
 	f.By, f.At = "until "+x.Until.Format("2006-01-02")+": "+x.Reason, x.Pos
 	j.example(&j.out.Accepted, f)
-}
-
-// exception returns the exception that covers an action, nil for none.
-func (j *job) exception(w *Witness) *contract.Exception {
-	p := j.target.Input.Project
-	for _, ref := range []ir.SubjectRef{j.ref, {Mode: j.ref.Mode}, {Role: j.ref.Role}} {
-		switch {
-		case ref == ir.SubjectRef{}:
-			continue
-		case w.Group == ir.MCP:
-			naming := contract.ByGroup
-			if sv := p.Started(w.Server); sv != nil {
-				t := sv.Tool(w.Arg)
-				naming = contract.Naming(!sv.DefaultEnabled || t != nil && t.Risk == "destructive")
-			}
-			if x := j.target.Input.Excepts(ref, w.Server, w.Arg, naming); x != nil {
-				return x
-			}
-			continue
-		case w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile:
-			// Only an exception that names a guarded path covers it.
-		default:
-			if x := j.target.Input.ExceptsGroup(ref, w.Group); x != nil {
-				return x
-			}
-		}
-		for i := range j.target.Input.Exceptions {
-			x := &j.target.Input.Exceptions[i]
-			if x.Subject == ref && x.Group == w.Group && x.Pattern == w.Arg && w.Arg != "" {
-				return x
-			}
-		}
-	}
-	return nil
 }
 
 func (j *job) finding(w *Witness, h half, a contract.Answer) Finding {

@@ -214,7 +214,7 @@ type past struct {
 // keeps returns the identity of a job whose outcome may be kept.
 func (k *keys) keeps(j *job) (*identity, bool) {
 	id := k.identity(j)
-	return id, id.ok && len(j.out.Findings) == 0
+	return id, id.ok && len(j.out.Findings)+len(j.edited) == 0
 }
 
 // fill does so for a job. It reports false where what is kept does not fit.
@@ -408,6 +408,7 @@ func (w *outcomeWriter) finding(f *Finding) {
 	w.text(f.Class)
 	w.text(f.Half)
 	w.bool(f.Without)
+	w.bool(f.Alone)
 	w.number(int(f.Source), int(f.Artifact))
 	w.text(f.Rule)
 	w.place(f.Pos)
@@ -580,7 +581,7 @@ func (r *outcomeReader) tally() Tally {
 
 func (r *outcomeReader) finding() Finding {
 	return Finding{
-		Subject: r.subject, Group: r.group(), Action: r.text(), Class: r.text(), Half: r.text(), Without: r.bool(),
+		Subject: r.subject, Group: r.group(), Action: r.text(), Class: r.text(), Half: r.text(), Without: r.bool(), Alone: r.bool(),
 		Source: r.decision(), Artifact: r.decision(), Rule: r.text(), Pos: r.place(), By: r.text(), At: r.place(),
 		Count: r.number(),
 	}

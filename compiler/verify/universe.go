@@ -163,7 +163,7 @@ func (u *universe) cell(a policy.Action) *Witness {
 	defer u.mu.Unlock()
 	w := u.cells[a]
 	if w == nil {
-		if w = (&Witness{Action: a, Class: "cell"}); u.cells == nil {
+		if w = (&Witness{Action: a, Class: ofCell}); u.cells == nil {
 			u.cells = map[policy.Action]*Witness{}
 		}
 		u.cells[a] = w

@@ -164,6 +164,8 @@ type Sampled struct {
 	Part     string   `json:"part,omitempty"`  // what of it; all where it is empty
 	Why      string   `json:"why"`
 	Subjects []string `json:"subjects"` // of which it was not; empty for all
+	// Edited are those of them of which it would be, were the artifacts as they were compiled.
+	Edited []string `json:"edited,omitempty"`
 }
 
 // The parts that are sampled by construction.
@@ -257,13 +259,16 @@ func (s Share) Percent() float64 {
 type Finding struct {
 	// Foreign is set by a caller that reads the disk, where the artifact's file is not as
 	// the source makes it: somebody's own entry, an edit, a stale build.
-	Foreign  bool        `json:"foreign,omitempty"`
-	Subject  string      `json:"subject"`
-	Group    ir.Group    `json:"group"`
-	Action   string      `json:"action"` // as explain takes it: a path, a line, server:tool
-	Class    string      `json:"class"`  // how the action was made
-	Half     string      `json:"half"`   // access or approval
-	Without  bool        `json:"withoutHook,omitempty"`
+	Foreign bool     `json:"foreign,omitempty"`
+	Subject string   `json:"subject"`
+	Group   ir.Group `json:"group"`
+	Action  string   `json:"action"` // as explain takes it: a path, a line, server:tool
+	Class   string   `json:"class"`  // how the action was made
+	Half    string   `json:"half"`   // access or approval
+	Without bool     `json:"withoutHook,omitempty"`
+	// Alone is set where an exception accepts this action and no other, and what else the artifact's rule permits was
+	// sampled.
+	Alone    bool        `json:"alone,omitempty"`
 	Source   ir.Decision `json:"source"`
 	Artifact ir.Decision `json:"artifact"`
 	Rule     string      `json:"rule"` // the source's

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -153,6 +154,43 @@ func TestReadAgentExtras(t *testing.T) {
 	} {
 		if got := IsAgentFile(file); got != want {
 			t.Errorf("%s: got %v, want %v", file, got, want)
+		}
+	}
+}
+
+// A value of another form keeps the whole file from loading, at its place; what Claude Code leaves out does not.
+func TestForms(t *testing.T) {
+	const group = `{"matcher": "*", "hooks": [{"type": "command", "command": "x", "timeout": 10}]}`
+	for text, key := range map[string]string{
+		`{"model": 1}`: "model", `{"disableAllHooks": null}`: "disableAllHooks", `{"permissions": {"deny": "x"}}`: "deny",
+		`{"permissions": {"ask": null}}`: "ask", `{"hooks": [` + group + `]}`: "hooks",
+		`{"hooks": {"PreToolUse": ` + group + `}}`: "PreToolUse", `{"hooks": {"PermissionRequest": "x"}}`: "PermissionRequest",
+		`{"hooks": {"PreToolUse": [{"matcher": 1, "hooks": []}]}}`:                   "matcher",
+		`{"hooks": {"PreToolUse": [{"matcher": "*"}]}}`:                              "PreToolUse",
+		`{"hooks": {"PreToolUse": [{"hooks": [{"type": "x"}]}]}}`:                    "type",
+		`{"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt"}]}]}}`:               "prompt",
+		`{"hooks": {"Later": {"PreToolUse": [` + group + `]}}}`:                      "PreToolUse",
+		`{"later": {"pretooluse": [` + group + `]}}`:                                 "pretooluse",
+		`{"hooks": {"PreToolUse": [` + strings.Replace(group, "10", "0", 1) + `]}}`:  "timeout",
+		`{"hooks": {"PreToolUse": [` + strings.Replace(group, "10", `"`, 1) + `]}}`:  "",
+		`{"hooks": {"PostToolUse": [` + strings.Replace(group, "10", "0", 1) + `]}}`: "none",
+		`{"permissions": {"deny": [1], "later": 1}, "later": 1}`:                     "none",
+		`{"hooks": null}`: "none", `{"hooks": {"PreToolUse": null, "PostToolUse": 1}}`: "none",
+	} {
+		_, err := ReadSettings("s.json", []byte(text))
+		form := (*FormError)(nil)
+		got := "none"
+		switch {
+		case errors.As(err, &form):
+			got = form.Key
+			if at := PlaceOf("s.json", err); at.Line != 1 || at.Col < 2 {
+				t.Errorf("%s: got the place %s", text, at)
+			}
+		case err != nil:
+			got = ""
+		}
+		if got != key {
+			t.Errorf("%s: got an error about %q, want %q", text, got, key)
 		}
 	}
 }

@@ -33,7 +33,7 @@ var Lists = []struct {
 }{{"deny", ir.Deny}, {"ask", ir.Ask}, {"allow", ir.Allow}}
 
 // ReadSettings reads a settings file. Claude Code does not load a file for which it
-// fails, nor one whose Mode is not a permission mode.
+// fails, nor one whose Mode is not a permission mode. The error is a [FormError] where it is about one value.
 func ReadSettings(name string, data []byte) (*Settings, error) {
 	v, err := located.JSON(name, data)
 	if err != nil {
@@ -41,6 +41,9 @@ func ReadSettings(name string, data []byte) (*Settings, error) {
 	}
 	if !v.Is(located.Object) {
 		return nil, errors.New("want an object")
+	}
+	if err := checkSettings(v); err != nil {
+		return nil, err
 	}
 	permissions := v.Get("permissions")
 	disables := func(key string) bool { text, _ := permissions.Get(key).Str(); return text == "disable" }

@@ -139,11 +139,11 @@ func TestOwnServersOfAProfile(t *testing.T) {
 func TestNotesOfSettings(t *testing.T) {
 	got, diags := Import(contract.Source{Root: fstest.MapFS{".claude/settings.json": {Data: []byte(`{
 		"disabledMcpjsonServers": ["a:b", "ok"],
-		"permissions": {"deny": "Read", "disableAutoMode": "disable", "disableBypassPermissionsMode": "yes",
+		"permissions": {"disableAutoMode": "disable",
 		"blockReadsOutsideWorkingDirectories": true}}`)}}})
 	decide := importedOf(t, got, diags)
-	want := map[string]contract.NoteKind{"disabledMcpjsonServers": contract.Left, "deny": contract.Refused,
-		"disableAutoMode": contract.Left, "disableBypassPermissionsMode": contract.Left,
+	want := map[string]contract.NoteKind{"disabledMcpjsonServers": contract.Left,
+		"disableAutoMode":                     contract.Left,
 		"blockReadsOutsideWorkingDirectories": contract.Understood}
 	for _, n := range got.Notes {
 		if kind, ok := want[n.What]; ok && kind == n.Kind {

@@ -150,7 +150,7 @@ func (r *roleReader) layer(l format.Layer) bool {
 	s, err := format.ReadSettings(l.File, l.Data)
 	if err != nil {
 		r.out.Refuse(l.File)
-		r.diags.Errorf(CodeImport, located.PlaceOf(l.File, err), "Claude Code does not load the settings: %s",
+		r.diags.Errorf(CodeImport, format.PlaceOf(l.File, err), "Claude Code does not load the settings: %s",
 			strings.TrimPrefix(located.Reason(err), l.File+": "))
 		return false
 	}
@@ -262,16 +262,8 @@ func (r *roleReader) env(m located.Member) {
 // permission reads a member of permissions.
 func (r *roleReader) permission(m located.Member) {
 	switch m.Key {
-	case "defaultMode":
-	case "allow", "ask", "deny":
-		if !m.Value.Is(located.List) {
-			r.out.NoteRule(contract.Refused, m.Pos, r.subject, m.Key, "Claude Code takes a list only")
-		}
+	case "defaultMode", "allow", "ask", "deny":
 	case "disableBypassPermissionsMode", "disableAutoMode":
-		if text, _ := m.Value.Str(); text != "disable" {
-			r.left(m, `only "disable" means something`)
-			return
-		}
 		r.left(m, "it stays in the file: no session may go over to that mode")
 	case "blockReadsOutsideWorkingDirectories":
 		if !m.Value.True() {

@@ -98,9 +98,7 @@ func OpenOver(fsys fs.FS, layers []format.Layer) contract.Decider {
 func (o *opener) projectSettings(reads func(source string) bool) (layers []*settings) {
 	for _, f := range format.SettingsFiles {
 		if data := o.read(f.Path); data != nil && reads(f.Source) {
-			if s := o.settings(f.Path, data, root, ofProject); s != nil {
-				layers = append(layers, s)
-			}
+			layers = append(layers, o.settings(f.Path, data, root, ofProject))
 		}
 	}
 	return layers
@@ -113,10 +111,9 @@ func (o *opener) layers(layers []format.Layer) {
 		if !l.Project {
 			base, owner = path.Join(home, ".claude"), ofUser
 		}
-		if s := o.settings(l.File, l.Data, base, owner); s != nil {
-			s.hooks = nil
-			o.shared = append(o.shared, s)
-		}
+		s := o.settings(l.File, l.Data, base, owner)
+		s.hooks = nil
+		o.shared = append(o.shared, s)
 	}
 }
 
@@ -182,12 +179,9 @@ func (o *opener) roles() map[string]*settings {
 			s.strict, s.servers = true, o.serverNames(name)
 			continue
 		}
-		// The session runs without a file that does not load.
-		if read := o.settings(name, o.read(name), path.Join(root, path.Dir(name)), ofUser); read != nil {
-			read.strict, read.servers = s.strict, s.servers
-			*s = *read
-		}
-		s.file = name
+		read := o.settings(name, o.read(name), path.Join(root, path.Dir(name)), ofUser)
+		read.strict, read.servers = s.strict, s.servers
+		*s = *read
 	}
 	return roles
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,9 @@ const noAuto = `"disableAutoMode":"disable","disableBypassPermissionsMode":"disa
 
 // permissions writes a settings file.
 func permissions(mode string, allow, ask, deny []string) string {
-	lists, _ := json.Marshal(map[string][]string{"allow": allow, "ask": ask, "deny": deny})
+	all := map[string][]string{"allow": allow, "ask": ask, "deny": deny}
+	maps.DeleteFunc(all, func(_ string, rules []string) bool { return rules == nil })
+	lists, _ := json.Marshal(all)
 	return `{"permissions":{"defaultMode":"` + mode + `",` + noAuto + `,` + string(lists[1:]) + `}`
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -9,8 +10,8 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/claude/format"
@@ -21,14 +22,15 @@ import (
 // what it answers is not known, so that it holds nothing back for sure.
 type listener struct {
 	matcher
-	engine   *policy.Engine // nil where the policy cannot be used: modec then refuses
-	ref      ir.SubjectRef
-	mayAllow bool
-	asks     bool   // where modec is missing or fails; else the line refuses
-	keeps    bool   // what modec refuses without an answer: else that is a failure too
-	ofModes  bool   // it abstains there: the session's own rules hold without it
-	text     string // what it is called where it decides
-	at       diag.Pos
+	matcherAt diag.Pos
+	engine    *policy.Engine // nil where the policy cannot be used: modec then refuses
+	ref       ir.SubjectRef
+	mayAllow  bool
+	asks      bool   // where modec is missing or fails; else the line refuses
+	keeps     bool   // what modec refuses without an answer: else that is a failure too
+	ofModes   bool   // it abstains there: the session's own rules hold without it
+	text      string // what it is called where it decides
+	at        diag.Pos
 }
 
 // matcher says for which tools a hook runs. The zero value is for every tool.
@@ -37,29 +39,32 @@ type matcher struct {
 	re    *regexp.Regexp
 }
 
-// hooksOf reads hooks.PreToolUse. Observed on 2.1.329: a hook that exits with 1, is
-// missing or does not answer JSON changes nothing.
-func (o *opener) hooksOf(v *located.Value) []*listener {
-	var hooks []*listener
-	for _, entry := range v.Get("PreToolUse").List() {
-		text, _ := entry.Get("matcher").Str()
-		m, err := newMatcher(text)
-		if err != nil {
-			o.warn(entry.Get("matcher").Line(), "Claude Code ignores a matcher that is not an expression: %v", err)
+// hooksOf returns modec's own among some hooks, and what one that does not hold lacks. Observed on 2.1.329: a hook
+// that exits with 1, is missing or does not answer JSON changes nothing.
+func (o *opener) hooksOf(list []format.Hook) (hooks []*listener, lack *contract.Lack) {
+	for _, of := range list {
+		h := o.hook(of.Command, of.At)
+		if h == nil {
 			continue
 		}
-		for _, c := range entry.Get("hooks").List() {
-			line, ok := c.Get("command").Str()
-			if kind, _ := c.Get("type").Str(); !ok || kind != "command" {
-				continue
-			}
-			if h := o.hook(line, c.Get("command").Line()); h != nil {
-				h.matcher = m
-				hooks = append(hooks, h)
-			}
+		m, err := newMatcher(of.Matcher)
+		switch {
+		case err != nil:
+			lack = o.lacks(of.MatcherAt, "the matcher of modec's hook is not an expression: it holds nothing")
+		case of.Odd != "":
+			lack = o.lacks(of.OddAt, "modec's hook has %q so that it holds nothing for sure", of.Odd)
+		default:
+			h.matcher, h.matcherAt = m, of.MatcherAt
+			hooks = append(hooks, h)
 		}
 	}
-	return hooks
+	return hooks, lack
+}
+
+// lacks warns of what does not hold.
+func (o *opener) lacks(at diag.Pos, format string, args ...any) *contract.Lack {
+	o.warn(at, format, args...)
+	return &contract.Lack{Why: fmt.Sprintf(format, args...), At: at}
 }
 
 var toolNames = regexp.MustCompile(`^[A-Za-z0-9_|]+$`)
@@ -73,6 +78,9 @@ func newMatcher(text string) (matcher, error) {
 		return matcher{}, nil
 	case toolNames.MatchString(text):
 		return matcher{exact: strings.Split(text, "|")}, nil
+	}
+	if _, err := ecma.Parse(text); err != nil {
+		return matcher{}, err
 	}
 	re, err := regexp.Compile(text)
 	return matcher{re: re}, err

@@ -30,7 +30,9 @@ type session struct {
 	noBypass bool     // disableBypassPermissionsMode
 	tools    []format.ToolList
 	hooks    []*listener
-	noHooks  bool // disableAllHooks
+	noHooks  *located.Value // disableAllHooks of the last file that writes it
+	lack     *contract.Lack // the first thing that does not hold
+	disarms  *contract.Lack // what keeps the hooks from holding; nil: nothing
 	servers  []string
 	strict   bool            // there are no other servers
 	skills   map[string]bool // those on the disk
@@ -79,8 +81,17 @@ type call struct {
 	host     string
 }
 
-// settle replaces a mode by the one that it means or that holds where it is disabled.
+// settle replaces a mode by the one that it means or that holds where it is disabled, and says what does not hold.
 func (s *session) settle() {
+	if s.noHooks.True() {
+		s.disarms = &contract.Lack{Why: "disableAllHooks turns modec's hook off", At: s.noHooks.Pos}
+	}
+	if len(s.hooks) > 0 {
+		s.lack = cmp.Or(s.lack, s.disarms)
+	}
+	if s.lack != nil {
+		s.at = s.lack.At
+	}
 	switch {
 	case s.mode == format.Manual, s.mode == format.Delegate,
 		s.mode == format.Bypass && s.noBypass, s.mode == format.Auto && s.noAuto:
@@ -98,9 +109,10 @@ func (s *session) add(l *settings) {
 	s.noAuto = s.noAuto || l.noAuto
 	s.noBypass = s.noBypass || l.noBypass
 	if l.noHooks.Is(located.Bool) { // the last file that writes it holds
-		s.noHooks = l.noHooks.True()
+		s.noHooks = l.noHooks
 	}
 	s.hooks = append(s.hooks, l.hooks...)
+	s.lack, s.disarms = cmp.Or(s.lack, l.lack), cmp.Or(s.disarms, l.disarms)
 }
 
 // enter lays a subagent over its session. Its own mode holds unless the session has one
@@ -108,7 +120,7 @@ func (s *session) add(l *settings) {
 func (s *session) enter(a *agent) {
 	s.agent = a.name
 	s.tools = append(s.tools, a.tools...)
-	s.hooks = append(s.hooks, a.hooks...)
+	s.hooks, s.lack = append(s.hooks, a.hooks...), cmp.Or(s.lack, a.lack)
 	switch s.mode {
 	case format.Bypass, format.AcceptEdits, format.Auto:
 	default:
@@ -128,9 +140,10 @@ func (s *session) verdict(a policy.Action) contract.Verdict {
 	if a.Group == ir.MCP && a.Kind == policy.Prompt {
 		return contract.Verdict{}
 	}
-	hooked := len(s.hooks) > 0 && !s.noHooks
+	hooked := s.runsHooks()
 	var with, without outcome
-	for _, c := range s.calls(a) {
+	calls := s.calls(a)
+	for _, c := range calls {
 		r := s.rule(&c)
 		without.add(s, r)
 		if hooked {
@@ -158,7 +171,28 @@ func (s *session) verdict(a policy.Action) contract.Verdict {
 	if (!hooked || s.partly) && v.Decision == ir.Ask && !named(a) {
 		v.Governs &^= contract.Access // rules alone ask about what they cannot refuse
 	}
+	if v.Lack = s.lackFor(calls); v.Lack != nil && (v.At == s.at || v.At.Line == 0) {
+		v.Rule, v.At = v.Rule+", since "+v.Lack.Why, v.Lack.At
+	}
 	return v
+}
+
+// runsHooks reports whether modec's hooks are there and run.
+func (s *session) runsHooks() bool { return len(s.hooks) > 0 && s.disarms == nil }
+
+// lackFor returns what does not hold for some calls.
+func (s *session) lackFor(calls []call) *contract.Lack {
+	if s.lack != nil || !s.runsHooks() {
+		return s.lack
+	}
+	for i := range calls {
+		for _, h := range s.hooks {
+			if tool := calls[i].tool; !h.matches(tool) {
+				return &contract.Lack{Why: "the matcher of modec's hook leaves out " + tool, At: h.matcherAt}
+			}
+		}
+	}
+	return nil
 }
 
 // outcome collects the rulings on the native tools of an action.

@@ -2,6 +2,8 @@ package model
 
 import (
 	"errors"
+
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
@@ -18,9 +20,11 @@ type settings struct {
 	noBypass bool           // disableBypassPermissionsMode
 	noHooks  *located.Value // disableAllHooks, nil where it is not written
 	hooks    []*listener
-	servers  []string // with strict
-	strict   bool     // there are no other servers
-	agent    string   // the subagent as which the session runs
+	lack     *contract.Lack // what in it does not hold
+	disarms  *contract.Lack // what keeps all hooks from holding
+	servers  []string       // with strict
+	strict   bool           // there are no other servers
+	agent    string         // the subagent as which the session runs
 }
 
 // owner says whose settings file it is.
@@ -31,21 +35,21 @@ const (
 	ofProject              // the mode auto does not count in it
 )
 
-// settings reads a settings file, nil for one that Claude Code does not load. base is the
+// settings reads a settings file: one that Claude Code does not load says nothing. base is the
 // folder that a rule's leading slash stands for.
 func (o *opener) settings(name string, data []byte, base string, of owner) *settings {
+	unloaded := func(at diag.Pos, why string, args ...any) *settings {
+		return &settings{file: name, lack: o.lacks(at, "Claude Code does not load the settings: "+why, args...)}
+	}
 	read, err := format.ReadSettings(name, data)
 	if err != nil {
-		o.warn(diag.Pos{File: name}, "Claude Code does not load the settings: %v", err)
-		return nil
+		return unloaded(format.PlaceOf(name, err), "%v", err)
 	}
 	s := &settings{file: name, noAuto: read.NoAuto, noBypass: read.NoBypass, noHooks: read.NoHooks}
 	if read.Mode != nil {
 		mode, ok := format.ModeOf(read.Mode)
 		if !ok {
-			o.warn(read.Mode.Line(), "got the mode %q, want %s: Claude Code does not load the whole file",
-				mode, format.ModeNames)
-			return nil
+			return unloaded(read.Mode.Line(), "got the mode %q, want %s", mode, format.ModeNames)
 		}
 		if mode != format.Auto || of == ofUser {
 			s.mode, s.modeAt = mode, read.Mode.Line()
@@ -55,7 +59,16 @@ func (o *opener) settings(name string, data []byte, base string, of owner) *sett
 		o.listed(s, item, base)
 	}
 	s.agent, _ = read.Agent.Str()
-	s.hooks = o.hooksOf(read.Hooks)
+	hooks, err := format.Hooks(read.Hooks, "PreToolUse")
+	if err != nil {
+		return unloaded(format.PlaceOf(name, err), "%v", err)
+	}
+	s.hooks, s.lack = o.hooksOf(hooks)
+	for _, m := range read.Root.Get("env").Fields() {
+		if format.Disarms(m.Key) {
+			s.disarms = o.lacks(m.Pos, "the variable %s may make another program run in place of modec's hook", m.Key)
+		}
+	}
 	return s
 }
 
@@ -83,6 +96,7 @@ type agent struct {
 	// modeAt is the place of the mode.
 	modeAt diag.Pos
 	hooks  []*listener
+	lack   *contract.Lack
 }
 
 // agent reads a subagent's file, nil for one that Claude Code does not load. Without
@@ -112,6 +126,11 @@ func (o *opener) agent(name string, data []byte) *agent {
 			o.warn(mode.Line(), "Claude Code ignores the mode %q", text)
 		}
 	}
-	a.hooks = o.hooksOf(read.Root.Get("hooks"))
+	hooks, err := format.Hooks(read.Root.Get("hooks"), "PreToolUse")
+	if err != nil {
+		o.warn(format.PlaceOf(name, err), "Claude Code does not load the subagent: %v", err)
+		return nil
+	}
+	a.hooks, a.lack = o.hooksOf(hooks)
 	return a
 }

@@ -52,7 +52,7 @@ func (d *decider) DecideTool(ref ir.SubjectRef, name string) contract.Verdict {
 	if r.mode != "" && slices.Contains(asking, name) { // no rule decided
 		r = s.otherwise("a tool that asks")
 	}
-	if len(s.hooks) > 0 && !s.noHooks && !ofPaths(name) {
+	if s.runsHooks() && !ofPaths(name) {
 		r = s.ask(&c, r)
 	}
 	v.Decision, v.Rule, v.At = s.confirmed(r), r.said(), r.at

@@ -23,10 +23,16 @@ type Hook struct {
 	Prompt  string
 	Matcher *ecma.Regexp // nil matches every call
 	// Timeout is how long Cursor waits, in seconds.
-	Timeout float64
+	Timeout   float64
+	TimeoutAt diag.Pos
 	// FailClosed is set where a hook that fails refuses the call.
 	FailClosed bool
+	// Other is a field that the engine does not know; nil: there is none.
+	Other *located.Member
 }
+
+// hookFields are the fields that the engine of @cursor/sdk 1.0.32 knows.
+var hookFields = []string{"type", "command", "prompt", "timeout", "matcher", "failClosed", "loop_limit", "model"}
 
 // HookEvents are all the events that hooks.json may name. With any other the engine
 // refuses the file (@cursor/sdk 1.0.32, Qe; Cursor's documentation of hooks).
@@ -100,6 +106,11 @@ func readHook(v *located.Value) (Hook, error) {
 	if !v.Is(located.Object) {
 		return h, errors.New("got a hook that is not an object")
 	}
+	for i, m := range v.Members {
+		if !slices.Contains(hookFields, m.Key) {
+			h.Other = &v.Members[i]
+		}
+	}
 	for _, read := range []func(*Hook, *located.Value) error{
 		readText, readMatcher, readTimeout, checkLoopLimit, readFailClosed,
 	} {
@@ -158,7 +169,7 @@ func readTimeout(h *Hook, v *located.Value) error {
 	if !ok || n <= 0 {
 		return errors.New("got a timeout that is not a positive number")
 	}
-	h.Timeout = n
+	h.Timeout, h.TimeoutAt = n, v.Get("timeout").Pos
 	return nil
 }
 

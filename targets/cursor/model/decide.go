@@ -55,7 +55,9 @@ func (on surface) assumes() []string {
 func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	var v contract.Verdict
 	for i, s := range d.setups[ref] {
-		if w := d.judge(s, a); i == 0 {
+		w := d.judge(s, a)
+		w.Lack = s.lack
+		if i == 0 {
 			v = w
 		} else {
 			v = wider(v, w)
@@ -72,6 +74,7 @@ func wider(a, b contract.Verdict) contract.Verdict {
 	if a.Bare == nil || b.Bare != nil && b.Bare.Decision > a.Bare.Decision {
 		a.Bare = b.Bare
 	}
+	a.Lack = cmp.Or(a.Lack, b.Lack)
 	a.Hole, a.BareHole = cmp.Or(a.Hole, b.Hole), cmp.Or(a.BareHole, b.BareHole)
 	return a
 }

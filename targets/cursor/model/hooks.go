@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 )
@@ -19,6 +20,7 @@ import (
 // hooksFile is a hooks.json that Cursor accepts.
 type hooksFile struct {
 	events map[string][]hookEntry
+	lack   *contract.Lack // the first of modec's hooks that does not hold
 }
 
 // hookEntry is one hook of an event.
@@ -31,6 +33,8 @@ type hookEntry struct {
 	root    string // of the project, as the hook takes it from the policy's path
 	subject ir.SubjectRef
 	allows  bool // --may-allow
+
+	lack *contract.Lack // why it holds nothing
 }
 
 // text returns the command or the prompt as written.
@@ -51,23 +55,30 @@ const (
 const slowest = 2 * time.Second
 
 // readHooks reads the hooks.json of a folder; nil where Cursor runs no hook of it.
-func (r *reader) readHooks(dir string) *hooksFile {
+func (r *reader) readHooks(dir string) (*hooksFile, *contract.Lack) {
 	name, data, ok := r.file(dir, format.HooksFile)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	hooks, err := format.ReadHooks(name, data)
 	if err != nil {
-		r.ignored(diag.Pos{File: name}, "Cursor runs none of these hooks: %v", err)
-		return nil
+		return nil, r.lacks(located.PlaceOf(name, err), "Cursor runs none of these hooks: %v", err)
 	}
 	f := &hooksFile{events: map[string][]hookEntry{}}
 	for _, event := range format.HookEvents {
 		for _, h := range hooks[event] {
-			f.events[event] = append(f.events[event], r.hookEntry(h))
+			e := r.hookEntry(h)
+			f.events[event] = append(f.events[event], e)
+			f.lack = cmp.Or(f.lack, e.lack)
 		}
 	}
-	return f
+	return f, f.lack
+}
+
+// lacks warns of what does not hold.
+func (r *reader) lacks(at diag.Pos, message string, args ...any) *contract.Lack {
+	r.ignored(at, message, args...)
+	return &contract.Lack{Why: fmt.Sprintf(message, args...), At: at}
 }
 
 // hookEntry reads what is known of the answers of a hook. It warns of every hook but
@@ -85,7 +96,7 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		return e
 	}
 	if err != nil {
-		r.ignored(h.At, "what this hook answers is not known: %v", err)
+		e.lack = r.lacks(h.At, "what this hook answers is not known: %v", err)
 		return e
 	}
 	if line.Digest != "" { // it changes with every mode of the project, and is checked below
@@ -101,15 +112,18 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		e.role = refuser // modec refuses a payload that is not of its agent
 		r.ignored(h.At, "the hook is for %q: it refuses whatever Cursor asks", line.Agent)
 	case without == allowed:
-		r.ignored(h.At, "the hook allows every call where modec is missing or fails")
+		e.lack = r.lacks(h.At, "the hook allows every call where modec is missing or fails")
 	case !line.Refuses && without != denied:
 		e.role = absent
-		r.ignored(h.At, "the hook lets pass what modec refuses: its line needs `[ $? = 2 ] && exit 2`, or `|| exit 2`")
+		e.lack = r.lacks(h.At, "the hook lets pass what modec refuses: its line needs `[ $? = 2 ] && exit 2`, or `|| exit 2`")
+	case h.Other != nil:
+		e.role = absent
+		e.lack = r.lacks(h.Other.Pos, "what Cursor makes of %q in the hook is not known", h.Other.Key)
 	case !h.FailClosed && h.Timeout <= slowest.Seconds():
 		e.role = absent
-		r.ignored(h.At, "the time of the hook may end before modec answers, which lets the call pass")
+		e.lack = r.lacks(h.TimeoutAt, "the time of the hook may end before modec answers, which lets the call pass")
 	case !here:
-		r.ignored(h.At, "the policy %q is not this project's: what this hook answers is not known",
+		e.lack = r.lacks(h.At, "the policy %q is not this project's: what this hook answers is not known",
 			line.Model)
 	default:
 		e.role, e.allows = modec, line.MayAllow

@@ -54,6 +54,7 @@ type setup struct {
 	permissions *permissionsFile
 	tokens      *tokensFile
 	hooks       *hooksFile
+	lack        *contract.Lack // what of the hooks does not hold
 }
 
 // Open reads the profiles, each of which a user's home folder may contain, and the
@@ -144,7 +145,8 @@ func (r *reader) readProfiles() {
 	dirs, _ := fs.ReadDir(r.fsys, format.ProfilesDir)
 	for _, d := range dirs {
 		dir := path.Join(format.ProfilesDir, d.Name())
-		s := setup{permissions: r.readPermissions(dir), tokens: r.readTokens(dir), hooks: r.readHooks(dir)}
+		s := setup{permissions: r.readPermissions(dir), tokens: r.readTokens(dir)}
+		s.hooks, s.lack = r.readHooks(dir)
 		if s == (setup{}) {
 			continue
 		}
@@ -181,7 +183,8 @@ func (r *reader) readProjectLists(options contract.Options) {
 
 // readProjectWide reads the project's own files but its permissions.json, which only an option gives a role.
 func (r *reader) readProjectWide(options contract.Options) {
-	s := setup{tokens: r.readTokens(format.Dir), hooks: r.readHooks(format.Dir)}
+	s := setup{tokens: r.readTokens(format.Dir)}
+	s.hooks, s.lack = r.readHooks(format.Dir)
 	if s == (setup{}) {
 		return
 	}

@@ -18,10 +18,20 @@ type Server struct {
 	Name          string
 	At            diag.Pos
 	Disabled      *located.Value            // the literal true; nil where it is on
+	On            *located.Value            // disabled that is false; nil where nothing says so
 	DisabledTools map[string]*located.Value // no wildcard
 	AlwaysAllow   map[string]*located.Value // "*" stands for every tool
 	// OffByDefault is the literal false of defaultEnabled, nil where it is on.
 	OffByDefault *located.Value
+}
+
+// PlaceOf returns the place in a file that an error of its reader is about.
+func PlaceOf(file string, err error) diag.Pos {
+	var s *SchemaError
+	if errors.As(err, &s) && !s.At.IsZero() {
+		return s.At
+	}
+	return located.PlaceOf(file, err)
 }
 
 // ReadServers reads an mcp.json. It is strict JSON; one bad server costs the whole file
@@ -66,8 +76,10 @@ func readServer(v *located.Value, d Dialect) (Server, error) {
 		return Server{}, err
 	}
 	s := Server{DisabledTools: byText(v.Get("disabledTools")), AlwaysAllow: byText(v.Get("alwaysAllow"))}
-	if v.Get("disabled").True() {
-		s.Disabled = v.Get("disabled")
+	if off := v.Get("disabled"); off.True() {
+		s.Disabled = off
+	} else {
+		s.On = off
 	}
 	if on := v.Get("defaultEnabled"); d == Restrictions && on != nil {
 		if !on.Is(located.Bool) {

@@ -41,7 +41,7 @@ func (d *decider) common() (digest.Key, error) {
 	for i := range d.ignore.rules {
 		lines = append(lines, d.ignore.pos(&d.ignore.rules[i]))
 	}
-	key, err := digest.Of([]any{string(d.dialect), d.servers, d.mcpFile, d.ignore, lines}, derived())
+	key, err := digest.Of([]any{string(d.dialect), d.servers, d.mcpAt, d.mcpLack, d.ignore, lines}, derived())
 	if err == nil {
 		d.shared = &key
 	}

@@ -1,10 +1,12 @@
 package model
 
 import (
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/located"
@@ -12,20 +14,24 @@ import (
 )
 
 // openServers reads the project's MCP servers from the first of the files that is there.
-func openServers(fsys fs.FS, dialect format.Dialect) (servers map[string]format.Server, file string, diags diag.List) {
-	file, data, err := firstFile(fsys, dialect.Layout().Servers)
+func (d *decider) openServers(fsys fs.FS) (diags diag.List) {
+	file, data, err := firstFile(fsys, d.dialect.Layout().Servers)
+	d.mcpAt = diag.Pos{File: file}
 	if err != nil {
-		return nil, file, nil
+		return nil
 	}
-	list, err := format.ReadServers(file, data, dialect)
+	list, err := format.ReadServers(file, data, d.dialect)
 	if err != nil {
-		diags.Warnf(codeArtifact, diag.Pos{File: file}, "the agent loads no server of this file: %s", err)
+		d.mcpAt = format.PlaceOf(file, err)
+		why := fmt.Sprintf("the agent loads no server of this file: %s", err)
+		diags.Warnf(codeArtifact, d.mcpAt, "%s", why)
+		d.mcpLack = &contract.Lack{Why: why, At: d.mcpAt}
 	}
-	servers = map[string]format.Server{}
+	d.servers = map[string]format.Server{}
 	for _, s := range list {
-		servers[s.Name] = s
+		d.servers[s.Name] = s
 	}
-	return servers, file, diags
+	return diags
 }
 
 // Lists returns the file of those below fsys from which the agent starts servers.

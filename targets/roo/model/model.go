@@ -33,7 +33,8 @@ type decider struct {
 	dialect format.Dialect
 	modes   map[string]*mode
 	servers map[string]format.Server
-	mcpFile string
+	mcpAt   diag.Pos // of mcp.json, or of what in it keeps it from loading
+	mcpLack *contract.Lack
 	ignore  *ignoreFile
 	shared  *digest.Key // of all but the modes, once it is asked for
 }
@@ -46,7 +47,7 @@ func Open(fsys fs.FS, dialect format.Dialect) (contract.Decider, diag.List) {
 	at := dialect.Layout()
 	var diags, more diag.List
 	d.modes, diags = openModes(fsys, dialect)
-	d.servers, d.mcpFile, more = openServers(fsys, dialect)
+	more = d.openServers(fsys)
 	d.ignore = openIgnore(fsys, at.Ignore...)
 	return d, append(diags, more...)
 }
@@ -263,7 +264,8 @@ func (d *decider) mcp(m *mode, a policy.Action) contract.Verdict {
 	}
 	byAll := d.server(s, a)
 	if !known {
-		byAll = verdict(ir.Ask, contract.Access, "no such server; the user may have one", diag.Pos{File: d.mcpFile})
+		byAll = verdict(ir.Ask, contract.Access, "no such server; the user may have one", d.mcpAt)
+		byAll.Lack = d.mcpLack
 	}
 	if _, ok := m.groups["mcp"]; !ok {
 		v := verdict(ir.Deny, contract.Access, "no group mcp", m.at)
@@ -326,6 +328,9 @@ func (d *decider) server(s format.Server, a policy.Action) contract.Verdict {
 		if t := s.AlwaysAllow[name]; t != nil {
 			return verdict(ir.Allow, contract.Both, "alwaysAllow: "+t.Text, t.Pos)
 		}
+	}
+	if s.On != nil {
+		return verdict(ir.Ask, contract.Both, "disabled: "+s.On.Text, s.On.Pos)
 	}
 	return verdict(ir.Ask, contract.Both, "alwaysAllow", s.At)
 }

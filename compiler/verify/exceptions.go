@@ -1,0 +1,112 @@
+package verify
+
+import (
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/recent"
+	"modec.dev/modec/compiler/regular"
+)
+
+// exception returns the exception that covers an action, nil for none.
+func (j *job) exception(w *Witness) *contract.Exception {
+	p := j.target.Input.Project
+	for _, ref := range []ir.SubjectRef{j.ref, {Mode: j.ref.Mode}, {Role: j.ref.Role}} {
+		switch {
+		case ref == ir.SubjectRef{}:
+			continue
+		case w.Group == ir.MCP:
+			naming := contract.ByGroup
+			if sv := p.Started(w.Server); sv != nil {
+				t := sv.Tool(w.Arg)
+				naming = contract.Naming(!sv.DefaultEnabled || t != nil && t.Risk == "destructive")
+			}
+			if x := j.target.Input.Excepts(ref, w.Server, w.Arg, naming); x != nil {
+				return x
+			}
+			continue
+		case w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile:
+			// Only an exception that names a guarded path covers it.
+		default:
+			if x := j.target.Input.ExceptsGroup(ref, w.Group); x != nil {
+				return x
+			}
+		}
+		for i := range j.target.Input.Exceptions {
+			x := &j.target.Input.Exceptions[i]
+			if x.Subject == ref && x.Group == w.Group && w.Arg != "" && accepts(x, w) {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+// accepts reports whether an exception that names an argument, or a pattern, accepts an action. A guarded path it has to
+// name.
+func accepts(x *contract.Exception, w *Witness) bool {
+	if x.Pattern == w.Arg {
+		return true
+	}
+	if w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile || literal(x.Pattern) {
+		return false
+	}
+	s := accepted{x.Group, x.Pattern}.subject()
+	return s != nil && s.Decide(w.Action).Decision == ir.Allow
+}
+
+// literal reports whether a pattern names one argument.
+func literal(pattern string) bool { return pattern != "" && !strings.ContainsAny(pattern, "*?[{") }
+
+// languagesOf returns those by which an exception tells arguments apart.
+func languagesOf(x *contract.Exception, of policy.Field, in *regular.Space) []regular.Language {
+	all := []regular.Language{in.Text(strings.TrimPrefix(x.Pattern, of.Server+":"))}
+	if x.Group == ir.MCP || literal(x.Pattern) {
+		return all
+	}
+	if s := (accepted{x.Group, x.Pattern}).subject(); s != nil {
+		if more, err := s.Languages(in, of); err == nil {
+			all = append(all, more...)
+		}
+	}
+	return all
+}
+
+// accepted is what the pattern of an exception says: it means what the source would mean by it in an allow.
+type accepted struct {
+	group   ir.Group
+	pattern string
+}
+
+// patternsOfExceptions are the last ones, each as a subject that may do what the pattern says and nothing else; nil for
+// what is no pattern.
+var patternsOfExceptions = recent.New[accepted, *policy.Subject](64)
+
+func (a accepted) subject() *policy.Subject {
+	if s, ok := patternsOfExceptions.Get(a); ok {
+		return s
+	}
+	role := ir.Role{Name: "accepted"}
+	table := &ir.Table{Default: &ir.Default{Decision: ir.Deny},
+		Rules: []ir.Rule{{Decision: ir.Allow, Pattern: ir.Pattern{Text: a.pattern}}}}
+	switch a.group {
+	case ir.Read:
+		role.Can.Read = table
+	case ir.Edit:
+		role.Can.Edit = table
+	case ir.Command:
+		role.Can.Command = table
+	case ir.Web:
+		role.Can.Web = table
+	case ir.Modes:
+		role.Can.Modes = table
+	}
+	s, err := policy.New(&ir.Project{Roles: []ir.Role{role}}).Subject(ir.SubjectRef{Role: role.Name})
+	if err != nil {
+		s = nil
+	}
+	patternsOfExceptions.Put(a, s)
+	return s
+}
