@@ -40,3 +40,27 @@ func (c *calm) tell(f func()) {
 	c.mu.Unlock()
 	f()
 }
+
+// quiet is how long the same is not said again.
+const quiet = time.Minute
+
+// lately remembers what was said a short while ago, so that nobody fills a log who asks again and again.
+type lately struct {
+	mu   sync.Mutex
+	said map[string]time.Time
+}
+
+// first reports whether something was not said lately.
+func (l *lately) first(what string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if at, ok := l.said[what]; ok && now.Sub(at) < quiet {
+		return false
+	}
+	if l.said == nil || len(l.said) >= maxItems {
+		l.said = map[string]time.Time{}
+	}
+	l.said[what] = now
+	return true
+}

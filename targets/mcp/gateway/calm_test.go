@@ -36,6 +36,33 @@ func TestCalm(t *testing.T) {
 	})
 }
 
+// The same is said once a minute, and what else there is to say at once.
+func TestLately(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l lately
+		if !l.first("a") || l.first("a") || !l.first("b") {
+			t.Error("the same is said twice, or something else is not")
+		}
+		time.Sleep(quiet)
+		if !l.first("a") {
+			t.Error("after a while it is not said again")
+		}
+	})
+}
+
+// A server that tells of changes that nobody asked to hear of has nothing looked up for it.
+func TestUnheardUpdates(t *testing.T) {
+	g := real(t, one(program("plain")), reviewer)
+	for range 1000 {
+		g.updated("s", "res://other")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.joins) > 0 {
+		t.Error("the server's lists were asked for")
+	}
+}
+
 // An answer counts as long as it says, one that failed for seconds, and nothing that was asked for before a change.
 func TestFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

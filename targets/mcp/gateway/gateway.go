@@ -60,7 +60,8 @@ type Gateway struct {
 	reloading sync.Mutex
 	clock     clock // of a gateway that is not one of many
 
-	told onceEach // of what is not as pinned
+	told   onceEach // of what is not as pinned
+	lately lately   // what failed
 
 	mu       sync.Mutex
 	joins    map[string]*join // by the method of a list
@@ -380,8 +381,9 @@ func (g *Gateway) joined(ctx context.Context, k *kind) *join {
 				lists[i] = l
 				return
 			}
-			g.opt.Logger.Warn("a server's list is left out", "server", s.entry.Name, "of", k.field,
-				"error", cmp.Or(context.Cause(ctx), err))
+			if err = cmp.Or(context.Cause(ctx), err); g.lately.first(s.entry.Name + " " + k.field + " " + err.Error()) {
+				g.opt.Logger.Warn("a server's list is left out", "server", s.entry.Name, "of", k.field, "error", err)
+			}
 		})
 	}
 	all.Wait()
@@ -568,6 +570,12 @@ func (g *Gateway) resource(ctx context.Context, uri string) (*offer, error) {
 
 // updated tells the client that a resource changed, if it may know the resource and it is that server's.
 func (g *Gateway) updated(server, uri string) {
+	g.mu.Lock()
+	heard := g.heard[uri] != nil
+	g.mu.Unlock()
+	if !heard {
+		return // a server may tell of anything, and without end
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), serve.Patience)
 	defer cancel()
 	if o, err := g.resource(ctx, uri); err != nil || o.server != server || o.grant.Access != Passed {

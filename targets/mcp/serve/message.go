@@ -68,6 +68,12 @@ func readMessage(data []byte) (message, error) {
 	if json.Unmarshal(data, &m) != nil || m == nil {
 		return out, errNotObject
 	}
+	if key := repeatedKey(data); key != "" {
+		return out, fmt.Errorf("got the key %q twice", key)
+	}
+	if key := repeatedKey(m["params"]); key != "" {
+		return out, fmt.Errorf("got the key %q twice in params", key)
+	}
 	null := func(key string) bool { return string(m[key]) == "null" }
 	id := kindOf(m["id"])
 	switch {
@@ -101,6 +107,32 @@ func readMessage(data []byte) (message, error) {
 		return out, err
 	}
 	return out, nil
+}
+
+// repeatedKey returns a key that an object has twice, "" where there is none: of two readers one may take the first
+// value, and another one the second.
+func repeatedKey(object json.RawMessage) string {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return ""
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		t, err := dec.Token()
+		key, ok := t.(string)
+		if err != nil || !ok {
+			return ""
+		}
+		if seen[key] {
+			return key
+		}
+		seen[key] = true
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			return ""
+		}
+	}
+	return ""
 }
 
 // decodeMessage reads a message as the SDK has it.
