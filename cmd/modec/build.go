@@ -331,19 +331,25 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 // drift prints for people what a check found.
 func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 	e.ui.findings(diags, buildLines-1-len(drift))
+	edited := func(d output.Change) bool { return d.State == output.Edited }
+	shown := func(d output.Change) bool { return !c.Diff && edited(d) && !contract.ForMachines(d.Path) }
 	for _, d := range drift {
 		line := fmt.Sprintf("%s: %s", d.State, diag.Clean(d.Path))
-		if d.State == output.Touched {
+		switch {
+		case d.State == output.Touched:
 			line += ": entries of somebody's own changed; `modec verify --disk` says what they permit"
+		case shown(d):
+			line += ": below, + is what somebody wrote there, - what a build writes"
 		}
 		e.ui.printf("%s\n", line)
 		if d.State == output.Touched {
 			e.tellBeside(d.Path)
 		}
 	}
-	edited := func(d output.Change) bool { return d.State == output.Edited }
-	e.ui.diffs(drift, func(d output.Change) bool { return c.Diff || edited(d) && !contract.ForMachines(d.Path) })
-	if !c.Diff {
+	e.ui.edits(drift, shown)
+	if c.Diff {
+		e.ui.diffs(drift, func(output.Change) bool { return true })
+	} else {
 		e.ui.firstDifferences(drift, func(d output.Change) bool {
 			return edited(d) && contract.ForMachines(d.Path)
 		})

@@ -294,6 +294,16 @@ func (u *ui) diffs(changes []output.Change, of func(output.Change) bool) {
 	}
 }
 
+// edits prints what somebody did to files, as a patch of what a build writes.
+func (u *ui) edits(changes []output.Change, of func(output.Change) bool) {
+	for _, c := range changes {
+		if of(c) {
+			have, want := c.Texts()
+			u.unified(patchOf(c.Path, want, have))
+		}
+	}
+}
+
 // firstDifferences names the first place where files differ from what a build would
 // write: their lines are too long to show.
 func (u *ui) firstDifferences(changes []output.Change, of func(output.Change) bool) {

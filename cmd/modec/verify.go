@@ -11,6 +11,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/record"
@@ -82,6 +83,12 @@ func (c *verifyCmd) Run(e *env) error {
 	case report == nil:
 		return e.ui.fail(diags)
 	case len(report.Surfaces) == 0 && len(missing) == 0 && subjects > 0:
+		for _, o := range res.Outputs {
+			if _, judged := o.Target.(contract.Judged); judged {
+				return errors.New("nothing that a build writes decides about a mode or a role of the source: " +
+					"`modec build` warns of what is missing")
+			}
+		}
 		return errors.New("these targets have no model of their agent to verify with: " +
 			"choose another one, as in `modec verify --target claude`")
 	}

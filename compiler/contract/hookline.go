@@ -70,6 +70,26 @@ func ParseHookLine(line string) (HookLine, error) {
 	return h, h.options(args[3:])
 }
 
+// EchoedText returns what a line prints that does nothing else: `echo TEXT`, or `printf '%s' TEXT`. It reports false for
+// any other line.
+func EchoedText(line string) (string, bool) {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
+	if err != nil || len(f.Stmts) != 1 {
+		return "", false
+	}
+	args, err := words(line, f.Stmts[0])
+	switch {
+	case err != nil:
+	case len(args) == 2 && args[0] == "echo":
+		return args[1], true
+	case len(args) == 2 && args[0] == "printf" && !strings.ContainsAny(args[1], `%\`):
+		return args[1], true
+	case len(args) == 3 && args[0] == "printf" && (args[1] == "%s" || args[1] == `%s\n`):
+		return args[2], true
+	}
+	return "", false
+}
+
 // statement returns the only statement of a line, and reads what the line does where that
 // statement fails.
 func (h *HookLine) statement(line string) (*syntax.Stmt, error) {

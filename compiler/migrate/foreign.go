@@ -65,6 +65,13 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 				Target(o.Target.Name()).
 				Subject(s.ref.String())
 		}
+		for _, s := range theirs.withheld {
+			diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source, since it states a secret: "+
+				"a session may use it, and nothing of the source holds it", s.ref).
+				Hint("write the secret into a variable of the environment, then `modec migrate`; or take it out").
+				Target(o.Target.Name()).
+				Subject(s.ref.String())
+		}
 	}
 	return diags
 }
@@ -97,6 +104,7 @@ type readSubject struct {
 type loaded struct {
 	subjects []readSubject
 	servers  []ir.Server
+	withheld []readSubject // what states a secret, and migrate leaves in its file
 }
 
 // apart returns what a target's agent loads of what was compiled, and what it loads beside it. Where all that
@@ -111,7 +119,13 @@ func (f *foreign) apart(ctx context.Context, t contract.Target, p *ir.Project) (
 	ours = f.load(ctx, t, f.written, nil, withSecrets)
 	theirs = f.beside(all, ours, t.Name(), p)
 	if len(theirs.subjects) > 0 || len(theirs.servers) > 0 {
+		all := f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, withSecrets), ours, t.Name(), p)
 		theirs = f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, withoutSecrets), ours, t.Name(), p)
+		for _, s := range all.subjects {
+			if !slices.Contains(theirs.subjects, s) {
+				theirs.withheld = append(theirs.withheld, s)
+			}
+		}
 	}
 	return ours, theirs
 }

@@ -47,6 +47,8 @@ func TestForeign(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "an agent", file: ".claude/agents/b.md", text: agent, want: "claude .claude/agents/b.md mode b"},
+		{name: "a secret", file: ".claude/agents/b.md",
+			text: agent + "TOKEN=ghp_0123456789abcdefghijABCDEFGHIJ012345\n", want: "claude .claude/agents/b.md mode b"},
 		{name: "a folder below", file: ".claude/agents/x/b.md", text: agent,
 			want: "claude .claude/agents/x/b.md mode b"},
 		{name: "git ignores it", file: ".claude/agents/b.md", text: agent, ignored: ".claude/agents/b.md"},

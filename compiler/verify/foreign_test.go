@@ -367,3 +367,74 @@ func TestPatternsOfExceptions(t *testing.T) {
 		}
 	}
 }
+
+// A folder that the settings add to the project's is outside to the source: what is read there without a question is
+// wider at its entry, and what the mode edits.
+func TestAdditionalDirectories(t *testing.T) {
+	for _, c := range []struct {
+		can, mode, entry string
+		want             []string // the groups
+	}{
+		{`"read": "allow", "edit": "ask"`, "default", `"/srv/data"`, []string{"read"}},
+		{`"read": "allow", "edit": "ask"`, "default", `"../beside"`, []string{"read"}},
+		{`"read": "allow", "edit": "ask"`, "default", `"~/notes"`, []string{"read"}},
+		{`"read": "allow", "edit": "allow"`, "acceptEdits", `"/srv/data"`, []string{"edit", "read"}},
+		{`"outside": {"read": "allow"}, "read": "allow", "edit": "ask"`, "default", `"/srv/data"`, nil},
+		{`"read": "allow", "edit": "ask"`, "default", `"src"`, nil},
+	} {
+		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", fmt.Sprintf(
+			`{"roles": {"dev": {"description": "Does", "permissionMode": %q, "can": {%s}}}}`, c.mode, c.can))
+		const name, at = ".claude/settings.json", `"permissions": {`
+		report := edited(t, res, name, at, at+`"additionalDirectories": [`+c.entry+`],`)
+		found := map[string]bool{}
+		for _, f := range report.Surfaces[0].Findings {
+			if f.By != "additionalDirectories: "+strings.Trim(c.entry, `"`) || f.At.Line != 2 {
+				t.Errorf("%s: got the finding %+v", c.entry, f)
+			}
+			found[string(f.Group)] = true
+		}
+		if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, c.want) {
+			t.Errorf("%s with %s in %s: wider in %q, want %q", c.entry, c.can, c.mode, got, c.want)
+		}
+	}
+}
+
+// A hook of somebody's that says yes to every call is wider, at its place: before a tool runs it lifts what no rule and
+// no hook of modec's asks about, in the place of a person any question. What another program answers nobody knows.
+func TestHooksThatAllow(t *testing.T) {
+	const source = `{"roles": {"dev": {"description": "Does", "permissionMode": "default", "can": {"read": "allow", "edit": "ask",
+		"command": {"ask": ["git push *"], "default": "ask"}}}}}`
+	const request = `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}`
+	const before = `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}`
+	for _, c := range []struct {
+		event, matcher, line string
+		want                 string // the groups
+	}{
+		{"PermissionRequest", "*", "echo '" + request + "'", "edit command read"}, // what lies outside is asked about
+
+		{"PermissionRequest", "Edit|Write", "printf '%s' '" + request + "'", "edit"},
+		{"PermissionRequest", "*", "./answer.sh", ""},
+		{"PermissionRequest", "*", "echo '" + strings.Replace(request, "allow", "deny", 1) + "'", ""},
+		{"PreToolUse", "*", "echo '" + before + "'", "edit read"}, // a rule asks about commands
+		{"PreToolUse", "Edit", `echo '{"decision": "approve"}'`, "edit"},
+	} {
+		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", source)
+		const name, at = ".claude/settings.json", `"permissions": {`
+		hook := fmt.Sprintf(`"hooks": {%q: [{"matcher": %q, "hooks": [{"type": "command", "command": %q}]}]}, `, c.event, c.matcher, c.line)
+		report := edited(t, res, name, at, hook+at)
+		var found []string
+		for _, f := range report.Surfaces[0].Findings {
+			if f.By != "a hook of "+c.event+" that allows" || f.At.Line != 2 {
+				t.Errorf("%s: got the finding %+v", c.line, f)
+			}
+			if !slices.Contains(found, string(f.Group)) {
+				found = append(found, string(f.Group))
+			}
+		}
+		want := strings.Fields(c.want)
+		slices.Sort(found)
+		if slices.Sort(want); !slices.Equal(found, want) {
+			t.Errorf("%s %s: wider in %q, want %q", c.event, c.line, found, want)
+		}
+	}
+}

@@ -75,6 +75,11 @@
 // Of --settings, --permission-mode, --setting-sources, --agent and --tools the last one
 // counts. No option has a shorter form.
 //
+// # Folders beside the project (2.1.330)
+//
+// A folder of additionalDirectories is one of the project's own: what is read there is not asked about, and in
+// acceptEdits no edit is. Rules for the project's folder do not reach it, those for any depth do.
+//
 // # What the rules rely on
 //
 //   - A pattern without "/" holds at any depth. `dir/**` holds at any depth in a deny, and

@@ -50,6 +50,7 @@ for (const [want, list] of [
 ]) {
   for (const more of list) asked.push([`a group with ${JSON.stringify(more)}`, want, hooks(group(more))]);
 }
+const yes = (name, answer) => ({ hooks: { [name]: [group({}, { command: `echo '${JSON.stringify({ hookSpecificOutput: { hookEventName: name, ...answer } })}'` })] } });
 const disabled = (v) => ({ ...hooks(group()), disableAllHooks: v });
 const env = (name, v) => ({ ...hooks(group()), env: { [name]: v } });
 asked.push(
@@ -68,6 +69,9 @@ asked.push(
   ['a rule that is a number', holds, { ...hooks(group()), permissions: { deny: ['Bash(mkdir *)'], allow: [1] } }],
   ['rules that are null', unloaded, { ...hooks(group()), permissions: { deny: ['Bash(mkdir *)'], allow: null } }],
   ['a key that nobody knows', holds, { ...hooks(group()), later: 1 }],
+  ['a hook that allows', 'aad', yes('PreToolUse', { permissionDecision: 'allow' })],
+  ['a hook that allows beside a rule that asks', 'kak', { ...yes('PreToolUse', { permissionDecision: 'allow' }), permissions: { ask: ['Bash'] } }],
+  ['a hook in the place of a person, who is not there with -p', passes, yes('PermissionRequest', { decision: { behavior: 'allow' } })],
   ['the path of the settings is that of the hook', passes, { ...hooks(group({}, { command: `ls && { ${line}; }` })), env: { PATH: '/nowhere' } }],
   ['a shell before each command', passes, env('CLAUDE_CODE_SHELL_PREFIX', prefix)],
 );

@@ -259,7 +259,7 @@ func (s *session) redirects(l *line) (t touch, by *place) {
 		if r := matchPath(deny.read, f); r != nil {
 			return t, r
 		}
-		if !f.inside {
+		if !s.within(f) {
 			t = max(t, outAsks)
 		}
 	}
@@ -274,7 +274,7 @@ func (s *session) redirects(l *line) (t touch, by *place) {
 		switch {
 		case f.protected:
 			t = outProtected
-		case s.mode == format.AcceptEdits && f.inside:
+		case s.mode == format.AcceptEdits && s.within(f):
 		case matchPath(s.rules[ir.Ask].edit, f) != nil, matchPath(s.rules[ir.Allow].edit, f) == nil:
 			t = max(t, outAsks)
 		}
@@ -294,6 +294,6 @@ func (s *session) pathsOutside(c *simple) bool {
 			return true // a user's home, or a path that is not followed
 		}
 		f := newFile(p)
-		return !f.inside && matchPath(s.rules[ir.Allow].read, f) == nil || edits && f.protected
+		return !s.within(f) && matchPath(s.rules[ir.Allow].read, f) == nil || edits && f.protected
 	})
 }

@@ -131,6 +131,9 @@ func (s *session) readRule(c *call) ruling {
 		r.loose = c.file.odd
 		return r
 	}
+	if by := s.opening(c.file); by != nil {
+		return byAllow(by)
+	}
 	// What may be edited may be read.
 	paths := first(matchPath(allow.read, c.file), matchPath(allow.edit, c.file))
 	if r := first(allow.tool(c.tool), allow.tool("Read"), paths); r != nil {
@@ -161,6 +164,9 @@ func (s *session) editRule(c *call) ruling {
 		r := s.byMode(ir.Ask, "editing")
 		r.held = true
 		return r
+	}
+	if by := s.opening(c.file); by != nil && s.mode == format.AcceptEdits {
+		return byAllow(by)
 	}
 	if s.mode == format.AcceptEdits && c.file.inside {
 		r := s.approved("editing in the project")

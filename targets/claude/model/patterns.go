@@ -9,7 +9,7 @@ import (
 
 // Patterns returns the patterns of the allow rules in a subject's session and of all rules for lines, in
 // the source's grammar as near as it goes: WebFetch(domain:*.x) is `*.x`. What lies outside the project
-// begins with "//" or "~/". What a rule refuses of lines is compared too, since no cell has a line of
+// begins with "//" or "~/", additional folders too. What a rule refuses of lines is compared too, since no cell has a line of
 // quotes or of variables.
 func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	s := d.of(ref)
@@ -25,6 +25,11 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 		glob := strings.TrimPrefix(strings.TrimPrefix(r.Spec, "domain:"), "./")
 		if glob != "" && (!strings.HasPrefix(glob, "~") || strings.HasPrefix(glob, "~/")) {
 			out[g] = append(out[g], ir.Pattern{Text: glob})
+		}
+	}
+	for i := range s.folders {
+		for _, g := range []ir.Group{ir.Read, ir.Edit} {
+			out[g] = append(out[g], ir.Pattern{Text: "/" + s.folders[i].clean + "/**"})
 		}
 	}
 	for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {

@@ -36,7 +36,9 @@ type session struct {
 	servers  []string
 	strict   bool            // there are no other servers
 	skills   map[string]bool // those on the disk
-	agent    string          // the subagent as which it runs
+	folders  []folder        // beside the project's own
+	grants   []grant
+	agent    string // the subagent as which it runs
 	// subagents are the names of those that have another one than their slug.
 	subagents map[string]string
 	at        diag.Pos       // the file that a missing rule is missing from
@@ -111,7 +113,8 @@ func (s *session) add(l *settings) {
 	if l.noHooks.Is(located.Bool) { // the last file that writes it holds
 		s.noHooks = l.noHooks
 	}
-	s.hooks = append(s.hooks, l.hooks...)
+	s.hooks, s.folders = append(s.hooks, l.hooks...), append(s.folders, l.folders...)
+	s.grants = append(s.grants, l.grants...)
 	s.lack, s.disarms = cmp.Or(s.lack, l.lack), cmp.Or(s.disarms, l.disarms)
 }
 
@@ -145,14 +148,14 @@ func (s *session) verdict(a policy.Action) contract.Verdict {
 	calls := s.calls(a)
 	for _, c := range calls {
 		r := s.rule(&c)
-		without.add(s, r)
+		without.add(s, &c, r)
 		if hooked {
 			if with.settled(r) {
 				continue
 			}
 			r = s.ask(&c, r)
 		}
-		with.add(s, r)
+		with.add(s, &c, r)
 	}
 	if !with.any {
 		with.most = ruling{place: place{text: "no tool that is offered does it", at: s.at}}
@@ -202,14 +205,29 @@ type outcome struct {
 	hole *contract.Hole // the first
 }
 
-func (o *outcome) add(s *session, r ruling) {
-	r, hole := strictly(r)
+func (o *outcome) add(s *session, c *call, r ruling) {
+	r, hole := strictly(s.granted(c, r))
 	r.Decision = s.confirmed(r)
 	o.hole = cmp.Or(o.hole, hole)
 	if !o.any || r.Decision > o.most.Decision {
 		o.any, o.most = true, r
 	}
 }
+
+// opening returns the entry by which a session takes a path outside the project for one of its own, nil for none.
+// Observed on 2.1.330: what is read there, by a command too, is not asked about, and in acceptEdits no edit is.
+func (s *session) opening(f *file) *place {
+	for i := range s.folders {
+		of := &s.folders[i]
+		if _, inside := below(of.clean, f.clean); !f.inside && (inside || f.clean == of.clean) {
+			return &of.place
+		}
+	}
+	return nil
+}
+
+// within reports whether a path is in a folder of the session.
+func (s *session) within(f *file) bool { return f.inside || s.opening(f) != nil }
 
 // settled reports whether a call changes nothing whatever a hook says of it: another one is
 // allowed, and where this one is allowed by itself no hole comes of that, or one is known.

@@ -25,6 +25,14 @@ type settings struct {
 	servers  []string       // with strict
 	strict   bool           // there are no other servers
 	agent    string         // the subagent as which the session runs
+	folders  []folder       // of additionalDirectories
+	grants   []grant
+}
+
+// folder is one outside the project that a session takes for one of its own.
+type folder struct {
+	clean string // absolute
+	place
 }
 
 // owner says whose settings file it is.
@@ -39,17 +47,18 @@ const (
 // folder that a rule's leading slash stands for.
 func (o *opener) settings(name string, data []byte, base string, of owner) *settings {
 	unloaded := func(at diag.Pos, why string, args ...any) *settings {
-		return &settings{file: name, lack: o.lacks(at, "Claude Code does not load the settings: "+why, args...)}
+		return &settings{file: name, lack: o.lacks(at, why, args...)}
 	}
 	read, err := format.ReadSettings(name, data)
 	if err != nil {
-		return unloaded(format.PlaceOf(name, err), "%v", err)
+		return unloaded(format.PlaceOf(name, err), "Claude Code does not load the settings: %v", err)
 	}
 	s := &settings{file: name, noAuto: read.NoAuto, noBypass: read.NoBypass, noHooks: read.NoHooks}
 	if read.Mode != nil {
 		mode, ok := format.ModeOf(read.Mode)
 		if !ok {
-			return unloaded(read.Mode.Line(), "got the mode %q, want %s", mode, format.ModeNames)
+			return unloaded(read.Mode.Line(), "got the mode %q, want %s: Claude Code does not load the whole file",
+				mode, format.ModeNames)
 		}
 		if mode != format.Auto || of == ofUser {
 			s.mode, s.modeAt = mode, read.Mode.Line()
@@ -59,11 +68,18 @@ func (o *opener) settings(name string, data []byte, base string, of owner) *sett
 		o.listed(s, item, base)
 	}
 	s.agent, _ = read.Agent.Str()
+	for _, item := range read.Root.Get("permissions").Get("additionalDirectories").List() {
+		text, _ := item.Str()
+		if f := newFile(text); !f.inside {
+			s.folders = append(s.folders, folder{f.clean, place{text: "additionalDirectories: " + text, at: item.Line()}})
+		}
+	}
 	hooks, err := format.Hooks(read.Hooks, "PreToolUse")
 	if err != nil {
-		return unloaded(format.PlaceOf(name, err), "%v", err)
+		return unloaded(format.PlaceOf(name, err), "Claude Code does not load the settings: %v", err)
 	}
 	s.hooks, s.lack = o.hooksOf(hooks)
+	s.grants = grantsOf(read.Hooks)
 	for _, m := range read.Root.Get("env").Fields() {
 		if format.Disarms(m.Key) {
 			s.disarms = o.lacks(m.Pos, "the variable %s may make another program run in place of modec's hook", m.Key)
