@@ -195,9 +195,14 @@ func (d *differ) takeOut(word, name string, at diag.Pos) {
 			return p.set(append(slices.Clip(path), "targets"), texts(d.others))
 		case word == "role" && (name == d.source.Baseline || name == d.chosen):
 			return p.set(path, emptied(targets)) // it stands for every session without a role
+		case word == "server":
+			if err := p.forget(name); err != nil {
+				return err
+			}
 		}
 		return p.unset(path)
 	})
+	d.out[len(d.out)-1].target = d.target.Name()
 }
 
 // emptied returns a subject that says nothing but its targets.

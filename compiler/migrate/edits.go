@@ -101,6 +101,7 @@ type change struct {
 	files               []string  // that say it
 	renames             [2]string // a mode's names, before and now
 	about               string    // what is changed as a whole, where What says which parts of it
+	target              string    // for which alone the source says it
 }
 
 // isLeft reports whether a file that says a change says it again, or another one of the same whole. One that
@@ -290,6 +291,7 @@ func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edi
 		out.Said[name] = f
 	}
 	slices.SortStableFunc(out.Edits, func(a, b Edit) int { return a.Pos.Compare(b.Pos) })
+	out.Edits = slices.Compact(out.Edits)
 	out.Was = e.named(names)
 	return out
 }
@@ -377,7 +379,7 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 	}
 	var once []change
 	for _, c := range e.own(out) {
-		i := slices.IndexFunc(once, func(o change) bool { return o.What == c.What })
+		i := slices.IndexFunc(once, func(o change) bool { return o.What == c.What && o.target == c.target })
 		if i < 0 {
 			once, i = append(once, c), len(once)
 		}

@@ -292,9 +292,21 @@ func (p *patcher) entry(at []string, is func(indent, name string) string) error 
 	if err != nil {
 		return err
 	}
-	from, to, ok := yamlEntry(have, key)
-	if !ok || key.Pos.File != key.Node.Pos.File {
+	if key.Pos.File != key.Node.Pos.File {
 		return cannot(key.Pos, "change it")
+	}
+	from, to, ok := yamlEntry(have, key)
+	if inBraces := of.Pos.File == key.Pos.File && bytes.HasPrefix(textAt(have, of.Pos), []byte("{")); inBraces || !ok {
+		if from, to, ok = flowItem(have, key.Pos); !ok {
+			return cannot(key.Pos, "change it")
+		}
+		name, _, _ := strings.Cut(string(have[from:to]), ":")
+		item := strings.TrimSuffix(is("", name), "\n")
+		if item == "" {
+			from, to = withComma(have, from, to)
+		}
+		p.files[key.Pos.File] = slices.Concat(have[:from], []byte(item), have[to:])
+		return nil
 	}
 	start := from + key.Pos.Col - 1
 	name, _, _ := strings.Cut(string(have[start:to]), ":")
@@ -370,13 +382,51 @@ func (p *patcher) braces(name string, have []byte, at []string, depth int) (*ast
 	return nil, 0, nil
 }
 
-// unset takes out the field at a path.
+// forget takes out what subjects say of a server that is to be gone.
+func (p *patcher) forget(server string) error {
+	for _, kind := range []string{"modes", "policies", "roles"} {
+		subjects := p.get([]string{kind})
+		if subjects == nil {
+			continue
+		}
+		for _, f := range subjects.Fields {
+			at := []string{kind, f.Name, "can", "mcp", server}
+			switch err := p.unset(at); {
+			case errors.Is(err, errUnsaid):
+				continue
+			case err != nil:
+				return err
+			}
+			p.tidy(at[:len(at)-1])
+			if err := p.load(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unset takes out the field at a path, in each file that has a part of it.
 func (p *patcher) unset(at []string) error {
 	p.paths = append(p.paths, at)
 	n := p.get(at)
 	if n == nil {
 		return errUnsaid
 	}
+	for seen := map[string]bool{}; n != nil && !seen[n.Pos.File]; n = p.get(at) {
+		seen[n.Pos.File] = true
+		if err := p.unsetIn(n, at); err != nil {
+			return err
+		}
+		if p.load() != nil {
+			break // whoever changes the source looks
+		}
+	}
+	return nil
+}
+
+// unsetIn takes out the field at a path in the file of its value.
+func (p *patcher) unsetIn(n *source.Node, at []string) error {
 	if isYAML(n.Pos.File) {
 		return p.entry(at, func(string, string) string { return "" })
 	}
@@ -562,6 +612,11 @@ func (p *patcher) remove(n *source.Node, i int) error {
 			p.files[name] = slices.Concat(have[:from], have[to:])
 			return nil
 		}
+		if from, to, ok := flowItem(have, at); ok {
+			from, to = withComma(have, from, to)
+			p.files[name] = slices.Concat(have[:from], have[to:])
+			return nil
+		}
 	}
 	return cannot(n.Elems[i].Pos, "take it out")
 }
@@ -631,6 +686,12 @@ func without(text []byte, parts [][2]int, i int) []byte {
 func indentAt(text []byte, offset int) string {
 	line := string(text[bytes.LastIndexByte(text[:offset], '\n')+1:])
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+// textAt returns a text from a place on.
+func textAt(text []byte, at diag.Pos) []byte {
+	from, to := lineAt(text, at.Line)
+	return text[min(from+max(at.Col-1, 0), to):]
 }
 
 // lineAt returns where a line begins, and where the next one does.

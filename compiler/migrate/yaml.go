@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/source"
 )
 
@@ -21,8 +22,75 @@ func yamlScalar(text []byte, n *source.Node) (from, to int, ok bool) {
 	if strings.HasPrefix(line, "|") || strings.HasPrefix(line, ">") {
 		return from, yamlBlock(text, n.Pos.Line), n.Kind == source.String
 	}
-	one, err := source.ParseData("x.yaml", []byte(line))
-	return from, from + len(line), err == nil && one.Kind == n.Kind && one.Text == n.Text
+	if is(n, line) {
+		return from, from + len(line), true
+	}
+	_, to, ok = flowItem(text, n.Pos)
+	return from, to, ok && is(n, string(text[from:to]))
+}
+
+// is reports whether a text of YAML is a value of one line.
+func is(n *source.Node, text string) bool {
+	one, err := source.ParseData("x.yaml", []byte(text))
+	return err == nil && one.Kind == n.Kind && one.Text == n.Text
+}
+
+// flowItem returns where an item of a list or a map in brackets begins and ends; false where none begins there, or
+// its end is not seen.
+func flowItem(text []byte, at diag.Pos) (from, to int, ok bool) {
+	start, end := lineAt(text, at.Line)
+	if from = start + at.Col - 1; from >= end {
+		return 0, 0, false
+	}
+	depth := 0
+	for i := from; i < len(text); i++ {
+		before := bytes.TrimRight(text[from:i], " \t\n")
+		begins := len(before) == 0 || bytes.IndexByte([]byte("[{,:"), before[len(before)-1]) >= 0
+		switch c := text[i]; {
+		case (c == '"' || c == '\'') && begins:
+			length := quotedEnd(text[i:])
+			if length == 0 {
+				return 0, 0, false
+			}
+			i += length - 1
+		case c == '#' && (text[i-1] == ' ' || text[i-1] == '\n'), c == '\r', (c == '&' || c == '*' || c == '!') && begins:
+			return 0, 0, false // a comment, an anchor or a tag
+		case c == '[' || c == '{':
+			depth++
+		case depth > 0 && (c == ']' || c == '}'):
+			depth--
+		case depth == 0 && (c == ',' || c == ']' || c == '}'):
+			return from, from + len(before), true
+		}
+	}
+	return 0, 0, false
+}
+
+// quotedEnd returns how long the quoted text is with which a text of YAML begins, 0 where it does not end.
+func quotedEnd(text []byte) int {
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[0] == '"' && text[i] == '\\':
+			i++
+		case text[i] == text[0] && text[0] == '\'' && i+1 < len(text) && text[i+1] == '\'':
+			i++
+		case text[i] == text[0]:
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// withComma returns an item in brackets with the comma behind it, or before the last one.
+func withComma(text []byte, from, to int) (int, int) {
+	if rest := bytes.TrimLeft(text[to:], " \t\n"); bytes.HasPrefix(rest, []byte(",")) {
+		rest = bytes.TrimLeft(rest[1:], " \t")
+		return from, len(text) - len(rest)
+	}
+	if before := bytes.TrimRight(text[:from], " \t\n"); bytes.HasSuffix(before, []byte(",")) {
+		return len(before) - 1, to
+	}
+	return from, to
 }
 
 // yamlBlock returns where a block of text of YAML ends, without its last line break: its lines are
