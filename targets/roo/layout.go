@@ -5,11 +5,9 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/layout"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/roo/format"
-	"modec.dev/modec/targets/roo/importer"
 )
 
 var _ contract.LaidOut = roo{}
@@ -18,10 +16,7 @@ var _ contract.LaidOut = roo{}
 func (r roo) Layout(path string) *layout.Style {
 	switch {
 	case strings.HasSuffix(path, "ignore"):
-		return &layout.Style{Comment: "#", Line: func(line string) string {
-			is, _ := ignoreLine(ir.Pattern{Text: importer.Line(line)})
-			return is
-		}}
+		return &layout.Style{Comment: "#", Line: asIgnored}
 	case !strings.HasSuffix(path, "modes"):
 		return nil
 	}

@@ -53,6 +53,13 @@ func (t roo) Import(src contract.Source) (contract.Imported, diag.List) {
 	return importer.Import(src, format.Stock, format.Kilo)
 }
 
+// asIgnored returns the line of an ignore file that a build writes for what a person's line denies, "" for one that
+// the source cannot say.
+func asIgnored(line string) string {
+	is, _ := ignoreLine(ir.Pattern{Text: importer.Line(line)})
+	return is
+}
+
 // AgentFiles lists the files of Roo Code and Kilo Code's legacy extension, or of Zoo Code.
 func (t roo) AgentFiles() []contract.AgentFile {
 	if t.zoo {
