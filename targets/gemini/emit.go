@@ -1,7 +1,9 @@
 package gemini
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,25 +16,31 @@ import (
 
 // emitter compiles one project.
 type emitter struct {
-	in    contract.Input
-	files []contract.File
-	diags diag.List
+	in     contract.Input
+	files  []contract.File
+	diags  diag.List
+	agents []rule // of all modes, as which agents work
+	// distinct are the tools about which some subject decides otherwise than about others of their servers.
+	distinct map[toolOf]bool
 }
+
+// toolOf is a tool of a server.
+type toolOf struct{ server, tool string }
 
 // writer writes the rules of one subject.
 type writer struct {
 	*emitter
-	ref      ir.SubjectRef
-	subject  *policy.Subject
-	subagent string // the mode of a role in a mode
-	pos      diag.Pos
-	rules    []rule
-	denies   map[string]bool // what lists deny
-	session  *writer         // of a subagent: the session that it works in
+	ref     ir.SubjectRef
+	subject *policy.Subject
+	mode    *ir.Mode // nil for a role
+	pos     diag.Pos
+	rules   []rule
+	// rest and late are the ranks of what no list names, where it is stated, and where it gives way.
+	rest, late rank
 }
 
-// Emit compiles a policy for each role and each mode, an agent for each mode, and the settings of
-// the project.
+// Emit compiles a policy for each role and each mode, one for the agents of all modes, an agent for each mode, and the
+// settings of the project.
 func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
 	p := in.Project
@@ -42,6 +50,7 @@ func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
 	for i := range p.Modes {
 		e.mode(&p.Modes[i])
 	}
+	e.shared()
 	e.settings()
 	if e.diags.HasErrors() {
 		return nil, e.diags
@@ -49,35 +58,42 @@ func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
 	return e.files, e.diags
 }
 
-const title = "# What %s may do in Gemini CLI, compiled by modec: edit the source, and run `modec build`.\n" +
-	"# Start it as `gemini --policy %s --admin-policy %[2]s`.\n"
+const (
+	title = "# What %s may do in Gemini CLI, compiled by modec: edit the source, and run `modec build`.\n" +
+		"# Start it as `gemini %s`.\n"
+	titleOfAgents = "# What the modes may do as agents in Gemini CLI, compiled by modec: edit the source, and run `modec " +
+		"build`.\n# Every session has these rules beside its own, and the stricter one decides.\n"
+)
 
-// role writes the policy of a role, with that of each mode that it may enter.
+// role writes the policy of a role. What it may do in a mode is the lower of what its rules and those of the mode's
+// agent say.
 func (e *emitter) role(r *ir.Role) {
 	ref := ir.SubjectRef{Role: r.Name}
-	w, ok := e.compile(ref, r.Pos, "", nil)
+	w, ok := e.compile(ref, r.Pos, nil)
 	if !ok {
 		return
 	}
 	e.extras(r.Extra, nil)
 	e.texts(r)
-	rules := w.rules
-	var denied map[string]bool // by the role itself; nil: no mode has been looked at
-	for i := range e.in.Project.Modes {
-		m := &e.in.Project.Modes[i]
-		own := agentName(m)
-		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) || !format.AgentName(own) || e.listed(m) {
-			continue
-		}
-		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, own, w); ok {
-			if denied == nil {
-				denied = hoisted(rules)
-			}
-			rules = append(rules, slices.DeleteFunc(in.rules, func(r rule) bool { return denied[r.denial()] })...)
+	e.policy(ref, w.rules)
+}
+
+// agent adds the rules of a mode as an agent in any session. An agent starts no other.
+func (e *emitter) agent(m *ir.Mode, w *writer) {
+	if !format.AgentName(agentName(m)) || e.listed(m) {
+		return
+	}
+	for _, r := range w.rules {
+		r.subagent = agentName(m)
+		r.tools = slices.DeleteFunc(slices.Clone(r.tools), func(t string) bool { return t == format.Invoke })
+		if len(r.tools) > 0 {
+			e.agents = append(e.agents, r)
 		}
 	}
-	e.policy(ref, rules)
 }
+
+// shared writes the policy of the agents.
+func (e *emitter) shared() { e.write(format.AgentsPolicy, "the modes", titleOfAgents, e.agents) }
 
 // texts reports what a role gives a session beside permissions: no option of Gemini CLI takes it. A file that
 // GEMINI_SYSTEM_MD names replaces the whole prompt.
@@ -91,18 +107,6 @@ func (e *emitter) texts(r *ir.Role) {
 				Loses(diag.Text, "")
 		}
 	}
-}
-
-// hoisted puts what lists of a session deny above all else, and returns it: it need not be said again of a subagent.
-func hoisted(rules []rule) map[string]bool {
-	said := map[string]bool{}
-	for i := range rules {
-		if r := &rules[i]; r.denial() != "" {
-			said[r.denial()] = true
-			r.rank = always
-		}
-	}
-	return said
 }
 
 // listed reports whether an agent's list of tools alone holds what its mode says: each group is there or not, and
@@ -137,21 +141,32 @@ func (e *emitter) listed(m *ir.Mode) bool {
 	return true
 }
 
+// policy writes the rules of a subject, where it has any.
 func (e *emitter) policy(ref ir.SubjectRef, rules []rule) {
+	file := format.PolicyFile(ref)
+	args := make([]string, 0, 4)
+	for _, option := range []string{"--policy ", "--admin-policy "} {
+		for _, of := range []string{file, format.AgentsPolicy} {
+			args = append(args, option+contract.ShellQuote(of))
+		}
+	}
+	e.write(file, ref.String(), fmt.Sprintf(title, comment(ref.String()), strings.Join(args, " ")), rules)
+}
+
+// write writes a policy, where it has rules.
+func (e *emitter) write(file, of, title string, rules []rule) {
 	if len(rules) == 0 {
 		return
 	}
-	file := format.PolicyFile(ref)
 	for i := range rules {
 		if expr := rules[i].expr; expr != "" && !format.Safe(expr) {
-			e.diags.Errorf(codeExpression, diag.Pos{}, "an expression of %s is longer than Gemini CLI takes", ref).
+			e.diags.Errorf(codeExpression, diag.Pos{}, "an expression of %s is longer than Gemini CLI takes", of).
 				Hint("write shorter lists").
 				Target(name)
 			return
 		}
 	}
-	e.files = append(e.files, contract.File{Path: file,
-		Data: text(fmt.Sprintf(title, comment(ref.String()), contract.ShellQuote(file)), rules)})
+	e.files = append(e.files, contract.File{Path: file, Data: text(title, rules)})
 }
 
 // comment returns a text without what would end a comment.
@@ -164,38 +179,43 @@ func comment(s string) string {
 	}, s)
 }
 
-// compile returns the rules of a subject.
-func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, subagent string, session *writer) (*writer, bool) {
+// compile returns the rules of a subject, a role or a mode.
+func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, m *ir.Mode) (*writer, bool) {
 	s, err := e.in.Policy.Subject(ref)
 	if err != nil {
 		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, false
 	}
-	w := &writer{emitter: e, ref: ref, subject: s, subagent: subagent, pos: at, denies: map[string]bool{},
-		session: session}
+	w := &writer{emitter: e, ref: ref, subject: s, mode: m, pos: at, rest: restOfRole, late: unsaid}
+	if m != nil {
+		w.rest, w.late = restOfMode, unstated
+	}
 	w.lists(&editPaths)
 	w.reads()
 	w.commands()
 	w.web()
 	w.servers()
-	w.agents()
+	w.invoked()
 	w.others()
 	return w, true
 }
 
-func (w *writer) add(r rule) {
-	r.subagent = w.subagent
-	w.rules = append(w.rules, r)
+func (w *writer) add(r rule) { w.rules = append(w.rules, r) }
+
+// plainly decides about tools whatever their arguments.
+func (w *writer) plainly(tools []string, d ir.Decision, late bool) {
+	switch {
+	case d == ir.Agent:
+	case late:
+		w.add(rule{tools: tools, decision: d, rank: w.late})
+	default:
+		w.add(rule{tools: tools, decision: d, rank: w.rank(d)})
+	}
 }
 
-// loss warns that a subject may do less in a group than the source says. A role in a mode loses nothing
-// that one of the two does not.
+// loss warns that a subject may do less in a group than the source says.
 func (w *writer) loss(g ir.Group, code diag.Code, at diag.Pos, message string, args ...any) diag.Builder {
-	to := &w.diags
-	if w.subagent != "" {
-		to = &diag.List{}
-	}
-	return to.Warnf(code, w.place(at), message, args...).
+	return w.diags.Warnf(code, w.place(at), message, args...).
 		Target(name).
 		Subject(w.ref.String()).
 		Loses(diag.Narrowing, string(g))
@@ -210,16 +230,16 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 func (w *writer) commands() {
 	g := commandLines
 	g.list = w.listCommand
-	w.lists(&g)
-	sides, ok := w.muted().sides(&g)
-	rest := w.rest(ir.Command, sides)
-	held := rest != ir.Agent
-	if !held && (w.holdsFiles(ir.Edit) || w.holdsFiles(ir.Read)) {
+	s, ok := w.lists(&g)
+	held := s.rest != ir.Agent
+	if silent := s.rest == ir.Agent || s.rest == ir.Deny && s.late; silent && w.holdsFiles() {
 		held = true
-		w.add(rule{tools: commandLines.tools, expr: format.Key(format.CommandArg) + `[^\x00]*[<>]`, decision: ir.Deny,
-			rank: refused, told: commandLines.told})
+		if s.rest == ir.Deny || s.plain() || s.strictest() > ir.Deny { // else the shape has none
+			w.add(rule{tools: commandLines.tools, expr: format.Key(format.CommandArg) + `[^\x00]*[<>]`,
+				decision: ir.Deny, rank: denied, told: commandLines.told})
+		}
 	}
-	if ok && held && rest > ir.Deny {
+	if ok && held && s.rest > ir.Deny {
 		w.loss(ir.Command, codeLine, w.subject.Default(ir.Command).Pos,
 			"no expression judges the file behind a redirect: lines with one are refused").
 			Hint("have the agent write files by its own tools").
@@ -228,12 +248,13 @@ func (w *writer) commands() {
 }
 
 // holdsFiles reports whether a group of paths holds anything back.
-func (w *writer) holdsFiles(g ir.Group) bool {
-	if decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"}) < ir.Allow { // outside of the project
-		return true
-	}
-	for _, s := range w.stated(g) {
-		if s.Restricts(g) || decided(s.Default(g)) < ir.Allow || decided(s.Outside(g)) < ir.Allow {
+func (w *writer) holdsFiles() bool {
+	s := w.subject
+	for _, g := range []ir.Group{ir.Edit, ir.Read} {
+		outside := decidedOn(s, policy.Action{Group: g, Arg: "/modec-unlisted"})
+		said := len(s.Rules(g)) > 0 || s.Default(g).Decision != ir.Agent
+		if outside < ir.Allow ||
+			said && (s.Restricts(g) || decided(s.Default(g)) < ir.Allow || decided(s.Outside(g)) < ir.Allow) {
 			return true
 		}
 	}
@@ -242,17 +263,9 @@ func (w *writer) holdsFiles(g ir.Group) bool {
 
 // reads compiles the group read. What searches below folders cannot be held to a list.
 func (w *writer) reads() {
-	w.lists(&readPaths)
-	sides, ok := w.muted().sides(&readPaths)
-	rest := w.rest(ir.Read, sides)
-	if !ok {
-		rest = ir.Deny
-	}
-	if rest == ir.Agent {
-		return
-	}
-	w.add(rule{tools: format.Searches, decision: rest, rank: byGroup})
-	if rest > ir.Deny && restricted(sides) && w.subagent == "" {
+	s, _ := w.lists(&readPaths)
+	w.plainly(format.Searches, s.rest, s.late)
+	if s.rest > ir.Deny && s.rest < ir.Agent && !s.plain() {
 		w.diags.Notef(codeSearch, w.pos,
 			"grep_search and glob look below folders: they show what %s may not read", w.ref).
 			Hint("list such files in .geminiignore").
@@ -261,73 +274,131 @@ func (w *writer) reads() {
 	}
 }
 
-// muted returns a writer that reports nothing.
-func (w *writer) muted() *writer {
-	m := *w
-	m.emitter = &emitter{in: w.in}
-	return &m
+// rankMCP returns the rank of what is said of a server's tools, by what is more and less particular.
+func (w *writer) rankMCP(level rank, server string, r *policy.Result, d ir.Decision) rank {
+	switch _, late := w.split(r, ir.MCP); {
+	case late:
+		return w.late + (level-everyServer)/10
+	case w.off(server, r):
+		return serverOff
+	}
+	return level.below(d)
+}
+
+// off reports whether a result only says that a server is off by default: in a role in a mode the other half may open
+// it.
+func (w *writer) off(server string, r *policy.Result) bool {
+	sv := w.in.Project.Server(server)
+	return sv != nil && !sv.DefaultEnabled && r.Decision == ir.Deny && r.Pos == sv.Pos
 }
 
 // servers compiles the group mcp.
 func (w *writer) servers() {
 	elsewhere := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
-	unlisted := decidedOn(w.subject, elsewhere)
-	resources := ir.Agent
+	unlisted := w.subject.Decide(elsewhere)
+	least, late := ir.Agent, true
+	resource := func(server, arg string) {
+		r := w.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: arg, Kind: policy.Resource})
+		least = min(least, decided(r))
+		_, gives := w.split(&r, ir.MCP)
+		late = late && (gives || w.off(server, &r))
+	}
 	for i := range w.in.Project.Servers {
-		sv := &w.in.Project.Servers[i]
-		w.server(sv, unlisted)
-		resources = min(resources, decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: "x",
-			Kind: policy.Resource}))
+		w.server(&w.in.Project.Servers[i], &unlisted)
+		resource(w.in.Project.Servers[i].Name, "x")
 	}
-	elsewhere.Kind = policy.Resource
-	resources = min(resources, decidedOn(w.subject, elsewhere))
-	if unlisted != ir.Agent {
-		w.add(rule{tools: []string{format.EveryMCP}, decision: unlisted, rank: byGroup})
+	resource(elsewhere.Server, elsewhere.Arg)
+	if d := decided(unlisted); d != ir.Agent {
+		w.add(rule{tools: []string{format.EveryMCP}, decision: d, rank: w.rankMCP(everyServer, "", &unlisted, d)})
 	}
-	if resources != ir.Agent {
-		w.add(rule{tools: format.Resources, decision: resources, rank: byGroup})
-	}
+	w.plainly(format.Resources, least, late)
 }
 
 // server compiles what a subject may do with one server.
-func (w *writer) server(sv *ir.Server, unlisted ir.Decision) {
-	rest := decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
-	if !w.subject.ListsTools(sv) {
-		for _, r := range w.subject.UnlistedToolRules(sv.Name) {
-			if r.Decision < min(rest, ir.Allow) { // an allow holds nothing back
-				w.loss(ir.MCP, codeUnlisted, r.Pos, "Gemini CLI has no patterns of tool names: %s decides "+
-					"about every tool of %q that the inventory does not list", r.Pattern, sv.Name).
-					Hintf("list the server's tools: `modec inventory %s --update`", sv.Name)
-				rest = r.Decision
-			}
-		}
+func (w *writer) server(sv *ir.Server, unlisted *policy.Result) {
+	of := w.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
+	rest, lowered := restOf(w.subject, sv, &of)
+	if lowered != nil {
+		w.loss(ir.MCP, codeUnlisted, lowered.Pos, "Gemini CLI has no patterns of tool names: %s decides "+
+			"about every tool of %q that the inventory does not list", lowered.Pattern, sv.Name).
+			Hintf("list the server's tools: `modec inventory %s --update`", sv.Name)
 	}
-	by := map[ir.Decision][]string{}
+	type kind struct {
+		decision ir.Decision
+		rank     rank
+	}
+	by := map[kind][]string{}
+	add := func(tool string, level rank, r *policy.Result, d ir.Decision) {
+		k := kind{d, w.rankMCP(level, sv.Name, r, d)}
+		if d == ir.Agent { // as Gemini CLI does, where the mode or the role says nothing of it
+			k = kind{ir.Ask, byGemini}
+		}
+		by[k] = append(by[k], tool)
+	}
+	said := rest != ir.Agent || decided(*unlisted) != ir.Agent
 	for _, t := range sv.Tools {
-		d := decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
-		if d == ir.Agent && (rest != ir.Agent || unlisted != ir.Agent) {
-			d = ir.Ask // as Gemini CLI does
-		}
-		if d != ir.Agent && d != rest {
-			by[d] = append(by[d], t.Name)
+		r := w.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+		d := decided(r)
+		if w.isDistinct(sv.Name, t.Name) && !w.off(sv.Name, &r) && (d != ir.Agent || said) {
+			add(t.Name, oneTool, &r, d)
 		}
 	}
-	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
-		if len(by[d]) > 0 {
-			w.add(rule{tools: by[d], server: sv.Name, decision: d, rank: permitted})
-		}
+	if said {
+		add(format.Every, oneServer, &of, rest)
 	}
-	if rest == ir.Agent && unlisted != ir.Agent {
-		rest = ir.Ask
-	}
-	if rest != ir.Agent {
-		w.add(rule{tools: []string{format.Every}, server: sv.Name, decision: rest, rank: byGroup + 1})
+	kinds := slices.SortedFunc(maps.Keys(by), func(a, b kind) int {
+		return cmp.Or(int(b.rank-a.rank), int(a.decision)-int(b.decision))
+	})
+	for _, k := range kinds {
+		w.add(rule{tools: by[k], server: sv.Name, decision: k.decision, rank: k.rank})
 	}
 }
 
-// agents compiles the group modes.
-func (w *writer) agents() {
-	rest := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: contract.UnknownMode})
+// restOf returns what is decided about the tools of a server that the inventory does not list, and the rule that
+// lowers it where Gemini CLI has no such rule.
+func restOf(s *policy.Subject, sv *ir.Server, of *policy.Result) (rest ir.Decision, lowered *ir.Rule) {
+	rest = decided(*of)
+	if s.ListsTools(sv) {
+		return rest, nil
+	}
+	for _, r := range s.UnlistedToolRules(sv.Name) {
+		if r.Decision < min(rest, ir.Allow) { // an allow holds nothing back
+			rest, lowered = r.Decision, &r
+			*of = policy.Result{Decision: rest, Pos: r.Pos}
+		}
+	}
+	return rest, lowered
+}
+
+// isDistinct reports whether some subject decides about a tool otherwise than about the tools of its server that the
+// inventory does not list. What is said of a server does not hold for such a tool: each subject names it.
+func (e *emitter) isDistinct(server, tool string) bool {
+	if e.distinct == nil {
+		e.distinct = map[toolOf]bool{}
+		for _, ref := range e.in.Project.Subjects() {
+			s, err := e.in.Policy.Subject(ref)
+			if err != nil {
+				continue // whoever compiles it says so
+			}
+			for i := range e.in.Project.Servers {
+				sv := &e.in.Project.Servers[i]
+				of := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
+				rest, _ := restOf(s, sv, &of)
+				for _, t := range sv.Tools {
+					if decidedOn(s, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}) != rest {
+						e.distinct[toolOf{sv.Name, t.Name}] = true
+					}
+				}
+			}
+		}
+	}
+	return e.distinct[toolOf{server, tool}]
+}
+
+// invoked compiles the group modes.
+func (w *writer) invoked() {
+	unlisted := w.subject.Decide(policy.Action{Group: ir.Modes, Arg: contract.UnknownMode})
+	rest := decided(unlisted)
 	by := map[ir.Decision][]string{}
 	for _, slug := range w.in.Project.ModeNames() {
 		d := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
@@ -339,38 +410,47 @@ func (w *writer) agents() {
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
 		for _, part := range chunks(by[d], mostParts("", 1)) {
 			w.add(rule{tools: []string{format.Invoke}, expr: format.Key(format.AgentArg) + either(part) + format.End,
-				decision: d, rank: permitted})
+				decision: d, rank: oneAgent})
 		}
 	}
 	if rest != ir.Agent {
-		w.add(rule{tools: []string{format.Invoke, format.Skill}, decision: rest, rank: byAgent})
+		w.add(rule{tools: []string{format.Invoke}, decision: rest, rank: everyAgent})
 	}
+	_, late := w.split(&unlisted, ir.Modes)
+	w.plainly([]string{format.Skill}, rest, late)
 }
 
 // others compiles what is decided about tools that belong to no group. What a subject leaves to the agent
 // is then said as Gemini CLI has it by itself.
 func (w *writer) others() {
-	unknown := decided(w.subject.UnknownTool())
+	of := w.subject.UnknownTool()
+	unknown := decided(of)
 	if unknown == ir.Agent {
-		if w.subagent == "" {
-			return
-		}
-		unknown = ir.Ask // as Gemini CLI does, whatever the session may do
+		return
 	}
-	w.add(rule{tools: []string{format.Every}, decision: unknown, rank: byDefault})
-	w.add(rule{tools: format.Harmless, decision: ir.Allow, rank: byGroup})
+	can := &ir.Can{}
+	if r := w.in.Project.Role(w.ref.Role); r != nil {
+		can = &r.Can
+	} else if w.mode != nil {
+		can = &w.mode.Can
+	}
+	level := byDefault
+	if can.Unknown != nil { // else it gives way to what the other half of a role in a mode writes
+		level = byDefaultSaid
+	}
+	w.add(rule{tools: []string{format.Every}, decision: unknown, rank: level.below(unknown)})
+	w.add(rule{tools: format.Harmless, decision: ir.Allow, rank: harmless})
 	for _, d := range []ir.Decision{ir.Ask, ir.Allow} {
 		var tools []string
 		for _, own := range byItself {
 			if own.decision == d && !slices.ContainsFunc(w.rules, func(r rule) bool {
-				ofGroup := r.rank == byGroup || r.rank == byAgent
-				return r.server == "" && r.expr == "" && ofGroup && slices.Contains(r.tools, own.tool)
+				return r.server == "" && r.expr == "" && slices.Contains(r.tools, own.tool)
 			}) {
 				tools = append(tools, own.tool)
 			}
 		}
 		if len(tools) > 0 {
-			w.add(rule{tools: tools, decision: d, rank: byDefault + 1})
+			w.add(rule{tools: tools, decision: d, rank: itself})
 		}
 	}
 }
