@@ -29,7 +29,8 @@ func (e *emitter) mode(m *ir.Mode) {
 	if e.listed(m) && format.AgentName(agentName(m)) && (own != nil || open) {
 		w.rules = nil // the agent's list says the same
 	}
-	e.policy(ref, w.rules)
+	alone := slices.DeleteFunc(w.rules, func(r rule) bool { return r.inside })
+	e.subjects = append(e.subjects, subjectRules{ref, alone})
 	if !format.AgentName(agentName(m)) {
 		e.diags.Warnf(codeAgentName, m.Pos,
 			"Gemini CLI takes no agent by the name %q: the mode has a policy, and no agent", m.Slug).
@@ -255,7 +256,7 @@ func (e *emitter) settings() {
 	var places []string
 	if b := e.everybody(); b != "" {
 		var paths []string
-		for _, f := range e.policies(ir.SubjectRef{Role: b}) {
+		for _, f := range e.filesOf(ir.SubjectRef{Role: b}) {
 			paths = append(paths, f.Path)
 		}
 		if paths != nil {

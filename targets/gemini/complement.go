@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -20,15 +21,20 @@ func complements(key, shape string, alternatives []string) (exprs []string, left
 			list[i] = strings.TrimPrefix(a, beforeHost)
 		}
 	}
-	c := complement{key: key, shape: shape}
-	for ; ; left++ {
-		if some := list[:len(list)-left]; c.fits(some) {
-			return []string{c.but("", some)}, left
+	with := func(left int) []string {
+		some := list[:len(list)-left]
+		if c := (complement{key: key, shape: shape}); c.fits(some) {
+			return []string{c.but("", some)}
 		} else if c.split("", some, nil) {
-			return c.exprs, left
+			return c.exprs
 		}
-		c.exprs = nil
+		return nil
 	}
+	if exprs = with(0); exprs == nil {
+		left = sort.Search(len(list), func(left int) bool { return with(left) != nil })
+		exprs = with(left)
+	}
+	return exprs, left
 }
 
 // complement collects the expressions of one.

@@ -102,8 +102,8 @@ func under(folder string, n int) (list []string) {
 
 // valuesOf returns values that are in a list, or nearly.
 func valuesOf(r *rand.Rand, list []string) (out []string) {
-	plain := strings.NewReplacer(beforeHost, "read https://", afterHost, "/x now", anyText, "f", anyFolder, "d/", `\.`, ".",
-		`\x28`, "(", "[+]", "+", `[^/"\x00]*`, "n")
+	plain := strings.NewReplacer(beforeHost, "read https://", afterHost, "/x now", anyText, "f", anyFolder, "d/",
+		`\.`, ".", `\x28`, "(", "[+]", "+", `[^/"\x00]*`, "n")
 	for range 40 {
 		v := plain.Replace(list[r.IntN(len(list))])
 		at := r.IntN(len(v))

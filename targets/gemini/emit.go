@@ -16,12 +16,21 @@ import (
 
 // emitter compiles one project.
 type emitter struct {
-	in     contract.Input
-	files  []contract.File
-	diags  diag.List
-	agents []rule // of all modes, as which agents work
+	in       contract.Input
+	files    []contract.File
+	diags    diag.List
+	subjects []subjectRules
+	agents   []rule // of all modes, as which agents work
 	// distinct are the tools about which some subject decides otherwise than about others of their servers.
 	distinct map[toolOf]bool
+	// unsaid are the groups of which some role leaves something to its permission mode, or to the project's silence.
+	unsaid map[ir.Group]bool
+}
+
+// subjectRules are the rules of a session.
+type subjectRules struct {
+	ref   ir.SubjectRef
+	rules []rule
 }
 
 // toolOf is a tool of a server.
@@ -33,10 +42,10 @@ type writer struct {
 	ref     ir.SubjectRef
 	subject *policy.Subject
 	mode    *ir.Mode // nil for a role
+	can     *ir.Can
 	pos     diag.Pos
 	rules   []rule
-	// rest and late are the ranks of what no list names, where it is stated, and where it gives way.
-	rest, late rank
+	rest    rank // of what no list names
 }
 
 // Emit compiles a policy for each role and each mode, one for the agents of all modes, an agent for each mode, and the
@@ -50,7 +59,7 @@ func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
 	for i := range p.Modes {
 		e.mode(&p.Modes[i])
 	}
-	e.shared()
+	e.policies()
 	e.settings()
 	if e.diags.HasErrors() {
 		return nil, e.diags
@@ -60,9 +69,11 @@ func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
 
 const (
 	title = "# What %s may do in Gemini CLI, compiled by modec: edit the source, and run `modec build`.\n" +
-		"# Start it as `gemini %s`.\n"
-	titleOfAgents = "# What the modes may do as agents in Gemini CLI, compiled by modec: edit the source, and run `modec " +
-		"build`.\n# Every session has these rules beside its own, and the stricter one decides.\n"
+		"# Start it as `gemini %s`.\n" + reading
+	titleOfAgents = "# What the modes may do as agents in Gemini CLI, compiled by modec: edit the source, and run " +
+		"`modec build`.\n# Every session has these rules beside its own, and the stricter one decides.\n" + reading
+	reading = "# The matching rule of the highest priority decides: 900 denies, 800 asks, 700 and 600 allow, and what " +
+		"is below\n# decides about the rest.\n"
 )
 
 // role writes the policy of a role. What it may do in a mode is the lower of what its rules and those of the mode's
@@ -75,25 +86,26 @@ func (e *emitter) role(r *ir.Role) {
 	}
 	e.extras(r.Extra, nil)
 	e.texts(r)
-	e.policy(ref, w.rules)
+	e.subjects = append(e.subjects, subjectRules{ref, w.rules})
 }
 
 // agent adds the rules of a mode as an agent in any session. An agent starts no other.
 func (e *emitter) agent(m *ir.Mode, w *writer) {
-	if !format.AgentName(agentName(m)) || e.listed(m) {
+	if !format.AgentName(agentName(m)) {
 		return
 	}
+	listed := e.listed(m) // the agent's list says all but what the session's permission mode decides
 	for _, r := range w.rules {
-		r.subagent = agentName(m)
+		if listed && !r.inside {
+			continue
+		}
+		r.subagent, r.inside = agentName(m), false
 		r.tools = slices.DeleteFunc(slices.Clone(r.tools), func(t string) bool { return t == format.Invoke })
 		if len(r.tools) > 0 {
 			e.agents = append(e.agents, r)
 		}
 	}
 }
-
-// shared writes the policy of the agents.
-func (e *emitter) shared() { e.write(format.AgentsPolicy, "the modes", titleOfAgents, e.agents) }
 
 // texts reports what a role gives a session beside permissions: no option of Gemini CLI takes it. A file that
 // GEMINI_SYSTEM_MD names replaces the whole prompt.
@@ -141,16 +153,23 @@ func (e *emitter) listed(m *ir.Mode) bool {
 	return true
 }
 
-// policy writes the rules of a subject, where it has any.
-func (e *emitter) policy(ref ir.SubjectRef, rules []rule) {
-	file := format.PolicyFile(ref)
-	args := make([]string, 0, 4)
-	for _, option := range []string{"--policy ", "--admin-policy "} {
-		for _, of := range []string{file, format.AgentsPolicy} {
-			args = append(args, option+contract.ShellQuote(of))
+// policies writes the policies of all subjects, and that of the agents.
+func (e *emitter) policies() {
+	for _, of := range e.subjects {
+		file := format.PolicyFile(of.ref)
+		files := []string{file}
+		if len(e.agents) > 0 {
+			files = append(files, format.AgentsPolicy)
 		}
+		var args []string
+		for _, option := range []string{"--policy ", "--admin-policy "} {
+			for _, f := range files {
+				args = append(args, option+contract.ShellQuote(f))
+			}
+		}
+		e.write(file, of.ref.String(), fmt.Sprintf(title, comment(of.ref.String()), strings.Join(args, " ")), of.rules)
 	}
-	e.write(file, ref.String(), fmt.Sprintf(title, comment(ref.String()), strings.Join(args, " ")), rules)
+	e.write(format.AgentsPolicy, "the modes", titleOfAgents, e.agents)
 }
 
 // write writes a policy, where it has rules.
@@ -186,9 +205,11 @@ func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, m *ir.Mode) (*writer, 
 		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, false
 	}
-	w := &writer{emitter: e, ref: ref, subject: s, mode: m, pos: at, rest: restOfRole, late: unsaid}
+	w := &writer{emitter: e, ref: ref, subject: s, mode: m, pos: at, rest: restOfRole}
 	if m != nil {
-		w.rest, w.late = restOfMode, unstated
+		w.can, w.rest = &m.Can, restOfMode
+	} else {
+		w.can = &e.in.Project.Role(ref.Role).Can
 	}
 	w.lists(&editPaths)
 	w.reads()
@@ -196,18 +217,19 @@ func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, m *ir.Mode) (*writer, 
 	w.web()
 	w.servers()
 	w.invoked()
+	w.left()
 	w.others()
 	return w, true
 }
 
 func (w *writer) add(r rule) { w.rules = append(w.rules, r) }
 
-// plainly decides about tools whatever their arguments.
-func (w *writer) plainly(tools []string, d ir.Decision, late bool) {
+// plainly decides about tools of a group whatever their arguments.
+func (w *writer) plainly(g ir.Group, tools []string, d ir.Decision, late bool) {
 	switch {
 	case d == ir.Agent:
 	case late:
-		w.add(rule{tools: tools, decision: d, rank: w.late})
+		w.add(rule{tools: tools, decision: d, rank: w.lateRank(g)})
 	default:
 		w.add(rule{tools: tools, decision: d, rank: w.rank(d)})
 	}
@@ -264,7 +286,7 @@ func (w *writer) holdsFiles() bool {
 // reads compiles the group read. What searches below folders cannot be held to a list.
 func (w *writer) reads() {
 	s, _ := w.lists(&readPaths)
-	w.plainly(format.Searches, s.rest, s.late)
+	w.plainly(ir.Read, format.Searches, s.rest, s.late)
 	if s.rest > ir.Deny && s.rest < ir.Agent && !s.plain() {
 		w.diags.Notef(codeSearch, w.pos,
 			"grep_search and glob look below folders: they show what %s may not read", w.ref).
@@ -278,7 +300,7 @@ func (w *writer) reads() {
 func (w *writer) rankMCP(level rank, server string, r *policy.Result, d ir.Decision) rank {
 	switch _, late := w.split(r, ir.MCP); {
 	case late:
-		return w.late + (level-everyServer)/10
+		return w.lateRank(ir.MCP) + (level-everyServer)/10
 	case w.off(server, r):
 		return serverOff
 	}
@@ -311,7 +333,7 @@ func (w *writer) servers() {
 	if d := decided(unlisted); d != ir.Agent {
 		w.add(rule{tools: []string{format.EveryMCP}, decision: d, rank: w.rankMCP(everyServer, "", &unlisted, d)})
 	}
-	w.plainly(format.Resources, least, late)
+	w.plainly(ir.MCP, format.Resources, least, late)
 }
 
 // server compiles what a subject may do with one server.
@@ -331,7 +353,7 @@ func (w *writer) server(sv *ir.Server, unlisted *policy.Result) {
 	add := func(tool string, level rank, r *policy.Result, d ir.Decision) {
 		k := kind{d, w.rankMCP(level, sv.Name, r, d)}
 		if d == ir.Agent { // as Gemini CLI does, where the mode or the role says nothing of it
-			k = kind{ir.Ask, byGemini}
+			k = kind{ir.Ask, askedOfOne}
 		}
 		by[k] = append(by[k], tool)
 	}
@@ -417,42 +439,88 @@ func (w *writer) invoked() {
 		w.add(rule{tools: []string{format.Invoke}, decision: rest, rank: everyAgent})
 	}
 	_, late := w.split(&unlisted, ir.Modes)
-	w.plainly([]string{format.Skill}, rest, late)
+	w.plainly(ir.Modes, []string{format.Skill}, rest, late)
 }
 
 // others compiles what is decided about tools that belong to no group. What a subject leaves to the agent
 // is then said as Gemini CLI has it by itself.
 func (w *writer) others() {
 	of := w.subject.UnknownTool()
-	unknown := decided(of)
+	unknown, inside := decided(of), false
 	if unknown == ir.Agent {
-		return
-	}
-	can := &ir.Can{}
-	if r := w.in.Project.Role(w.ref.Role); r != nil {
-		can = &r.Can
-	} else if w.mode != nil {
-		can = &w.mode.Can
+		if w.mode == nil || w.can.Unknown == nil {
+			return
+		}
+		unknown, inside = ir.Ask, true // as Gemini CLI does, whatever the role leaves to its permission mode
 	}
 	level := byDefault
-	if can.Unknown != nil { // else it gives way to what the other half of a role in a mode writes
+	if w.can.Unknown != nil { // else it gives way to what the other half of a role in a mode writes
 		level = byDefaultSaid
 	}
-	w.add(rule{tools: []string{format.Every}, decision: unknown, rank: level.below(unknown)})
-	w.add(rule{tools: format.Harmless, decision: ir.Allow, rank: harmless})
+	w.add(rule{tools: []string{format.Every}, decision: unknown, rank: level.below(unknown), inside: inside})
+	w.add(rule{tools: format.Harmless, decision: ir.Allow, rank: harmless, inside: inside})
+	w.itself(itself, inside, func(tool string) bool {
+		return !slices.ContainsFunc(w.rules, func(r rule) bool {
+			return r.server == "" && r.expr == "" && (inside || !r.inside) && slices.Contains(r.tools, tool)
+		})
+	})
+}
+
+// itself writes what Gemini CLI does by itself with some tools.
+func (w *writer) itself(at rank, inside bool, has func(tool string) bool) {
 	for _, d := range []ir.Decision{ir.Ask, ir.Allow} {
 		var tools []string
 		for _, own := range byItself {
-			if own.decision == d && !slices.ContainsFunc(w.rules, func(r rule) bool {
-				return r.server == "" && r.expr == "" && slices.Contains(r.tools, own.tool)
-			}) {
+			if own.decision == d && has(own.tool) {
 				tools = append(tools, own.tool)
 			}
 		}
 		if len(tools) > 0 {
-			w.add(rule{tools: tools, decision: d, rank: itself})
+			w.add(rule{tools: tools, decision: d, rank: at, inside: inside})
 		}
 	}
+}
+
+// left writes what Gemini CLI does by itself in groups of which a mode leaves something to it, for an agent in sessions
+// whose permission mode would decide.
+func (w *writer) left() {
+	if w.mode == nil {
+		return
+	}
+	of := map[string]bool{}
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.MCP, ir.Modes} {
+		if r := w.subject.Default(g); r.Decision == ir.Agent && w.states(g) && w.isUnsaid(g) {
+			for _, tool := range toolsOf[g] {
+				of[tool] = true
+			}
+		}
+	}
+	w.itself(byGemini, true, func(tool string) bool { return of[tool] })
+}
+
+// toolsOf are the tools of groups.
+var toolsOf = map[ir.Group][]string{
+	ir.Read: append([]string{format.ReadFile}, format.Searches...), ir.Edit: format.Edits, ir.Command: {format.Shell},
+	ir.Web: {format.WebFetch, format.WebSearch}, ir.MCP: append([]string{format.EveryMCP}, format.Resources...),
+	ir.Modes: {format.Skill},
+}
+
+// isUnsaid reports whether the permission mode of some role decides in a group, or the project's silence.
+func (e *emitter) isUnsaid(g ir.Group) bool {
+	if e.unsaid == nil {
+		e.unsaid = map[ir.Group]bool{}
+		for i := range e.in.Project.Roles {
+			s, err := e.in.Policy.Subject(ir.SubjectRef{Role: e.in.Project.Roles[i].Name})
+			if err != nil {
+				continue // whoever compiles it says so
+			}
+			for _, g := range ir.Groups {
+				r := s.Default(g)
+				e.unsaid[g] = e.unsaid[g] || (r.Decision == ir.Agent || r.Quiet()) && decided(r) != ir.Agent
+			}
+		}
+	}
+	return e.unsaid[g]
 }
 
 // byItself is what Gemini CLI does with its tools where no rule says more.
@@ -461,7 +529,7 @@ var byItself = []struct {
 	decision ir.Decision
 }{
 	{format.ReadFile, ir.Allow}, {"glob", ir.Allow}, {"grep_search", ir.Allow}, {"list_directory", ir.Allow},
-	{"replace", ir.Ask}, {"write_file", ir.Ask}, {format.Shell, ir.Ask}, {format.WebFetch, ir.Ask},
+	{readMany, ir.Ask}, {"replace", ir.Ask}, {"write_file", ir.Ask}, {format.Shell, ir.Ask}, {format.WebFetch, ir.Ask},
 	{format.WebSearch, ir.Allow}, {format.EveryMCP, ir.Ask}, {"list_mcp_resources", ir.Allow},
 	{"read_mcp_resource", ir.Allow}, {format.Invoke, ir.Allow}, {format.Skill, ir.Ask},
 }

@@ -19,18 +19,20 @@
 // The rule with the highest priority that matches decides. A mode is an agent to which a session hands work, and a rule
 // may be one of an agent alone: the rules of all modes as agents stand in one policy (+modes.toml), which every session
 // has beside its own. A role in a mode decides as the lower of the two does, so that each says by itself what it denies
-// and what it asks about: a list that permits some and denies the rest is a rule that denies whatever is not in the list,
-// and one that allows comes last.
+// and what it asks about: a list that permits some and denies the rest is a rule that denies whatever is not in the
+// list, and one that allows comes last.
 //
 //	990, 980       agents that a list names, and all others
-//	880 to 760     MCP: tools by name, those of a server, a server that is off by default, those of other servers; what
-//	               permits less first
+//	880 to 760     MCP, what permits less first: tools by name, a server, one that is off by default, other servers
 //	900            what the session denies, or the mode
-//	800            what one of them asks about
+//	800, 790       what one of them asks about
 //	700, 650       what the session allows, and the rest of the group
-//	600, 550       what the mode allows where the session leaves it to Gemini CLI
-//	400            what the mode does not mention
-//	300            what the role's permission mode decides, or the project's silence
+//	630            what the mode does not mention
+//	620            what guards ask about in a group that the session does not mention
+//	600, 590       what the mode allows where the session leaves it to Gemini CLI
+//	560, 300       what the role's permission mode decides, or the project's silence: in a group that the role mentions,
+//	               and in one that it does not
+//	550            what the mode leaves to Gemini CLI, which no permission mode decides
 //	200 to 10      tools that belong to no group
 //
 // A mode has a policy of its own, too, for whole sessions.

@@ -42,12 +42,12 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 	for i := range p.Modes {
 		e.mode(&p.Modes[i])
 	}
-	e.shared()
+	e.policies()
 	e.diags = slices.DeleteFunc(e.diags, func(d diag.Diagnostic) bool { // the build reports the others
 		return d.Severity != diag.Error && d.Code != codePrompt
 	})
 	var policies, admin []string
-	for _, f := range e.policies(ref) {
+	for _, f := range e.filesOf(ref) {
 		at := filepath.Join(opt.Dir, filepath.FromSlash(f.Path))
 		if opt.Copies != nil {
 			at = opt.Copies.Put(f)
@@ -77,9 +77,9 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 	return nil, e.diags // the subject says nothing
 }
 
-// policies returns the files that a session of a subject has: its own, and that of the agents to which it hands work.
+// filesOf returns the policies of a subject's session: its own, and that of the agents to which it hands work.
 // A mode without a file of its own is no session.
-func (e *emitter) policies(ref ir.SubjectRef) (out []contract.File) {
+func (e *emitter) filesOf(ref ir.SubjectRef) (out []contract.File) {
 	own := format.PolicyFile(ref)
 	for _, f := range e.files {
 		if f.Path == own || f.Path == format.AgentsPolicy && (ref.Mode == "" || len(out) > 0) {

@@ -70,11 +70,11 @@ func (w *writer) lists(g *grammar) (side, bool) {
 	switch {
 	case s.rest == ir.Agent:
 		if lists && more == "" { // but for the shape it is the agent that decides
-			w.add(rule{tools: g.tools, expr: unless(key, g.shape), decision: s.strictest(), rank: w.rank(s.strictest()),
-				told: g.told})
+			w.add(rule{tools: g.tools, expr: unless(key, g.shape), decision: s.strictest(),
+				rank: w.rankIn(g.group, s.strictest()), told: g.told})
 		}
 		shape = ""
-	case s.rest == ir.Deny && s.late:
+	case s.rest == ir.Deny && s.late && !s.holds():
 		shape, more = "", g.shape
 	case shape != "":
 		w.add(rule{tools: g.tools, expr: unless(key, shape), decision: ir.Deny, rank: denied, told: g.told})
@@ -92,7 +92,8 @@ func (w *writer) holdsBack(g *grammar, s *side) {
 	}
 	if s.rest != ir.Deny || !s.late {
 		for _, part := range chunks(s.hold, mostParts("", 1)) {
-			w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Ask, rank: asked})
+			w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Ask,
+				rank: w.rankIn(g.group, ir.Ask)})
 		}
 		return
 	}
@@ -155,14 +156,14 @@ func (g *grammar) toldOf(d ir.Decision) string {
 func (w *writer) unlisted(g *grammar, s *side, key, shape string) {
 	every := rule{tools: g.tools, decision: s.rest, rank: w.rest}
 	if s.late {
-		every.rank = w.late
+		every.rank = w.lateRank(g.group)
 	}
 	switch {
 	case s.rest == ir.Agent:
 		return
 	case s.rest == ir.Deny:
 	case s.late && shape != "":
-		w.add(rule{tools: g.tools, expr: key + shape, decision: s.rest, rank: w.late + 1})
+		w.add(rule{tools: g.tools, expr: key + shape, decision: s.rest, rank: w.lateRank(g.group) + 1})
 	case s.late:
 	case s.rest == ir.Ask && len(s.allow) > 0: // it is said of what is not allowed
 	case shape != "":
@@ -173,7 +174,7 @@ func (w *writer) unlisted(g *grammar, s *side, key, shape string) {
 	if shape != "" {
 		every.decision = ir.Deny
 	}
-	if every.decision == ir.Deny {
+	if every.decision == ir.Deny && (shape != "" || !s.plain()) {
 		every.told = g.told
 	}
 	w.add(every)
@@ -226,10 +227,33 @@ func (w *writer) side(g *grammar) (of side, ok bool) {
 // because it does not mention it.
 func (w *writer) split(r *policy.Result, g ir.Group) (d ir.Decision, late bool) {
 	if w.mode != nil {
-		can := &w.mode.Can
-		return decided(*r), !can.Mentions(g) && can.Default == nil && (g != ir.MCP || w.mode.Restrictions == nil)
+		return decided(*r), !w.states(g)
 	}
 	return decided(*r), r.Decision == ir.Agent || r.Quiet()
+}
+
+// states reports whether the subject says anything of a group.
+func (w *writer) states(g ir.Group) bool {
+	return w.can.Mentions(g) || w.can.Default != nil || g == ir.MCP && w.mode != nil && w.mode.Restrictions != nil
+}
+
+// rankIn returns the rank of what lists of a group decide.
+func (w *writer) rankIn(g ir.Group, d ir.Decision) rank {
+	if w.mode == nil && d == ir.Ask && !w.states(g) {
+		return guarded
+	}
+	return w.rank(d)
+}
+
+// lateRank returns the rank of what gives way to what the other half of a role in a mode states of a group.
+func (w *writer) lateRank(g ir.Group) rank {
+	switch {
+	case w.mode != nil:
+		return unstated
+	case w.states(g):
+		return unsaidYet
+	}
+	return unsaid
 }
 
 // place returns where to report something: at a rule, or at the subject.

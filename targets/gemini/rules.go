@@ -18,6 +18,7 @@ type rule struct {
 	rank     rank
 	subagent string
 	told     string // denyMessage
+	inside   bool   // it is about an agent in a session alone
 }
 
 // rank is a rule's priority. The highest one that matches decides. 950 is none of them: Gemini CLI takes a rule with it
@@ -30,11 +31,16 @@ const (
 	byDefaultSaid rank = 60
 	itself        rank = 100
 	harmless      rank = 200
-	unsaid        rank = 300 // what a role's permission mode decides, or the project's silence
-	unstated      rank = 400 // what a mode does not mention
+	// What a role's permission mode decides, or the project's silence: in a group that the role does not mention, and
+	// in one that it does. Between them is what a mode leaves to Gemini CLI.
+	unsaid    rank = 300
+	byGemini  rank = 550
+	unsaidYet rank = 560
 	// A mode allows what the session leaves to Gemini CLI.
-	restOfMode    rank = 550
+	restOfMode    rank = 590
 	allowedByMode rank = 600
+	guarded       rank = 620 // what guards ask about in a group that a role does not mention
+	unstated      rank = 630 // what a mode does not mention
 	restOfRole    rank = 650 // a call without the argument of the lists
 	allowed       rank = 700
 	notAsked      rank = 790 // what a list asks about, and the subject permits nowhere
@@ -43,7 +49,7 @@ const (
 
 	// The tools of servers are no others. What is said of a tool comes before what is said of its server.
 	everyServer rank = 780
-	byGemini    rank = 810
+	askedOfOne  rank = 810 // as Gemini CLI does
 	serverOff   rank = 820
 	oneServer   rank = 850
 	oneTool     rank = 880
@@ -203,6 +209,9 @@ func text(title string, rules []rule) []byte {
 	})
 	for i := range rules {
 		r := &rules[i]
+		if r.subagent != "" && (i == 0 || rules[i-1].subagent != r.subagent) {
+			b.WriteString("\n# The agent " + r.subagent + ".\n")
+		}
 		b.WriteString("\n[[rule]]\n")
 		line := func(key, value string) { b.WriteString(key + " = " + value + "\n") }
 		if r.subagent != "" {

@@ -68,5 +68,5 @@ func (w *writer) web() {
 	w.lists(&webPrompts)
 	search := w.subject.Decide(policy.Action{Group: ir.Web})
 	d, late := w.split(&search, ir.Web)
-	w.plainly([]string{format.WebSearch}, d, late)
+	w.plainly(ir.Web, []string{format.WebSearch}, d, late)
 }

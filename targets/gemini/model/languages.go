@@ -243,12 +243,16 @@ func (l *lists) argument(r *format.Rule, argument string, g ir.Group, at place) 
 		return []regular.Language{l.Cat(l.Text(r.Begins), l.MoreWords())}, nil
 	}
 	if none, ok := strings.CutPrefix(r.Expr, unless); ok && lookedAhead(r.Expr[1:]) == len(r.Expr)-1 {
-		p, err := ecma.Parse(none[:len(none)-1])
-		if rest, ok := strings.CutPrefix(none[:len(none)-1], format.Key(argument)); err == nil && ok && len(p.Root) == 1 {
-			of, err := l.parts(rest, g, at)
-			return []regular.Language{l.Not(l.And(of...))}, err
+		none = none[:len(none)-1]
+		rest, ok := strings.CutPrefix(none, format.Key(argument))
+		if p, err := ecma.Parse(none); err != nil || !ok || len(p.Root) > 1 {
+			return nil, regular.ErrNotRegular
 		}
-		return nil, regular.ErrNotRegular
+		of, err := l.parts(rest, g, at)
+		if err != nil {
+			return nil, err
+		}
+		return []regular.Language{l.Not(l.And(of...))}, nil
 	}
 	rest, ok := strings.CutPrefix(r.Expr, format.Key(argument))
 	if !ok || len(r.Args.Root) > 1 { // alternatives, of which one has the key
