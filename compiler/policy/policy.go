@@ -57,6 +57,10 @@ type Result struct {
 // that made it decide.
 func (r *Result) Told() string { return cmp.Or(r.Reason, r.Rule) }
 
+// Quiet reports whether the project's silence alone decided: in a role in a mode it gives way to what the other half
+// says.
+func (r *Result) Quiet() bool { return r.quiet }
+
 // since returns the result with what made it decide.
 func (r Result) since(part string) Result {
 	switch {

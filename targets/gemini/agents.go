@@ -17,18 +17,20 @@ import (
 // mode writes the policy of a mode, and its agent.
 func (e *emitter) mode(m *ir.Mode) {
 	ref := ir.SubjectRef{Mode: m.Slug}
-	w, ok := e.compile(ref, m.Pos, "", nil)
+	w, ok := e.compile(ref, m.Pos, m)
 	if !ok {
 		return
 	}
 	tools, limited := e.toolsOf(m, w)
 	own := ownTools(m)
+	e.agent(m, w)
 	w.without(own)
 	open := !limited && decided(w.subject.UnknownTool()) > ir.Deny
 	if e.listed(m) && format.AgentName(agentName(m)) && (own != nil || open) {
 		w.rules = nil // the agent's list says the same
 	}
-	e.policy(ref, w.rules)
+	alone := slices.DeleteFunc(w.rules, func(r rule) bool { return r.inside })
+	e.subjects = append(e.subjects, subjectRules{ref, alone})
 	if !format.AgentName(agentName(m)) {
 		e.diags.Warnf(codeAgentName, m.Pos,
 			"Gemini CLI takes no agent by the name %q: the mode has a policy, and no agent", m.Slug).
@@ -171,7 +173,7 @@ func (w *writer) without(own []any) {
 		}
 	}
 	if len(gone) > 0 {
-		w.add(rule{tools: gone, decision: ir.Deny, rank: refused})
+		w.add(rule{tools: gone, decision: ir.Deny, rank: denied})
 	}
 }
 
@@ -253,9 +255,12 @@ func (e *emitter) settings() {
 	o := contract.Object{}
 	var places []string
 	if b := e.everybody(); b != "" {
-		file := format.PolicyFile(ir.SubjectRef{Role: b})
-		if slices.ContainsFunc(e.files, func(f contract.File) bool { return f.Path == file }) {
-			o = append(o, "adminPolicyPaths", []string{file})
+		var paths []string
+		for _, f := range e.filesOf(ir.SubjectRef{Role: b}) {
+			paths = append(paths, f.Path)
+		}
+		if paths != nil {
+			o = append(o, "adminPolicyPaths", paths)
 			places = append(places, "/adminPolicyPaths/-")
 		}
 	}

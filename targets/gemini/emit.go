@@ -1,7 +1,9 @@
 package gemini
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,25 +16,40 @@ import (
 
 // emitter compiles one project.
 type emitter struct {
-	in    contract.Input
-	files []contract.File
-	diags diag.List
+	in       contract.Input
+	files    []contract.File
+	diags    diag.List
+	subjects []subjectRules
+	agents   []rule // of all modes, as which agents work
+	// distinct are the tools about which some subject decides otherwise than about others of their servers.
+	distinct map[toolOf]bool
+	// unsaid are the groups of which some role leaves something to its permission mode, or to the project's silence.
+	unsaid map[ir.Group]bool
 }
+
+// subjectRules are the rules of a session.
+type subjectRules struct {
+	ref   ir.SubjectRef
+	rules []rule
+}
+
+// toolOf is a tool of a server.
+type toolOf struct{ server, tool string }
 
 // writer writes the rules of one subject.
 type writer struct {
 	*emitter
-	ref      ir.SubjectRef
-	subject  *policy.Subject
-	subagent string // the mode of a role in a mode
-	pos      diag.Pos
-	rules    []rule
-	denies   map[string]bool // what lists deny
-	session  *writer         // of a subagent: the session that it works in
+	ref     ir.SubjectRef
+	subject *policy.Subject
+	mode    *ir.Mode // nil for a role
+	can     *ir.Can
+	pos     diag.Pos
+	rules   []rule
+	rest    rank // of what no list names
 }
 
-// Emit compiles a policy for each role and each mode, an agent for each mode, and the settings of
-// the project.
+// Emit compiles a policy for each role and each mode, one for the agents of all modes, an agent for each mode, and the
+// settings of the project.
 func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
 	p := in.Project
@@ -45,6 +62,7 @@ func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
 		e.mode(&p.Modes[i])
 		contract.LosesTimes(&e.diags, "gemini", "mode "+p.Modes[i].Slug, &p.Modes[i].Can, always)
 	}
+	e.policies()
 	e.settings()
 	if e.diags.HasErrors() {
 		return nil, e.diags
@@ -52,34 +70,44 @@ func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
 	return e.files, e.diags
 }
 
-const title = "# What %s may do in Gemini CLI, compiled by modec: edit the source, and run `modec build`.\n" +
-	"# Start it as `gemini --policy %s --admin-policy %[2]s`.\n"
+const (
+	title = "# What %s may do in Gemini CLI, compiled by modec: edit the source, and run `modec build`.\n" +
+		"# Start it as `gemini %s`.\n" + reading
+	titleOfAgents = "# What the modes may do as agents in Gemini CLI, compiled by modec: edit the source, and run " +
+		"`modec build`.\n# Every session has these rules beside its own, and the stricter one decides.\n" + reading
+	reading = "# The matching rule of the highest priority decides: 900 denies, 800 asks, 700 and 600 allow, and what " +
+		"is below\n# decides about the rest.\n"
+)
 
-// role writes the policy of a role, with that of each mode that it may enter.
+// role writes the policy of a role. What it may do in a mode is the lower of what its rules and those of the mode's
+// agent say.
 func (e *emitter) role(r *ir.Role) {
 	ref := ir.SubjectRef{Role: r.Name}
-	w, ok := e.compile(ref, r.Pos, "", nil)
+	w, ok := e.compile(ref, r.Pos, nil)
 	if !ok {
 		return
 	}
 	e.extras(r.Extra, nil)
 	e.texts(r)
-	rules := w.rules
-	var denied map[string]bool // by the role itself; nil: no mode has been looked at
-	for i := range e.in.Project.Modes {
-		m := &e.in.Project.Modes[i]
-		own := agentName(m)
-		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) || !format.AgentName(own) || e.listed(m) {
+	e.subjects = append(e.subjects, subjectRules{ref, w.rules})
+}
+
+// agent adds the rules of a mode as an agent in any session. An agent starts no other.
+func (e *emitter) agent(m *ir.Mode, w *writer) {
+	if !format.AgentName(agentName(m)) {
+		return
+	}
+	listed := e.listed(m) // the agent's list says all but what the session's permission mode decides
+	for _, r := range w.rules {
+		if listed && !r.inside {
 			continue
 		}
-		if in, ok := e.compile(ir.SubjectRef{Role: r.Name, Mode: m.Slug}, r.Pos, own, w); ok {
-			if denied == nil {
-				denied = hoisted(rules)
-			}
-			rules = append(rules, slices.DeleteFunc(in.rules, func(r rule) bool { return denied[r.denial()] })...)
+		r.subagent, r.inside = agentName(m), false
+		r.tools = slices.DeleteFunc(slices.Clone(r.tools), func(t string) bool { return t == format.Invoke })
+		if len(r.tools) > 0 {
+			e.agents = append(e.agents, r)
 		}
 	}
-	e.policy(ref, rules)
 }
 
 // texts reports what a role gives a session beside permissions: no option of Gemini CLI takes it. A file that
@@ -94,18 +122,6 @@ func (e *emitter) texts(r *ir.Role) {
 				Loses(diag.Text, "")
 		}
 	}
-}
-
-// hoisted puts what lists of a session deny above all else, and returns it: it need not be said again of a subagent.
-func hoisted(rules []rule) map[string]bool {
-	said := map[string]bool{}
-	for i := range rules {
-		if r := &rules[i]; r.denial() != "" {
-			said[r.denial()] = true
-			r.rank = always
-		}
-	}
-	return said
 }
 
 // listed reports whether an agent's list of tools alone holds what its mode says: each group is there or not, and
@@ -140,21 +156,39 @@ func (e *emitter) listed(m *ir.Mode) bool {
 	return true
 }
 
-func (e *emitter) policy(ref ir.SubjectRef, rules []rule) {
+// policies writes the policies of all subjects, and that of the agents.
+func (e *emitter) policies() {
+	for _, of := range e.subjects {
+		file := format.PolicyFile(of.ref)
+		files := []string{file}
+		if len(e.agents) > 0 {
+			files = append(files, format.AgentsPolicy)
+		}
+		var args []string
+		for _, option := range []string{"--policy ", "--admin-policy "} {
+			for _, f := range files {
+				args = append(args, option+contract.ShellQuote(f))
+			}
+		}
+		e.write(file, of.ref.String(), fmt.Sprintf(title, comment(of.ref.String()), strings.Join(args, " ")), of.rules)
+	}
+	e.write(format.AgentsPolicy, "the modes", titleOfAgents, e.agents)
+}
+
+// write writes a policy, where it has rules.
+func (e *emitter) write(file, of, title string, rules []rule) {
 	if len(rules) == 0 {
 		return
 	}
-	file := format.PolicyFile(ref)
 	for i := range rules {
 		if expr := rules[i].expr; expr != "" && !format.Safe(expr) {
-			e.diags.Errorf(codeExpression, diag.Pos{}, "an expression of %s is longer than Gemini CLI takes", ref).
+			e.diags.Errorf(codeExpression, diag.Pos{}, "an expression of %s is longer than Gemini CLI takes", of).
 				Hint("write shorter lists").
 				Target(name)
 			return
 		}
 	}
-	e.files = append(e.files, contract.File{Path: file,
-		Data: text(fmt.Sprintf(title, comment(ref.String()), contract.ShellQuote(file)), rules)})
+	e.files = append(e.files, contract.File{Path: file, Data: text(title, rules)})
 }
 
 // comment returns a text without what would end a comment.
@@ -167,38 +201,46 @@ func comment(s string) string {
 	}, s)
 }
 
-// compile returns the rules of a subject.
-func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, subagent string, session *writer) (*writer, bool) {
+// compile returns the rules of a subject, a role or a mode.
+func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos, m *ir.Mode) (*writer, bool) {
 	s, err := e.in.Policy.Subject(ref)
 	if err != nil {
 		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, false
 	}
-	w := &writer{emitter: e, ref: ref, subject: s, subagent: subagent, pos: at, denies: map[string]bool{},
-		session: session}
+	w := &writer{emitter: e, ref: ref, subject: s, mode: m, pos: at, rest: restOfRole}
+	if m != nil {
+		w.can, w.rest = &m.Can, restOfMode
+	} else {
+		w.can = &e.in.Project.Role(ref.Role).Can
+	}
 	w.lists(&editPaths)
 	w.reads()
 	w.commands()
 	w.web()
 	w.servers()
-	w.agents()
+	w.invoked()
+	w.left()
 	w.others()
 	return w, true
 }
 
-func (w *writer) add(r rule) {
-	r.subagent = w.subagent
-	w.rules = append(w.rules, r)
+func (w *writer) add(r rule) { w.rules = append(w.rules, r) }
+
+// plainly decides about tools of a group whatever their arguments.
+func (w *writer) plainly(g ir.Group, tools []string, d ir.Decision, late bool) {
+	switch {
+	case d == ir.Agent:
+	case late:
+		w.add(rule{tools: tools, decision: d, rank: w.lateRank(g)})
+	default:
+		w.add(rule{tools: tools, decision: d, rank: w.rank(d)})
+	}
 }
 
-// loss warns that a subject may do less in a group than the source says. A role in a mode loses nothing
-// that one of the two does not.
+// loss warns that a subject may do less in a group than the source says.
 func (w *writer) loss(g ir.Group, code diag.Code, at diag.Pos, message string, args ...any) diag.Builder {
-	to := &w.diags
-	if w.subagent != "" {
-		to = &diag.List{}
-	}
-	return to.Warnf(code, w.place(at), message, args...).
+	return w.diags.Warnf(code, w.place(at), message, args...).
 		Target(name).
 		Subject(w.ref.String()).
 		Loses(diag.Narrowing, string(g))
@@ -213,16 +255,16 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 func (w *writer) commands() {
 	g := commandLines
 	g.list = w.listCommand
-	w.lists(&g)
-	sides, ok := w.muted().sides(&g)
-	rest := w.rest(ir.Command, sides)
-	held := rest != ir.Agent
-	if !held && (w.holdsFiles(ir.Edit) || w.holdsFiles(ir.Read)) {
+	s, ok := w.lists(&g)
+	held := s.rest != ir.Agent
+	if silent := s.rest == ir.Agent || s.rest == ir.Deny && s.late; silent && w.holdsFiles() {
 		held = true
-		w.add(rule{tools: commandLines.tools, expr: format.Key(format.CommandArg) + `[^\x00]*[<>]`, decision: ir.Deny,
-			rank: refused, told: commandLines.told})
+		if s.rest == ir.Deny || s.plain() || s.strictest() > ir.Deny { // else the shape has none
+			w.add(rule{tools: commandLines.tools, expr: format.Key(format.CommandArg) + `[^\x00]*[<>]`,
+				decision: ir.Deny, rank: denied, told: commandLines.told})
+		}
 	}
-	if ok && held && rest > ir.Deny {
+	if ok && held && s.rest > ir.Deny {
 		w.loss(ir.Command, codeLine, w.subject.Default(ir.Command).Pos,
 			"no expression judges the file behind a redirect: lines with one are refused").
 			Hint("have the agent write files by its own tools").
@@ -231,12 +273,13 @@ func (w *writer) commands() {
 }
 
 // holdsFiles reports whether a group of paths holds anything back.
-func (w *writer) holdsFiles(g ir.Group) bool {
-	if decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"}) < ir.Allow { // outside of the project
-		return true
-	}
-	for _, s := range w.stated(g) {
-		if s.Restricts(g) || decided(s.Default(g)) < ir.Allow || decided(s.Outside(g)) < ir.Allow {
+func (w *writer) holdsFiles() bool {
+	s := w.subject
+	for _, g := range []ir.Group{ir.Edit, ir.Read} {
+		outside := decidedOn(s, policy.Action{Group: g, Arg: "/modec-unlisted"})
+		said := len(s.Rules(g)) > 0 || s.Default(g).Decision != ir.Agent
+		if outside < ir.Allow ||
+			said && (s.Restricts(g) || decided(s.Default(g)) < ir.Allow || decided(s.Outside(g)) < ir.Allow) {
 			return true
 		}
 	}
@@ -245,17 +288,9 @@ func (w *writer) holdsFiles(g ir.Group) bool {
 
 // reads compiles the group read. What searches below folders cannot be held to a list.
 func (w *writer) reads() {
-	w.lists(&readPaths)
-	sides, ok := w.muted().sides(&readPaths)
-	rest := w.rest(ir.Read, sides)
-	if !ok {
-		rest = ir.Deny
-	}
-	if rest == ir.Agent {
-		return
-	}
-	w.add(rule{tools: format.Searches, decision: rest, rank: byGroup})
-	if rest > ir.Deny && restricted(sides) && w.subagent == "" {
+	s, _ := w.lists(&readPaths)
+	w.plainly(ir.Read, format.Searches, s.rest, s.late)
+	if s.rest > ir.Deny && s.rest < ir.Agent && !s.plain() {
 		w.diags.Notef(codeSearch, w.pos,
 			"grep_search and glob look below folders: they show what %s may not read", w.ref).
 			Hint("list such files in .geminiignore").
@@ -264,73 +299,131 @@ func (w *writer) reads() {
 	}
 }
 
-// muted returns a writer that reports nothing.
-func (w *writer) muted() *writer {
-	m := *w
-	m.emitter = &emitter{in: w.in}
-	return &m
+// rankMCP returns the rank of what is said of a server's tools, by what is more and less particular.
+func (w *writer) rankMCP(level rank, server string, r *policy.Result, d ir.Decision) rank {
+	switch _, late := w.split(r, ir.MCP); {
+	case late:
+		return w.lateRank(ir.MCP) + (level-everyServer)/10
+	case w.off(server, r):
+		return serverOff
+	}
+	return level.below(d)
+}
+
+// off reports whether a result only says that a server is off by default: in a role in a mode the other half may open
+// it.
+func (w *writer) off(server string, r *policy.Result) bool {
+	sv := w.in.Project.Server(server)
+	return sv != nil && !sv.DefaultEnabled && r.Decision == ir.Deny && r.Pos == sv.Pos
 }
 
 // servers compiles the group mcp.
 func (w *writer) servers() {
 	elsewhere := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
-	unlisted := decidedOn(w.subject, elsewhere)
-	resources := ir.Agent
+	unlisted := w.subject.Decide(elsewhere)
+	least, late := ir.Agent, true
+	resource := func(server, arg string) {
+		r := w.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: arg, Kind: policy.Resource})
+		least = min(least, decided(r))
+		_, gives := w.split(&r, ir.MCP)
+		late = late && (gives || w.off(server, &r))
+	}
 	for i := range w.in.Project.Servers {
-		sv := &w.in.Project.Servers[i]
-		w.server(sv, unlisted)
-		resources = min(resources, decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: "x",
-			Kind: policy.Resource}))
+		w.server(&w.in.Project.Servers[i], &unlisted)
+		resource(w.in.Project.Servers[i].Name, "x")
 	}
-	elsewhere.Kind = policy.Resource
-	resources = min(resources, decidedOn(w.subject, elsewhere))
-	if unlisted != ir.Agent {
-		w.add(rule{tools: []string{format.EveryMCP}, decision: unlisted, rank: byGroup})
+	resource(elsewhere.Server, elsewhere.Arg)
+	if d := decided(unlisted); d != ir.Agent {
+		w.add(rule{tools: []string{format.EveryMCP}, decision: d, rank: w.rankMCP(everyServer, "", &unlisted, d)})
 	}
-	if resources != ir.Agent {
-		w.add(rule{tools: format.Resources, decision: resources, rank: byGroup})
-	}
+	w.plainly(ir.MCP, format.Resources, least, late)
 }
 
 // server compiles what a subject may do with one server.
-func (w *writer) server(sv *ir.Server, unlisted ir.Decision) {
-	rest := decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
-	if !w.subject.ListsTools(sv) {
-		for _, r := range w.subject.UnlistedToolRules(sv.Name) {
-			if r.Decision < min(rest, ir.Allow) { // an allow holds nothing back
-				w.loss(ir.MCP, codeUnlisted, r.Pos, "Gemini CLI has no patterns of tool names: %s decides "+
-					"about every tool of %q that the inventory does not list", r.Pattern, sv.Name).
-					Hintf("list the server's tools: `modec inventory %s --update`", sv.Name)
-				rest = r.Decision
-			}
-		}
+func (w *writer) server(sv *ir.Server, unlisted *policy.Result) {
+	of := w.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
+	rest, lowered := restOf(w.subject, sv, &of)
+	if lowered != nil {
+		w.loss(ir.MCP, codeUnlisted, lowered.Pos, "Gemini CLI has no patterns of tool names: %s decides "+
+			"about every tool of %q that the inventory does not list", lowered.Pattern, sv.Name).
+			Hintf("list the server's tools: `modec inventory %s --update`", sv.Name)
 	}
-	by := map[ir.Decision][]string{}
+	type kind struct {
+		decision ir.Decision
+		rank     rank
+	}
+	by := map[kind][]string{}
+	add := func(tool string, level rank, r *policy.Result, d ir.Decision) {
+		k := kind{d, w.rankMCP(level, sv.Name, r, d)}
+		if d == ir.Agent { // as Gemini CLI does, where the mode or the role says nothing of it
+			k = kind{ir.Ask, askedOfOne}
+		}
+		by[k] = append(by[k], tool)
+	}
+	said := rest != ir.Agent || decided(*unlisted) != ir.Agent
 	for _, t := range sv.Tools {
-		d := decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
-		if d == ir.Agent && (rest != ir.Agent || unlisted != ir.Agent) {
-			d = ir.Ask // as Gemini CLI does
-		}
-		if d != ir.Agent && d != rest {
-			by[d] = append(by[d], t.Name)
+		r := w.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+		d := decided(r)
+		if w.isDistinct(sv.Name, t.Name) && !w.off(sv.Name, &r) && (d != ir.Agent || said) {
+			add(t.Name, oneTool, &r, d)
 		}
 	}
-	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
-		if len(by[d]) > 0 {
-			w.add(rule{tools: by[d], server: sv.Name, decision: d, rank: permitted})
-		}
+	if said {
+		add(format.Every, oneServer, &of, rest)
 	}
-	if rest == ir.Agent && unlisted != ir.Agent {
-		rest = ir.Ask
-	}
-	if rest != ir.Agent {
-		w.add(rule{tools: []string{format.Every}, server: sv.Name, decision: rest, rank: byGroup + 1})
+	kinds := slices.SortedFunc(maps.Keys(by), func(a, b kind) int {
+		return cmp.Or(int(b.rank-a.rank), int(a.decision)-int(b.decision))
+	})
+	for _, k := range kinds {
+		w.add(rule{tools: by[k], server: sv.Name, decision: k.decision, rank: k.rank})
 	}
 }
 
-// agents compiles the group modes.
-func (w *writer) agents() {
-	rest := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: contract.UnknownMode})
+// restOf returns what is decided about the tools of a server that the inventory does not list, and the rule that
+// lowers it where Gemini CLI has no such rule.
+func restOf(s *policy.Subject, sv *ir.Server, of *policy.Result) (rest ir.Decision, lowered *ir.Rule) {
+	rest = decided(*of)
+	if s.ListsTools(sv) {
+		return rest, nil
+	}
+	for _, r := range s.UnlistedToolRules(sv.Name) {
+		if r.Decision < min(rest, ir.Allow) { // an allow holds nothing back
+			rest, lowered = r.Decision, &r
+			*of = policy.Result{Decision: rest, Pos: r.Pos}
+		}
+	}
+	return rest, lowered
+}
+
+// isDistinct reports whether some subject decides about a tool otherwise than about the tools of its server that the
+// inventory does not list. What is said of a server does not hold for such a tool: each subject names it.
+func (e *emitter) isDistinct(server, tool string) bool {
+	if e.distinct == nil {
+		e.distinct = map[toolOf]bool{}
+		for _, ref := range e.in.Project.Subjects() {
+			s, err := e.in.Policy.Subject(ref)
+			if err != nil {
+				continue // whoever compiles it says so
+			}
+			for i := range e.in.Project.Servers {
+				sv := &e.in.Project.Servers[i]
+				of := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
+				rest, _ := restOf(s, sv, &of)
+				for _, t := range sv.Tools {
+					if decidedOn(s, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}) != rest {
+						e.distinct[toolOf{sv.Name, t.Name}] = true
+					}
+				}
+			}
+		}
+	}
+	return e.distinct[toolOf{server, tool}]
+}
+
+// invoked compiles the group modes.
+func (w *writer) invoked() {
+	unlisted := w.subject.Decide(policy.Action{Group: ir.Modes, Arg: contract.UnknownMode})
+	rest := decided(unlisted)
 	by := map[ir.Decision][]string{}
 	for _, slug := range w.in.Project.ModeNames() {
 		d := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
@@ -342,40 +435,95 @@ func (w *writer) agents() {
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
 		for _, part := range chunks(by[d], mostParts("", 1)) {
 			w.add(rule{tools: []string{format.Invoke}, expr: format.Key(format.AgentArg) + either(part) + format.End,
-				decision: d, rank: permitted})
+				decision: d, rank: oneAgent})
 		}
 	}
 	if rest != ir.Agent {
-		w.add(rule{tools: []string{format.Invoke, format.Skill}, decision: rest, rank: byAgent})
+		w.add(rule{tools: []string{format.Invoke}, decision: rest, rank: everyAgent})
 	}
+	_, late := w.split(&unlisted, ir.Modes)
+	w.plainly(ir.Modes, []string{format.Skill}, rest, late)
 }
 
 // others compiles what is decided about tools that belong to no group. What a subject leaves to the agent
 // is then said as Gemini CLI has it by itself.
 func (w *writer) others() {
-	unknown := decided(w.subject.UnknownTool())
+	of := w.subject.UnknownTool()
+	unknown, inside := decided(of), false
 	if unknown == ir.Agent {
-		if w.subagent == "" {
+		if w.mode == nil || w.can.Unknown == nil {
 			return
 		}
-		unknown = ir.Ask // as Gemini CLI does, whatever the session may do
+		unknown, inside = ir.Ask, true // as Gemini CLI does, whatever the role leaves to its permission mode
 	}
-	w.add(rule{tools: []string{format.Every}, decision: unknown, rank: byDefault})
-	w.add(rule{tools: format.Harmless, decision: ir.Allow, rank: byGroup})
+	level := byDefault
+	if w.can.Unknown != nil { // else it gives way to what the other half of a role in a mode writes
+		level = byDefaultSaid
+	}
+	w.add(rule{tools: []string{format.Every}, decision: unknown, rank: level.below(unknown), inside: inside})
+	w.add(rule{tools: format.Harmless, decision: ir.Allow, rank: harmless, inside: inside})
+	w.itself(itself, inside, func(tool string) bool {
+		return !slices.ContainsFunc(w.rules, func(r rule) bool {
+			return r.server == "" && r.expr == "" && (inside || !r.inside) && slices.Contains(r.tools, tool)
+		})
+	})
+}
+
+// itself writes what Gemini CLI does by itself with some tools.
+func (w *writer) itself(at rank, inside bool, has func(tool string) bool) {
 	for _, d := range []ir.Decision{ir.Ask, ir.Allow} {
 		var tools []string
 		for _, own := range byItself {
-			if own.decision == d && !slices.ContainsFunc(w.rules, func(r rule) bool {
-				ofGroup := r.rank == byGroup || r.rank == byAgent
-				return r.server == "" && r.expr == "" && ofGroup && slices.Contains(r.tools, own.tool)
-			}) {
+			if own.decision == d && has(own.tool) {
 				tools = append(tools, own.tool)
 			}
 		}
 		if len(tools) > 0 {
-			w.add(rule{tools: tools, decision: d, rank: byDefault + 1})
+			w.add(rule{tools: tools, decision: d, rank: at, inside: inside})
 		}
 	}
+}
+
+// left writes what Gemini CLI does by itself in groups of which a mode leaves something to it, for an agent in sessions
+// whose permission mode would decide.
+func (w *writer) left() {
+	if w.mode == nil {
+		return
+	}
+	of := map[string]bool{}
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.MCP, ir.Modes} {
+		if r := w.subject.Default(g); r.Decision == ir.Agent && w.states(g) && w.isUnsaid(g) {
+			for _, tool := range toolsOf[g] {
+				of[tool] = true
+			}
+		}
+	}
+	w.itself(byGemini, true, func(tool string) bool { return of[tool] })
+}
+
+// toolsOf are the tools of groups.
+var toolsOf = map[ir.Group][]string{
+	ir.Read: append([]string{format.ReadFile}, format.Searches...), ir.Edit: format.Edits, ir.Command: {format.Shell},
+	ir.Web: {format.WebFetch, format.WebSearch}, ir.MCP: append([]string{format.EveryMCP}, format.Resources...),
+	ir.Modes: {format.Skill},
+}
+
+// isUnsaid reports whether the permission mode of some role decides in a group, or the project's silence.
+func (e *emitter) isUnsaid(g ir.Group) bool {
+	if e.unsaid == nil {
+		e.unsaid = map[ir.Group]bool{}
+		for i := range e.in.Project.Roles {
+			s, err := e.in.Policy.Subject(ir.SubjectRef{Role: e.in.Project.Roles[i].Name})
+			if err != nil {
+				continue // whoever compiles it says so
+			}
+			for _, g := range ir.Groups {
+				r := s.Default(g)
+				e.unsaid[g] = e.unsaid[g] || (r.Decision == ir.Agent || r.Quiet()) && decided(r) != ir.Agent
+			}
+		}
+	}
+	return e.unsaid[g]
 }
 
 // byItself is what Gemini CLI does with its tools where no rule says more.
@@ -384,7 +532,7 @@ var byItself = []struct {
 	decision ir.Decision
 }{
 	{format.ReadFile, ir.Allow}, {"glob", ir.Allow}, {"grep_search", ir.Allow}, {"list_directory", ir.Allow},
-	{"replace", ir.Ask}, {"write_file", ir.Ask}, {format.Shell, ir.Ask}, {format.WebFetch, ir.Ask},
+	{readMany, ir.Ask}, {"replace", ir.Ask}, {"write_file", ir.Ask}, {format.Shell, ir.Ask}, {format.WebFetch, ir.Ask},
 	{format.WebSearch, ir.Allow}, {format.EveryMCP, ir.Ask}, {"list_mcp_resources", ir.Allow},
 	{"read_mcp_resource", ir.Allow}, {format.Invoke, ir.Allow}, {format.Skill, ir.Ask},
 }

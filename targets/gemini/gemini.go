@@ -1,6 +1,7 @@
 // Package gemini emits the configuration of Gemini CLI: a policy for each role and each mode
-// (.gemini/modec/NAME.toml), an agent for each mode (.gemini/agents/SLUG.md), and the settings that a
-// project shares (.gemini/settings.json): its MCP servers, and the policy of the baseline.
+// (.gemini/modec/NAME.toml), one for the modes as agents (+modes.toml), an agent for each mode
+// (.gemini/agents/SLUG.md), and the settings that a project shares (.gemini/settings.json): its MCP servers, and the
+// policies of the baseline.
 //
 // Beside the emitter stand packages that do not know it: format reads the files, model answers what
 // Gemini CLI does with them, importer turns them into a source.
@@ -10,31 +11,38 @@
 //
 // # How a policy is read
 //
-// A session is started as `gemini --policy FILE --admin-policy FILE`. The second option puts the rules
-// above those of any settings, those of a trusted project included; the first one takes the place of the
-// user's own rules, and holds where a folder of the system's administrator turns the second one off. In a
-// trusted project the settings do the same for the baseline (adminPolicyPaths).
+// A session is started as `gemini --policy FILE --admin-policy FILE`, each option once for each of its two policies.
+// The second option puts the rules above those of any settings, those of a trusted project included; the first one
+// takes the place of the user's own rules, and holds where a folder of the system's administrator turns the second one
+// off. In a trusted project the settings do the same for the baseline (adminPolicyPaths).
 //
-// The rule with the highest priority that matches decides. Rules of the same file:
+// The rule with the highest priority that matches decides. A mode is an agent to which a session hands work, and a rule
+// may be one of an agent alone: the rules of all modes as agents stand in one policy (+modes.toml), which every session
+// has beside its own. A role in a mode decides as the lower of the two does, so that each says by itself what it denies
+// and what it asks about: a list that permits some and denies the rest is a rule that denies whatever is not in the
+// list, and one that allows comes last.
 //
-//	950  what a list of a session denies, which binds its subagents
-//	400  what a list denies
-//	300  what a list allows and another one asks about
-//	250  what lists allow
-//	200  what lists ask about, and all that no list names
-//	110  agents that no list names
-//	100  the tools of a group
-//	1    tools that belong to no group
+//	990, 980       agents that a list names, and all others
+//	880 to 760     MCP, what permits less first: tools by name, a server, one that is off by default, other servers
+//	900            what the session denies, or the mode
+//	800, 790       what one of them asks about
+//	700, 650       what the session allows, and the rest of the group
+//	630            what the mode does not mention
+//	620            what guards ask about in a group that the session does not mention
+//	600, 590       what the mode allows where the session leaves it to Gemini CLI
+//	560, 300       what the role's permission mode decides, or the project's silence: in a group that the role mentions,
+//	               and in one that it does not
+//	550            what the mode leaves to Gemini CLI, which no permission mode decides
+//	200 to 10      tools that belong to no group
 //
-// A mode is an agent to which a session hands work. In the policy of a role the rules for it as a
-// subagent stand 500 above those of the session, and decide as the role in the mode does. A mode has a
-// policy of its own for whole sessions.
+// A mode has a policy of its own, too, for whole sessions.
 //
 // # What an expression holds
 //
 // An expression is tested on the arguments as JSON, in which an argument of the call's own stands between
 // NULs. A model may nest another "command" into the arguments: commandPrefix and commandRegex find that one
-// too, and are never written. Every expression begins with the NUL.
+// too, and are never written. Every expression begins with the NUL; that of what is in no list matches a call without
+// such a NUL, argument and value (^(?![^]*…)), one that lacks the argument included.
 //
 //   - A path is compared as the model writes it. Where a list holds something back, only clean paths
 //     relative to the project are permitted, of letters that no file system takes for others.
@@ -50,8 +58,8 @@
 // inventory does not list (gemini-unlisted). Resources of all servers are one tool.
 //
 // Where a list holds something back and the rest is left to the agent, a rule refuses (or asks about) what has
-// another shape, and the agent decides about the rest. For a role in a mode nothing is left out: the session's own
-// rules would decide, so that what Gemini CLI does by itself is written.
+// another shape, and the agent decides about the rest. An expression has at most 2,048 characters: what is not in a
+// longer list is said by what the values begin with, in several rules.
 //
 // Gemini CLI's own approval modes are others than a role's permissionMode, which decides what the role leaves
 // unsaid. What is left to the agent even then is in no rule, unless can.unknown is stated: its one rule is about

@@ -33,22 +33,22 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 	case r != nil:
 		e.role(r)
 	case m != nil:
-		e.mode(m)
 		e.diags.Warnf(codePrompt, m.Pos, "the session is held to mode %s, and does not have its prompt", ref.Mode).
 			Hint("have a session hand work to the agent of that name").
 			Target(name).
 			Subject(ref.String()).
 			Loses(diag.Text, "")
 	}
+	for i := range p.Modes {
+		e.mode(&p.Modes[i])
+	}
+	e.policies()
 	e.diags = slices.DeleteFunc(e.diags, func(d diag.Diagnostic) bool { // the build reports the others
 		return d.Severity != diag.Error && d.Code != codePrompt
 	})
-	file := format.PolicyFile(ref)
-	for _, f := range e.files {
-		if f.Path != file {
-			continue
-		}
-		at := filepath.Join(opt.Dir, filepath.FromSlash(file))
+	var policies, admin []string
+	for _, f := range e.filesOf(ref) {
+		at := filepath.Join(opt.Dir, filepath.FromSlash(f.Path))
 		if opt.Copies != nil {
 			at = opt.Copies.Put(f)
 		}
@@ -60,9 +60,12 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 				Subject(ref.String())
 			return nil, e.diags
 		}
-		return []string{"--policy=" + at, "--admin-policy=" + at}, e.diags
+		policies, admin = append(policies, "--policy="+at), append(admin, "--admin-policy="+at)
 	}
-	if m := p.Mode(ref.Mode); m != nil && len(e.files) > 0 {
+	if policies != nil {
+		return append(policies, admin...), e.diags
+	}
+	if m := p.Mode(ref.Mode); m != nil && format.AgentName(agentName(m)) {
 		e.diags = nil
 		e.diags.Errorf(codeNoFlags, m.Pos,
 			"mode %s is held by the list of tools of its agent, and no session is", ref.Mode).
@@ -72,6 +75,18 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 		return nil, e.diags
 	}
 	return nil, e.diags // the subject says nothing
+}
+
+// filesOf returns the policies of a subject's session: its own, and that of the agents to which it hands work.
+// A mode without a file of its own is no session.
+func (e *emitter) filesOf(ref ir.SubjectRef) (out []contract.File) {
+	own := format.PolicyFile(ref)
+	for _, f := range e.files {
+		if f.Path == own || f.Path == format.AgentsPolicy && (ref.Mode == "" || len(out) > 0) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // switches are the options of Gemini CLI 0.61 by which a command line takes away what a policy holds, without

@@ -35,15 +35,20 @@ func TestArgs(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	both := func(file string) []string { return []string{"--policy=" + file, "--admin-policy=" + file} }
+	both := func(dir, file string) []string {
+		own, agents := dir+".gemini/modec/"+file, dir+".gemini/modec/+modes.toml"
+		return []string{"--policy=" + own, "--policy=" + agents, "--admin-policy=" + own, "--admin-policy=" + agents}
+	}
 	for _, c := range []struct {
 		ref  ir.SubjectRef
 		opt  contract.ArgsOptions
 		want []string
 		code string
 	}{
-		{ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "up"}, both("up/.gemini/modec/dev.toml"), ""},
-		{ir.SubjectRef{Mode: "m"}, contract.ArgsOptions{}, both(".gemini/modec/mode%3Am.toml"), "gemini-prompt"},
+		{ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "up"}, both("up/", "dev.toml"), ""},
+		{ir.SubjectRef{Mode: "m"}, contract.ArgsOptions{}, both("", "mode%3Am.toml"), "gemini-prompt"},
+		{ir.SubjectRef{Role: "quiet"}, contract.ArgsOptions{},
+			[]string{"--policy=.gemini/modec/+modes.toml", "--admin-policy=.gemini/modec/+modes.toml"}, ""},
 		{ir.SubjectRef{Role: "dev", Mode: "m"}, contract.ArgsOptions{}, nil, "gemini-no-flags"},
 		{ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true}, nil, "gemini-no-flags"},
 		{ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "a,b"}, nil, "gemini-no-flags"},

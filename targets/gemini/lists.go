@@ -15,10 +15,17 @@ type side struct {
 	allow, ask []string    // what lists permit: they match the value whole
 	hold, deny []string    // what lists hold back: they match from where the value begins
 	rest       ir.Decision // what no list names
+	late       bool        // and what rest gives way to: see [writer.split]
 }
 
 // plain reports whether a side has no list.
 func (s *side) plain() bool { return len(s.allow)+len(s.ask)+len(s.hold)+len(s.deny) == 0 }
+
+// holds reports whether a side has a list that holds something back.
+func (s *side) holds() bool { return len(s.hold)+len(s.deny) > 0 }
+
+// permits returns what lists permit.
+func (s *side) permits() []string { return slices.Concat(s.allow, s.ask) }
 
 // grammar is how the values of a group are written as expressions.
 type grammar struct {
@@ -38,213 +45,220 @@ type grammar struct {
 	list func(*policy.Subject, *side, ir.Rule) error
 }
 
-// lists compiles the rules of a group whose rules are about an argument of its tools.
-func (w *writer) lists(g *grammar) {
-	sides, ok := w.sides(g)
-	rest := w.rest(g.group, sides)
-	switch {
-	case !ok:
-		w.add(rule{tools: g.tools, decision: ir.Deny, rank: byGroup})
-		return
-	case !restricted(sides):
-		w.plainly(g, rest)
-		return
+// lists compiles the rules of a group whose rules are about an argument of its tools. It returns what is decided where
+// no list names a value, and whether there are lists.
+//
+// What is denied and what is asked about are said each by itself, so that the rules of a role and those of a mode
+// decide together as the lower of the two. A list that permits some and denies the rest is therefore a rule that denies
+// whatever is not in the list.
+func (w *writer) lists(g *grammar) (side, bool) {
+	s, ok := w.side(g)
+	if !ok || s.rest == ir.Deny && !s.late && len(s.permits()) == 0 {
+		w.add(rule{tools: g.tools, decision: ir.Deny, rank: denied})
+		return s, ok
 	}
 	key := format.Key(g.argument)
-	var deny, hold []string
-	for _, s := range sides {
-		deny, hold = append(deny, s.deny...), append(hold, s.hold...)
+	lists := !s.plain()
+	shape := g.open // of what is not denied
+	if lists && (s.holds() || s.rest == ir.Deny) {
+		shape = g.shape
 	}
-	holding := len(deny)+len(hold) > 0
-	for _, part := range chunks(w.unsaid(key, deny), mostParts("", 1)) {
-		w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: refused})
-	}
-	most := mostParts(g.shape, len(sides)+min(1, len(hold)))
-	for _, c := range combined(sides, most) {
-		if c.expr == "" {
-			c.decision = rest
-		}
-		if c.decision == ir.Deny || c.expr == "" && !holding && (g.open == "" || rest == ir.Agent) {
-			continue
-		}
-		rank := permitted
-		if c.decision >= ir.Allow {
-			rank = approved
-			for _, part := range chunks(hold, most) {
-				expr := key + g.shape + "(?=" + either(part) + ")" + c.expr
-				w.add(rule{tools: g.tools, expr: expr, decision: ir.Ask, rank: held})
-			}
-		}
-		shape := g.shape
-		if c.expr == "" && !holding {
-			shape = g.open
-		}
-		if c.decision != ir.Agent {
-			w.add(rule{tools: g.tools, expr: key + shape + c.expr, decision: c.decision, rank: rank})
-		}
+	w.holdsBack(g, &s)
+	more := g.shape // that values in lists have beside
+	if shape == g.shape || s.rest == ir.Agent && g.parts {
+		more = ""
 	}
 	switch {
-	case rest == ir.Agent && (holding || g.parts): // but for the shape it is the agent that decides
-		w.add(rule{tools: g.tools, expr: key + "(?!" + g.shape + ")", decision: strictest(sides), rank: byGroup,
-			told: g.told})
-	case rest == ir.Agent:
-	case !holding && g.open == "":
-		w.add(rule{tools: g.tools, decision: rest, rank: byGroup})
-	default:
-		w.add(rule{tools: g.tools, decision: ir.Deny, rank: byGroup, told: g.told})
+	case s.rest == ir.Agent:
+		if lists && more == "" { // but for the shape it is the agent that decides
+			w.add(rule{tools: g.tools, expr: unless(key, g.shape), decision: s.strictest(),
+				rank: w.rankIn(g.group, s.strictest()), told: g.told})
+		}
+		shape = ""
+	case s.rest == ir.Deny && s.late && !s.holds():
+		shape, more = "", g.shape
+	case shape != "":
+		w.add(rule{tools: g.tools, expr: unless(key, shape), decision: ir.Deny, rank: denied, told: g.told})
+	}
+	w.permitted(g, &s, key, more)
+	w.unlisted(g, &s, key, shape)
+	return s, true
+}
+
+// holdsBack writes what lists deny, and what they ask about whatever permits it.
+func (w *writer) holdsBack(g *grammar, s *side) {
+	key := format.Key(g.argument)
+	for _, part := range chunks(s.deny, mostParts("", 1)) {
+		w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: denied})
+	}
+	if s.rest != ir.Deny || !s.late {
+		for _, part := range chunks(s.hold, mostParts("", 1)) {
+			w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Ask,
+				rank: w.rankIn(g.group, ir.Ask)})
+		}
+		return
+	}
+	// What no list permits is denied by rules below, unless a mode permits it: nothing else is asked about.
+	most := mostParts(g.shape, 2)
+	for _, part := range chunks(s.hold, most) {
+		for _, permits := range chunks(s.permits(), most) {
+			w.add(rule{tools: g.tools, expr: key + g.shape + "(?=" + either(part) + ")" + either(permits) + format.End,
+				decision: ir.Ask, rank: asked})
+		}
+		w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: notAsked})
 	}
 }
 
-// unsaid returns those of a list of what is denied that the session does not deny, and remembers those of a session.
-func (w *writer) unsaid(key string, deny []string) []string {
-	if w.session == nil { // it is the session
-		for _, d := range deny {
-			w.denies[key+d] = true
+// permitted writes what lists allow and ask about. Values have a shape beside.
+func (w *writer) permitted(g *grammar, s *side, key, shape string) {
+	// Whatever is not listed is said.
+	inverse := !s.late && (s.rest == ir.Deny || s.rest == ir.Ask && len(s.allow) > 0)
+	if inverse {
+		of, rest := s.permits(), ir.Deny
+		if s.rest == ir.Ask {
+			of, rest = s.allow, ir.Ask
 		}
-		return deny
+		exprs, left := complements(key, shape, of)
+		for _, expr := range exprs {
+			w.add(rule{tools: g.tools, expr: expr, decision: rest, rank: w.rank(rest), told: g.toldOf(rest)})
+		}
+		if left > 0 {
+			w.loss(g.group, codeExpression, w.subject.Default(g.group).Pos,
+				"a list of %s is longer than Gemini CLI takes: its last %d patterns are left out", g.group, left).
+				Hint("write shorter lists, or patterns that begin with the name of a folder")
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(deny), func(d string) bool { return w.session.denies[key+d] })
+	most := mostParts(shape, 1)
+	if s.late || s.rest != ir.Ask {
+		for _, part := range chunks(s.ask, most) {
+			w.add(rule{tools: g.tools, expr: key + shape + either(part) + format.End, decision: ir.Ask, rank: asked})
+		}
+	}
+	switch {
+	case inverse && len(s.allow) > 0:
+		w.add(rule{tools: g.tools, expr: key, decision: ir.Allow, rank: w.rank(ir.Allow)})
+	case s.rest != ir.Allow || s.late:
+		for _, part := range chunks(s.allow, most) {
+			w.add(rule{tools: g.tools, expr: key + shape + either(part) + format.End, decision: ir.Allow,
+				rank: w.rank(ir.Allow)})
+		}
+	}
+}
+
+// toldOf returns what a model is told of a decision.
+func (g *grammar) toldOf(d ir.Decision) string {
+	if d == ir.Deny {
+		return g.told
+	}
+	return ""
+}
+
+// unlisted writes what is decided about all that no list names, which has a shape.
+func (w *writer) unlisted(g *grammar, s *side, key, shape string) {
+	every := rule{tools: g.tools, decision: s.rest, rank: w.rest}
+	if s.late {
+		every.rank = w.lateRank(g.group)
+	}
+	switch {
+	case s.rest == ir.Agent:
+		return
+	case s.rest == ir.Deny:
+	case s.late && shape != "":
+		w.add(rule{tools: g.tools, expr: key + shape, decision: s.rest, rank: w.lateRank(g.group) + 1})
+	case s.late:
+	case s.rest == ir.Ask && len(s.allow) > 0: // it is said of what is not allowed
+	case shape != "":
+		w.add(rule{tools: g.tools, expr: key, decision: s.rest, rank: w.rank(s.rest)})
+	default:
+		every.rank = w.rank(s.rest)
+	}
+	if shape != "" {
+		every.decision = ir.Deny
+	}
+	if every.decision == ir.Deny && (shape != "" || !s.plain()) {
+		every.told = g.told
+	}
+	w.add(every)
 }
 
 // strictest returns the lowest decision of a list that holds something back.
-func strictest(sides []side) ir.Decision {
-	for i := range sides {
-		if len(sides[i].deny) > 0 {
-			return ir.Deny
-		}
+func (s *side) strictest() ir.Decision {
+	if len(s.deny) > 0 {
+		return ir.Deny
 	}
 	return ir.Ask
 }
 
-// restricted reports whether any side has a list.
-func restricted(sides []side) bool {
-	for i := range sides {
-		if !sides[i].plain() {
-			return true
+// side returns what the subject states of a group; false where it is denied as a whole.
+func (w *writer) side(g *grammar) (of side, ok bool) {
+	unnamed := w.subject.Default(g.group)
+	of.rest, of.late = w.split(&unnamed, g.group)
+	rules := w.subject.Rules(g.group)
+	capped := false
+	for _, r := range rules {
+		if r.DeniesAll() || r.Decision == ir.Deny && r.Pattern.Kind == ir.All {
+			return side{rest: ir.Deny}, false
+		}
+		if r.Pattern.Kind == ir.Builtin && unnamed.Decision == ir.Agent && of.rest != ir.Agent {
+			// The set says more than its lines: where it leaves the rest to the permission mode, Gemini CLI asks.
+			of.rest = min(of.rest, ir.Ask)
+		}
+		err := g.list(w.subject, &of, r)
+		switch {
+		case err == nil:
+		case r.Decision == ir.Deny:
+			w.loss(g.group, codeDeny, r.Pos, "no expression says %s (%v): the group %s is denied as a whole",
+				r.Pattern, err, g.group).
+				Hint("write what is permitted as a list, and deny the rest")
+			return side{rest: ir.Deny}, false
+		default:
+			hint := "write it in plain words"
+			if errors.Is(err, errRuns) {
+				hint = "permit the commands that it is to run"
+			}
+			w.loss(g.group, codeApproval, r.Pos, "no expression says %s (%v): it is left out", r.Pattern, err).
+				Hint(hint)
+			capped = capped || r.Decision == ir.Ask
 		}
 	}
-	return false
+	if capped { // what a rule holds back that no expression finds may be anything
+		of.rest, of.late, of.allow = min(of.rest, ir.Ask), false, nil
+	}
+	return of, true
 }
 
-// plainly compiles a group without lists.
-func (w *writer) plainly(g *grammar, rest ir.Decision) {
+// split returns what a result of the source means to Gemini CLI, and whether it gives way to what the other half of a
+// role in a mode states: what the permission mode of a role decides, or the project's silence, and what a mode denies
+// because it does not mention it.
+func (w *writer) split(r *policy.Result, g ir.Group) (d ir.Decision, late bool) {
+	if w.mode != nil {
+		return decided(*r), !w.states(g)
+	}
+	return decided(*r), r.Decision == ir.Agent || r.Quiet()
+}
+
+// states reports whether the subject says anything of a group.
+func (w *writer) states(g ir.Group) bool {
+	return w.can.Mentions(g) || w.can.Default != nil || g == ir.MCP && w.mode != nil && w.mode.Restrictions != nil
+}
+
+// rankIn returns the rank of what lists of a group decide.
+func (w *writer) rankIn(g ir.Group, d ir.Decision) rank {
+	if w.mode == nil && d == ir.Ask && !w.states(g) {
+		return guarded
+	}
+	return w.rank(d)
+}
+
+// lateRank returns the rank of what gives way to what the other half of a role in a mode states of a group.
+func (w *writer) lateRank(g ir.Group) rank {
 	switch {
-	case rest == ir.Agent:
-	case g.open != "" && rest > ir.Deny:
-		w.add(rule{tools: g.tools, expr: format.Key(g.argument) + g.open, decision: rest, rank: permitted})
-		w.add(rule{tools: g.tools, decision: ir.Deny, rank: byGroup, told: g.told})
-	default:
-		w.add(rule{tools: g.tools, decision: rest, rank: byGroup})
+	case w.mode != nil:
+		return unstated
+	case w.states(g):
+		return unsaidYet
 	}
-}
-
-// combination is what the lists of all sides permit together.
-type combination struct {
-	expr     string // behind the shape
-	decision ir.Decision
-}
-
-// combined returns the lowest decision for each way in which the sides decide about a value, the
-// highest first. A list has at most some characters.
-func combined(sides []side, most int) []combination {
-	all := []combination{{decision: ir.Agent}}
-	for i := range sides {
-		s := &sides[i]
-		var next []combination
-		for _, c := range all {
-			for _, of := range []struct {
-				list []string
-				d    ir.Decision
-			}{{s.allow, ir.Allow}, {s.ask, ir.Ask}} {
-				for _, part := range chunks(of.list, most) {
-					whole := "(?=" + either(part) + format.End + ")"
-					next = append(next, combination{c.expr + whole, min(c.decision, of.d)})
-				}
-			}
-			next = append(next, combination{c.expr, min(c.decision, s.rest)})
-		}
-		all = next
-	}
-	return all
-}
-
-// sides returns what each side states of a group; false where it is denied as a whole.
-func (w *writer) sides(g *grammar) (out []side, ok bool) {
-	for _, s := range w.stated(g.group) {
-		of := side{rest: w.unnamed(s, g.group)}
-		capped := false
-		for _, r := range s.Rules(g.group) {
-			if r.DeniesAll() || r.Decision == ir.Deny && r.Pattern.Kind == ir.All {
-				return nil, false
-			}
-			err := g.list(s, &of, r)
-			switch {
-			case err == nil:
-			case r.Decision == ir.Deny:
-				w.loss(g.group, codeDeny, r.Pos, "no expression says %s (%v): the group %s is denied as a whole",
-					r.Pattern, err, g.group).
-					Hint("write what is permitted as a list, and deny the rest")
-				return nil, false
-			default:
-				hint := "write it in plain words"
-				if errors.Is(err, errRuns) {
-					hint = "permit the commands that it is to run"
-				}
-				w.loss(g.group, codeApproval, r.Pos, "no expression says %s (%v): it is left out", r.Pattern, err).
-					Hint(hint)
-				capped = capped || r.Decision == ir.Ask
-			}
-		}
-		if capped { // what a rule holds back that no expression finds may be anything
-			of.rest, of.allow = min(of.rest, ir.Ask), nil
-		}
-		out = append(out, of)
-	}
-	return out, true
-}
-
-// stated returns the sides that say something of a group.
-func (w *writer) stated(g ir.Group) (out []*policy.Subject) {
-	for _, s := range w.subject.Sides() {
-		if len(s.Rules(g)) > 0 || s.Default(g).Decision != ir.Agent {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// unnamed returns what a side decides of what no list names. A built-in set says more than its lines: where it
-// leaves the rest to the permission mode, Gemini CLI asks.
-func (w *writer) unnamed(s *policy.Subject, g ir.Group) ir.Decision {
-	r := s.Default(g)
-	if len(w.subject.Sides()) > 1 {
-		return r.Decision
-	}
-	sets := slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool { return r.Pattern.Kind == ir.Builtin })
-	if d := decided(r); !sets || r.Decision != ir.Agent || d == ir.Agent {
-		return d
-	}
-	return min(decided(r), ir.Ask)
-}
-
-// unlisted are arguments that no list names but one that names all.
-var unlisted = map[ir.Group]string{ir.Read: "modec-unlisted", ir.Edit: "modec-unlisted", ir.Command: "modec-unlisted",
-	ir.Web: "modec-unlisted.example"}
-
-// rest returns what no list names.
-func (w *writer) rest(g ir.Group, sides []side) ir.Decision {
-	rest := ir.Agent
-	for i := range sides {
-		rest = min(rest, sides[i].rest)
-	}
-	switch {
-	case rest < ir.Agent:
-		return rest
-	case len(w.subject.Sides()) == 1:
-		return decided(w.subject.Default(g))
-	default: // the permission mode of the role decides only what neither says
-		return decidedOn(w.subject, policy.Action{Group: g, Arg: unlisted[g]})
-	}
+	return unsaid
 }
 
 // place returns where to report something: at a rule, or at the subject.

@@ -21,6 +21,12 @@ var webPrompts = grammar{group: ir.Web, tools: []string{format.WebFetch}, argume
 // around is what a prompt may say beside the one address that is allowed: nothing that is an address.
 const around = `[\w ,;?!()-]*`
 
+// An address in there.
+const (
+	beforeHost = "(?:" + around + ` |)https:\/\/`
+	afterHost  = `(?:/[\w/.-]*|)(?: ` + around + "|)"
+)
+
 // listHost adds a rule about hosts.
 func listHost(_ *policy.Subject, s *side, r ir.Rule) error {
 	host, below := strings.CutPrefix(r.Pattern.Text, "*.")
@@ -46,7 +52,7 @@ func listHost(_ *policy.Subject, s *side, r ir.Rule) error {
 	if below {
 		name = `[A-Za-z0-9-][A-Za-z0-9.-]*\.` + name
 	}
-	expr := "(?:" + around + ` |)https:\/\/` + name + `(?:/[\w/.-]*|)(?: ` + around + "|)"
+	expr := beforeHost + name + afterHost
 	if r.Decision == ir.Ask {
 		s.ask = append(s.ask, expr)
 	} else {
@@ -60,7 +66,7 @@ var plainHost = lazy.Regexp(`\A[a-z0-9-]+(\.[a-z0-9-]+)*\.?[a-z-][a-z0-9-]*\z`)
 // web compiles the group web. A search has no host that a rule could name.
 func (w *writer) web() {
 	w.lists(&webPrompts)
-	if d := decidedOn(w.subject, policy.Action{Group: ir.Web}); d != ir.Agent {
-		w.add(rule{tools: []string{format.WebSearch}, decision: d, rank: byGroup})
-	}
+	search := w.subject.Decide(policy.Action{Group: ir.Web})
+	d, late := w.split(&search, ir.Web)
+	w.plainly(ir.Web, []string{format.WebSearch}, d, late)
 }

@@ -33,7 +33,7 @@ const builds = Object.fromEntries(names.map((n) => [n, built(n)]));
 
 const record = new Record({
   agent: agent(here, '@google/gemini-cli-core'),
-  actions: digest(asked.Sessions.map((s) => ({ project: s.Project, policy: s.Policy, subagent: s.Subagent, calls: s.Calls.map((c) => c.slice(0, 3)) }))),
+  actions: digest(asked.Sessions.map((s) => ({ project: s.Project, policies: s.Policies, subagent: s.Subagent, calls: s.Calls.map((c) => c.slice(0, 3)) }))),
   scenario: '',
   artifacts: Object.fromEntries(names.flatMap((n) => Object.entries(artifacts(builds[n], ['.gemini/'])).map(([f, sum]) => [`${n}/${f}`, sum]))),
 });
@@ -44,7 +44,7 @@ test('the engine loads every policy whole', async () => {
     const folder = join(builds[n], '.gemini/modec');
     for (const file of readdirSync(folder)) {
       const text = readFileSync(join(folder, file), 'utf8');
-      const { errors, rules } = await session(join(folder, file), work);
+      const { errors, rules } = await session([join(folder, file)], work);
       assert.deepEqual(errors, [], file);
       const written = [...text.matchAll(/^toolName = (.*)$/gm)].reduce((sum, [, tools]) => sum + (tools.match(/"[^"]*"/g) ?? []).length, 0);
       assert.equal(rules, written, `${file}: the engine has ${rules} of ${written} rules`);
@@ -70,16 +70,16 @@ test('what the engine decides', async () => {
   const differ = [];
   let n = 0;
   for (const s of asked.Sessions) {
-    const { engine } = await session(join(builds[s.Project], s.Policy), work);
+    const { engine } = await session(s.Policies.map((file) => join(builds[s.Project], file)), work);
     const became = [];
     for (const [i, [tool, server, args, want]] of s.Calls.entries()) {
       if (i % every !== 0) continue;
       n++;
       const got = await decide(engine, tool, server, args, s.Subagent);
       became.push(got);
-      if (got !== want) differ.push(`${s.Project} ${s.Policy} ${s.Subagent} ${tool} ${JSON.stringify(args)}: the engine says ${got}, the model ${want}`);
+      if (got !== want) differ.push(`${s.Project} ${s.Policies.at(0)} ${s.Subagent} ${tool} ${JSON.stringify(args)}: the engine says ${got}, the model ${want}`);
     }
-    record.session(`${s.Project} ${s.Policy} ${s.Subagent}`, became);
+    record.session(`${s.Project} ${s.Policies.at(0)} ${s.Subagent}`, became);
   }
   assert.deepEqual(differ, []);
   assert.ok(n > 3000 / every, `asked ${n} times`);

@@ -16,12 +16,12 @@ const { loadAgentsFromDirectory } = await load('agents/agentLoader.js');
 const errors = [];
 coreEvents.on('user-feedback', (p) => errors.push(`${p.severity}: ${p.message}`));
 
-// session returns the engine of `gemini --policy FILE --admin-policy FILE`, with somebody there to answer, and
-// what its loader says about the file, which it reads for each of the two options.
-export async function session(file, home) {
+// session returns the engine of `gemini` with some files as --policy and as --admin-policy, with somebody there to
+// answer, and what its loader says about the files, which it reads for each of the two options.
+export async function session(files, home) {
   process.env.GEMINI_CLI_HOME = home;
   errors.length = 0;
-  const config = await createPolicyEngineConfig({ policyPaths: [file], adminPolicyPaths: [file] }, 'default', undefined, true);
+  const config = await createPolicyEngineConfig({ policyPaths: files, adminPolicyPaths: files }, 'default', undefined, true);
   config.isTrustedFolder = () => true;
   return { engine: new PolicyEngine(config), errors: [...errors], rules: config.rules.filter((r) => r.source?.startsWith('Admin')).length / 2 };
 }

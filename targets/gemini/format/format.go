@@ -36,7 +36,11 @@ const (
 	modePrefix   = "mode:"
 )
 
-// PolicyFile returns the file of a subject: that of a role has the roles in modes too.
+// AgentsPolicy is the policy of the modes as agents, which every session has beside its own. No subject's file has the
+// name.
+const AgentsPolicy = PoliciesDir + "/+modes" + policyEnding
+
+// PolicyFile returns the file of a subject.
 func PolicyFile(ref ir.SubjectRef) string {
 	name := ref.Role
 	if name == "" {
@@ -49,6 +53,9 @@ func PolicyFile(ref ir.SubjectRef) string {
 func PolicySubject(file string) (ir.SubjectRef, bool) {
 	base, ok := strings.CutSuffix(path.Base(file), policyEnding)
 	name, err := url.PathUnescape(base)
+	if path.Base(file) == path.Base(AgentsPolicy) {
+		return ir.SubjectRef{}, false
+	}
 	if slug, mode := strings.CutPrefix(name, modePrefix); mode {
 		return ir.SubjectRef{Mode: slug}, ok && err == nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -255,6 +256,9 @@ func escaped(text string) string {
 
 // JSONText writes a text as JavaScript writes it into JSON, without the quotes.
 func JSONText(s string) string {
+	if !strings.ContainsFunc(s, escapes) {
+		return s
+	}
 	var b strings.Builder
 	for _, c := range s {
 		switch {
@@ -278,6 +282,9 @@ func JSONText(s string) string {
 	}
 	return b.String()
 }
+
+// escapes reports whether JSON writes a letter in another way.
+func escapes(c rune) bool { return c < ' ' || c == '"' || c == '\\' || c == utf8.RuneError }
 
 // Arguments returns the text on which the expressions of rules are tested: the arguments of a call as
 // JSON, sorted, each between two NULs. name and value alternate.

@@ -33,7 +33,11 @@ func Engine(of contract.Decider, ref ir.SubjectRef, a policy.Action) (out []ir.D
 		ref, subagent = ir.SubjectRef{Role: ref.Role}, ref.Mode
 	}
 	for _, c := range calls(a) {
-		out = append(out, d.setups[ref][0].check(c, subagent).decision)
+		of := d.other
+		if own := d.setups[ref]; own != nil {
+			of = own[0]
+		}
+		out = append(out, of.as(subagent).check(c).decision)
 	}
 	return out
 }

@@ -72,13 +72,13 @@ type outcome struct {
 }
 
 // judge decides an action in a session, or of an agent in it.
-func (s session) judge(a policy.Action, subagent string, of agent) contract.Verdict {
+func (s session) judge(a policy.Action, of agent) contract.Verdict {
 	if a.Group == ir.MCP && a.Kind == policy.Prompt { // a person invokes it
 		return contract.Verdict{Answer: contract.Answer{Decision: ir.Allow, Rule: "a person invokes prompts"}}
 	}
 	best := outcome{decision: ir.Deny}
 	for i, c := range calls(a) {
-		if o := s.called(c, subagent, of); i == 0 || o.decision > best.decision {
+		if o := s.called(c, of); i == 0 || o.decision > best.decision {
 			best = o
 		}
 	}
@@ -91,7 +91,7 @@ func (s session) judge(a policy.Action, subagent string, of agent) contract.Verd
 		v.Hole = &contract.Hole{Decision: v.Decision, Why: "Gemini CLI takes such a name for a file of the project"}
 		v.Decision = ir.Deny
 	case a.Group == ir.Read && v.Decision < ir.Allow:
-		v.Hole = s.searches(v.Decision, subagent, of)
+		v.Hole = s.searches(v.Decision, of)
 	}
 	return v
 }
@@ -100,10 +100,10 @@ func (s session) judge(a policy.Action, subagent string, of agent) contract.Verd
 var elsewhere = regexp.MustCompile(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$)|\\(?:[^\\]|$))`)
 
 // searches returns the hole through which searching shows what may not be read.
-func (s session) searches(least ir.Decision, subagent string, of agent) *contract.Hole {
+func (s session) searches(least ir.Decision, of agent) *contract.Hole {
 	most := least
 	for _, tool := range []string{"glob", "grep_search", "list_directory"} {
-		most = max(most, s.called(call{tool: tool, args: []string{"pattern", "x"}}, subagent, of).decision)
+		most = max(most, s.called(call{tool: tool, args: []string{"pattern", "x"}}, of).decision)
 	}
 	if most == least {
 		return nil
@@ -122,14 +122,14 @@ func outside(p string) bool {
 }
 
 // called decides a call: by the tools that an agent has, and by the engine.
-func (s session) called(c call, subagent string, of agent) outcome {
-	if subagent != "" && c.tool == format.Invoke {
+func (s session) called(c call, of agent) outcome {
+	if of.name != "" && c.tool == format.Invoke {
 		return outcome{ir.Deny, "an agent cannot invoke agents", of.at}
 	}
-	if subagent != "" && of.limited && !of.has(c) {
+	if of.name != "" && of.limited && !of.has(c) {
 		return outcome{ir.Deny, "the agent does not have " + c.tool, of.at}
 	}
-	return s.check(c, subagent)
+	return s.check(c)
 }
 
 // has reports whether the agent has a tool.
@@ -141,7 +141,7 @@ func (a *agent) has(c call) bool {
 }
 
 // check decides a call as the engine does.
-func (s session) check(c call, subagent string) outcome { return s.checkAs(c, subagent, whole) }
+func (s session) check(c call) outcome { return s.checkAs(c, whole) }
 
 // part says whether a line is what a call says, or a command of it: the engine knows no such command to be safe.
 type part bool
@@ -151,12 +151,12 @@ const (
 	inner part = true
 )
 
-func (s session) checkAs(c call, subagent string, is part) outcome {
+func (s session) checkAs(c call, is part) outcome {
 	text := format.Arguments(c.args...)
 	out := outcome{ir.Ask, "Gemini CLI asks where no rule decides", diag.Pos{}}
 	bare := true // no expression chose the rule
-	for _, rules := range [][]format.Rule{s, byItself} {
-		if r := first(rules, c, text, subagent); r != nil {
+	for _, rules := range []session{s, byItself} {
+		if r := first(rules, c, text); r != nil {
 			out, bare = outcome{r.Decision, ruleText(r), r.At}, r.Args == nil
 			break
 		}
@@ -165,7 +165,7 @@ func (s session) checkAs(c call, subagent string, is part) outcome {
 		if bare && is == whole && out.decision == ir.Ask && knownSafe(c.line) {
 			out.decision, out.rule = ir.Allow, "Gemini CLI runs without asking what it knows to be safe"
 		}
-		return s.line(c, out, subagent)
+		return s.line(c, out)
 	}
 	if out.decision == ir.Allow && slices.Contains(format.Edits, c.tool) && isBuildFile(argument(c, format.FilePath)) {
 		out.decision, out.rule = ir.Ask, "Gemini CLI asks before it edits what builds the project"
@@ -198,19 +198,18 @@ func ruleText(r *format.Rule) string {
 }
 
 // first returns the first rule that matches.
-func first(rules []format.Rule, c call, text, subagent string) *format.Rule {
-	for i := range rules {
-		if r := &rules[i]; matches(r, c, text, subagent) {
+func first(rules session, c call, text string) *format.Rule {
+	for _, r := range rules {
+		if matches(r, c, text) {
 			return r
 		}
 	}
 	return nil
 }
 
-func matches(r *format.Rule, c call, text, subagent string) bool {
+func matches(r *format.Rule, c call, text string) bool {
 	switch {
 	case len(r.Modes) > 0 && !slices.Contains(r.Modes, "default"),
-		r.Subagent != "" && r.Subagent != subagent,
 		r.Server != "" && (c.server == "" || r.Server != "*" && r.Server != c.server),
 		slices.Contains(r.But, c.server),
 		r.Annotated && r.Decision != ir.Allow,
@@ -245,7 +244,7 @@ func names(r *format.Rule, t string, c call) bool {
 }
 
 // line decides a line of the shell: what its rule says, and every command of it by itself.
-func (s session) line(c call, by outcome, subagent string) outcome {
+func (s session) line(c call, by outcome) outcome {
 	if by.decision == ir.Deny || c.line == "" {
 		return by
 	}
@@ -265,7 +264,7 @@ func (s session) line(c call, by outcome, subagent string) outcome {
 			subs = append(subs, inner)
 		}
 		for _, sub := range subs {
-			if o := s.checkAs(shell(sub), subagent, inner); o.decision < by.decision {
+			if o := s.checkAs(shell(sub), inner); o.decision < by.decision {
 				by = o
 			}
 		}
@@ -343,7 +342,7 @@ func split(line string) (commands []string, redirects, ok bool) {
 }
 
 // byItself are the rules that come with Gemini CLI, for its approval mode default.
-var byItself = []format.Rule{
+var byItself = session{
 	{Tools: append(slices.Clone(format.Searches[:3]), format.ReadFile, format.WebSearch, "list_mcp_resources",
 		"read_mcp_resource", format.Invoke), Decision: ir.Allow},
 	{Tools: format.Harmless, Decision: ir.Allow},

@@ -4,7 +4,6 @@ import (
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/targets/gemini/format"
 )
 
 // Key returns the key of the rules of a subject's sessions, and of the agents.
@@ -15,21 +14,11 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	known := digest.Known{}
 	digest.For(known, func(*ecma.Regexp) any { return nil }) // its text stands beside it
 	all, as := d.sessions(ref)
-	var read [][]format.Rule
-	for _, s := range all {
-		var rules []format.Rule
-		for _, r := range s {
-			if r.Subagent == "" || r.Subagent == as.name {
-				rules = append(rules, r)
-			}
-		}
-		read = append(read, rules)
-	}
 	names := map[string]string{}
 	for slug, a := range d.agents {
 		names[slug] = a.name
 	}
-	key, err := digest.Of([]any{read, as, names}, known)
+	key, err := digest.Of([]any{all, as, names}, known)
 	return key, err == nil
 }
 

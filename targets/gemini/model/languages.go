@@ -46,7 +46,7 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 	l := lists{Space: sp}
 	all, as := d.sessions(ref)
 	for _, s := range all {
-		l.session(s, as.name, of)
+		l.session(s, of)
 	}
 	if of.Group == ir.MCP {
 		for _, t := range as.tools {
@@ -93,19 +93,19 @@ var tools = map[ir.Group]struct {
 }
 
 // session adds what decides in a session, by tool.
-func (l *lists) session(s session, subagent string, of policy.Field) {
+func (l *lists) session(s session, of policy.Field) {
 	if of.Group == ir.MCP {
-		l.named(s, subagent, of.Server)
+		l.named(s, of.Server)
 		return
 	}
 	t := tools[of.Group]
-	if of.Group == ir.Command && wordsAnywhere(s, subagent) > mostWords {
+	if of.Group == ir.Command && wordsAnywhere(s) > mostWords {
 		l.err = errWords
 		return
 	}
 	for _, tool := range t.names {
 		for _, at := range places(of.Group) {
-			l.tool(s, subagent, tool, t.argument, of.Group, at)
+			l.tool(s, tool, t.argument, of.Group, at)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func places(g ir.Group) []place {
 }
 
 // tool adds what decides about the calls of one tool.
-func (l *lists) tool(s session, subagent, tool, argument string, g ir.Group, at place) {
+func (l *lists) tool(s session, tool, argument string, g ir.Group, at place) {
 	by := map[ir.Decision]regular.Language{}
 	rest := regular.All
 	var run [][]regular.Language // of the rules one behind the other that decide alike, what each wants
@@ -133,8 +133,7 @@ func (l *lists) tool(s session, subagent, tool, argument string, g ir.Group, at 
 		by[decides] = l.Or(by[decides], l.And(matched, rest))
 		rest, run = l.Without(rest, matched), nil
 	}
-	for i := range s {
-		r := &s[i]
+	for _, r := range s {
 		one := *r
 		one.Args = nil
 		switch agents := g == ir.Modes && r.Server == "" && !slices.Contains(r.Tools, tool); {
@@ -143,7 +142,7 @@ func (l *lists) tool(s session, subagent, tool, argument string, g ir.Group, at 
 				l.all = append(l.all, l.Text(name))
 			}
 			continue
-		case !matches(&one, call{tool: tool}, "", subagent):
+		case !matches(&one, call{tool: tool}, ""):
 			continue
 		}
 		if r.Decision != decides && len(run) > 0 {
@@ -179,10 +178,10 @@ const mostWords = 6
 var errWords = errors.New("its rules look for many words anywhere in a line")
 
 // wordsAnywhere counts the words that the rules of a session look for anywhere in a line.
-func wordsAnywhere(s session, subagent string) (n int) {
+func wordsAnywhere(s session) (n int) {
 	seen := map[string]bool{}
-	for i := range s {
-		if r := &s[i]; (r.Subagent == "" || r.Subagent == subagent) && slices.Contains(r.Tools, format.Shell) {
+	for _, r := range s {
+		if slices.Contains(r.Tools, format.Shell) {
 			for _, part := range strings.Split(r.Expr, `(?=[^\x00]*`)[1:] {
 				if word, _, _ := strings.Cut(part, ")"); !seen[word] {
 					seen[word] = true
@@ -195,10 +194,9 @@ func wordsAnywhere(s session, subagent string) (n int) {
 }
 
 // named adds the tools of a server that rules name.
-func (l *lists) named(s session, subagent, server string) {
-	for i := range s {
-		r := &s[i]
-		if r.Subagent != "" && r.Subagent != subagent || r.Server != "" && r.Server != "*" && r.Server != server {
+func (l *lists) named(s session, server string) {
+	for _, r := range s {
+		if r.Server != "" && r.Server != "*" && r.Server != server {
 			continue
 		}
 		for _, t := range r.Tools {
@@ -244,10 +242,30 @@ func (l *lists) argument(r *format.Rule, argument string, g ir.Group, at place) 
 		}
 		return []regular.Language{l.Cat(l.Text(r.Begins), l.MoreWords())}, nil
 	}
+	if none, ok := strings.CutPrefix(r.Expr, unless); ok && lookedAhead(r.Expr[1:]) == len(r.Expr)-1 {
+		none = none[:len(none)-1]
+		rest, ok := strings.CutPrefix(none, format.Key(argument))
+		if p, err := ecma.Parse(none); err != nil || !ok || len(p.Root) > 1 {
+			return nil, regular.ErrNotRegular
+		}
+		of, err := l.parts(rest, g, at)
+		if err != nil {
+			return nil, err
+		}
+		return []regular.Language{l.Not(l.And(of...))}, nil
+	}
 	rest, ok := strings.CutPrefix(r.Expr, format.Key(argument))
 	if !ok || len(r.Args.Root) > 1 { // alternatives, of which one has the key
 		return nil, regular.ErrNotRegular
 	}
+	return l.parts(rest, g, at)
+}
+
+// unless begins an expression for every call but those whose argument begins with what follows.
+const unless = `^(?![^]*`
+
+// parts returns languages: the plain values that are in all of them have what an expression matches at their beginning.
+func (l *lists) parts(rest string, g ir.Group, at place) (all []regular.Language, err error) {
 	for rest != "" || len(all) == 0 {
 		n := lookedAhead(rest)
 		part := rest[:n]

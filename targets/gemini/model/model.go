@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -35,14 +36,42 @@ func Governs(file string, g ir.Group) contract.Halves {
 
 // decider decides as Gemini CLI does in its approval mode default, with somebody there to answer.
 type decider struct {
-	setups map[ir.SubjectRef][]session
+	setups map[ir.SubjectRef][]*setup
 	agents map[string]agent // by the slug of their modes
-	shared session          // what the settings say to every session
+	other  *setup           // of a session without a policy of its own
 }
 
-// session is what a session goes by: the rules of one or more policies, and those of the settings, the first that
-// matches first.
-type session []format.Rule
+// setup is what a session goes by: the rules of its policies, and those of the settings.
+type setup struct {
+	rules  session            // of the session, and of whatever agent works in it
+	agents map[string]session // of one agent
+
+	mu     sync.Mutex
+	merged map[string]session
+}
+
+// session is the rules of a session, or of an agent in it, the first that matches first.
+type session []*format.Rule
+
+// as returns the rules of an agent, or of the session for no name.
+func (s *setup) as(agent string) session {
+	own := s.agents[agent]
+	if len(own) == 0 {
+		return s.rules
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, ok := s.merged[agent]
+	if !ok {
+		all = slices.Concat(s.rules, own)
+		slices.SortStableFunc(all, byPriority)
+		if s.merged == nil {
+			s.merged = map[string]session{}
+		}
+		s.merged[agent] = all
+	}
+	return all
+}
 
 // agent is what a mode has at all.
 type agent struct {
@@ -54,34 +83,45 @@ type agent struct {
 
 // Open reads the policies, the agents, and the settings of the project.
 func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
-	d := &decider{setups: map[ir.SubjectRef][]session{}, agents: map[string]agent{}}
-	var diags diag.List
-	settings := readSettings(fsys, &diags)
-	d.shared = format.SettingRules(format.ReadSettings(settings))
-	slices.SortStableFunc(d.shared, byPriority)
+	d := &decider{setups: map[ir.SubjectRef][]*setup{}, agents: map[string]agent{}}
+	r := reader{fsys: fsys, policies: map[string][]*format.Rule{}}
+	settings := readSettings(fsys, &r.diags)
+	rules := format.SettingRules(format.ReadSettings(settings))
+	for i := range rules {
+		r.settings = append(r.settings, &rules[i])
+	}
 	files, err := fs.Glob(fsys, format.PoliciesDir+"/*.toml")
 	if err != nil {
-		diags.Errorf(format.BadFile, diag.Pos{File: format.PoliciesDir}, "%v", err).Target("gemini")
+		r.diags.Errorf(format.BadFile, diag.Pos{File: format.PoliciesDir}, "%v", err).Target("gemini")
+	}
+	var shared []string // what every session has beside
+	if slices.Contains(files, format.AgentsPolicy) {
+		shared = append(shared, format.AgentsPolicy)
 	}
 	for _, file := range files {
 		if ref, ok := format.PolicySubject(file); ok {
-			d.setups[ref] = append(d.setups[ref], d.readSession(fsys, &diags, file))
+			d.setups[ref] = append(d.setups[ref], r.setup(append([]string{file}, shared...)))
 		}
 	}
+	d.other = r.setup(shared)
 	if ref := everybody(o); ref != (ir.SubjectRef{}) {
-		list := adminPolicies(settings)
-		switch own := d.setups[ref] != nil; {
-		case len(list) > 0 && !slices.Equal(list, []string{format.PolicyFile(ref)}):
-			d.setups[ref] = append(d.setups[ref], d.readSession(fsys, &diags, list...))
-		case !own && len(d.shared) > 0:
-			d.setups[ref] = []session{d.shared}
+		own := d.setups[ref] != nil
+		usual := shared
+		if own {
+			usual = append([]string{format.PolicyFile(ref)}, shared...)
+		}
+		switch list := adminPolicies(settings); {
+		case len(list) > 0 && !slices.Equal(list, usual):
+			d.setups[ref] = append(d.setups[ref], r.setup(list))
+		case !own && len(r.settings) > 0:
+			d.setups[ref] = []*setup{d.other}
 		}
 	}
 	d.readAgents(fsys)
 	if len(d.setups) == 0 && len(d.agents) == 0 {
-		return nil, diags
+		return nil, r.diags
 	}
-	return []contract.Decider{d}, diags
+	return []contract.Decider{d}, r.diags
 }
 
 // everybody returns the role to which the settings hold every session of the project.
@@ -94,30 +134,55 @@ func everybody(o contract.Options) ir.SubjectRef {
 }
 
 // byPriority orders rules as the engine asks them.
-func byPriority(a, b format.Rule) int { return b.Priority - a.Priority }
+func byPriority(a, b *format.Rule) int { return b.Priority - a.Priority }
 
-// readSession reads the policies of a session. One with an error is not read, as Gemini CLI does.
-func (d *decider) readSession(fsys fs.FS, diags *diag.List, files ...string) session {
-	s := session{}
+// reader reads policies, each once.
+type reader struct {
+	fsys     fs.FS
+	policies map[string][]*format.Rule
+	settings session
+	diags    diag.List
+}
+
+// setup reads the policies of a session.
+func (r *reader) setup(files []string) *setup {
+	s := &setup{agents: map[string]session{}}
 	for _, file := range files {
-		data, err := fs.ReadFile(fsys, file)
-		if err != nil {
-			ignored(diags, diag.Pos{File: file}, "Gemini CLI goes on without this policy, and says nothing: %v", err)
-			continue
+		for _, rule := range r.policy(file) {
+			if rule.Subagent != "" {
+				s.agents[rule.Subagent] = append(s.agents[rule.Subagent], rule)
+			} else {
+				s.rules = append(s.rules, rule)
+			}
 		}
+	}
+	s.rules = append(s.rules, r.settings...)
+	slices.SortStableFunc(s.rules, byPriority)
+	return s
+}
+
+// policy reads a policy. One with an error is not read, as Gemini CLI does.
+func (r *reader) policy(file string) []*format.Rule {
+	if all, ok := r.policies[file]; ok {
+		return all
+	}
+	var out []*format.Rule
+	data, err := fs.ReadFile(r.fsys, file)
+	if err != nil {
+		ignored(&r.diags, diag.Pos{File: file}, "Gemini CLI goes on without this policy, and says nothing: %v", err)
+	} else {
 		rules, found := format.ReadPolicy(file, data)
 		for i := range found {
 			found[i].Severity = diag.Warning // whoever judges goes on without the file, too
 		}
-		*diags = append(*diags, found...)
+		r.diags = append(r.diags, found...)
 		for i := range rules {
 			rules[i].Priority += format.AdminTier
+			out = append(out, &rules[i])
 		}
-		s = append(s, rules...)
 	}
-	s = append(s, d.shared...)
-	slices.SortStableFunc(s, byPriority)
-	return s
+	r.policies[file] = out
+	return out
 }
 
 func ignored(diags *diag.List, at diag.Pos, message string, args ...any) {
@@ -192,7 +257,7 @@ func (d *decider) Contains(ref ir.SubjectRef) bool {
 	return agent && (ref.Role != "" || d.setups[ref] == nil) || len(d.setups[ref]) > 0
 }
 
-// sessions returns those in which a subject works, and the agent as which it does.
+// sessions returns the rules of those in which a subject works, and the agent as which it does.
 func (d *decider) sessions(ref ir.SubjectRef) (all []session, as agent) {
 	of := ref
 	switch {
@@ -201,8 +266,11 @@ func (d *decider) sessions(ref ir.SubjectRef) (all []session, as agent) {
 	case d.setups[ref] == nil:
 		as = d.agents[ref.Mode]
 	}
-	if all = d.setups[of]; all == nil {
-		all = []session{d.shared}
+	for _, s := range d.setups[of] {
+		all = append(all, s.as(as.name))
+	}
+	if all == nil {
+		all = []session{d.other.as(as.name)}
 	}
 	return all, as
 }
@@ -218,7 +286,7 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	}
 	all, as := d.sessions(ref)
 	for i, s := range all {
-		if w := s.judge(a, as.name, as); i == 0 || w.Decision > v.Decision {
+		if w := s.judge(a, as); i == 0 || w.Decision > v.Decision {
 			v = w
 		}
 	}
@@ -235,5 +303,5 @@ func (alone) Surface() string { return "" }
 func (alone) Assumes() []string { return assumes }
 
 func (alone) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict {
-	return session(nil).judge(a, "", agent{})
+	return session(nil).judge(a, agent{})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,9 +32,10 @@ type asked struct {
 }
 
 type session struct {
-	Project, Policy, Subagent string
-	Calls                     []model.EngineCall
-	Verdicts                  []ir.Decision
+	Project, Subagent string
+	Policies          []string // its own, and that of the agents
+	Calls             []model.EngineCall
+	Verdicts          []ir.Decision
 }
 
 const decideFile = "../e2e/testdata/decide.json"
@@ -57,7 +59,8 @@ func TestReplay(t *testing.T) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, "\n {\"Project\": %q, \"Policy\": %q, \"Subagent\": %q, \"Calls\": [", s.Project, s.Policy, s.Subagent)
+		fmt.Fprintf(&b, "\n {\"Project\": %q, \"Policies\": [\"%s\"], \"Subagent\": %q, \"Calls\": [", s.Project,
+			strings.Join(s.Policies, `", "`), s.Subagent)
 		for j, c := range s.Calls {
 			row, err := json.Marshal([]any{c.Tool, c.Server, c.Args, s.Verdicts[j]})
 			if err != nil {
@@ -147,8 +150,12 @@ func sessions(t *testing.T, name string, res *compiler.Result) (out []session) {
 		if ref.Role != "" {
 			file, s.Subagent = ir.SubjectRef{Role: ref.Role}, ref.Mode
 		}
-		s.Policy = format.PolicyFile(file)
-		if _, err := fs.Stat(res.FS(), s.Policy); err != nil {
+		for _, policy := range []string{format.PolicyFile(file), format.AgentsPolicy} {
+			if _, err := fs.Stat(res.FS(), policy); err == nil {
+				s.Policies = append(s.Policies, policy)
+			}
+		}
+		if len(s.Policies) == 0 {
 			continue // the role says nothing, and the agent's list of tools holds the mode
 		}
 		for i, a := range actions(res.Project) {
@@ -232,7 +239,7 @@ var lines = []string{
 func (a asked) actions() any {
 	var out []any
 	for _, s := range a.Sessions {
-		out = append(out, map[string]any{"project": s.Project, "policy": s.Policy, "subagent": s.Subagent, "calls": s.Calls})
+		out = append(out, map[string]any{"project": s.Project, "policies": s.Policies, "subagent": s.Subagent, "calls": s.Calls})
 	}
 	return out
 }
@@ -240,7 +247,7 @@ func (a asked) actions() any {
 // expected returns what the model says.
 func (a asked) expected(t *testing.T) (out []replay.Expected) {
 	for _, s := range a.Sessions {
-		e := replay.Expected{Session: s.Project + " " + s.Policy + " " + s.Subagent}
+		e := replay.Expected{Session: s.Project + " " + s.Policies[0] + " " + s.Subagent}
 		for i, c := range s.Calls {
 			row, err := json.Marshal(c)
 			if err != nil {
