@@ -93,6 +93,7 @@ func (c *gatewayCmd) Run(e *env) error {
 	}
 	l.gateway = g
 	l.watch(w)
+	collectOften()
 	in, ok := e.stdin.(io.ReadCloser)
 	if !ok {
 		in = io.NopCloser(e.stdin)
@@ -199,6 +200,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	}
 	l.gateway, l.asked = g, opt.Auth != nil
 	l.watch(w)
+	collectOften()
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	return e.serveHTTP(listener, h, l.log)
 }
@@ -366,6 +368,7 @@ func (l *gatewayLoader) reload() {
 		return
 	}
 	waiting := l.gateway.Reload(res.Policy, pinned)
+	collectOften()
 	l.reloaded(res.Policy.Digest(l.ref), waiting)
 	for _, what := range waiting {
 		l.log.Warn("the source permits more now: start the gateway again to have it served", "what", what)
