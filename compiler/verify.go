@@ -107,8 +107,8 @@ func (r *Result) tellForeign(report *verify.Report, disk fs.FS) {
 	}
 }
 
-// acceptedAlone returns a warning for each exception that accepts one argument of what a rule permits, where the others
-// were sampled.
+// acceptedAlone returns a warning for each exception that accepts one argument of what a rule permits, where the
+// others were sampled.
 func acceptedAlone(report *verify.Report) (diags diag.List) {
 	said := map[diag.Pos]bool{}
 	for i := range report.Surfaces {
@@ -118,8 +118,8 @@ func acceptedAlone(report *verify.Report) (diags diag.List) {
 				continue
 			}
 			said[f.At] = true
-			diags.Warnf(diag.ExceptionUsed, f.At, "the exception accepts %s %q of %s alone: what is like it was sampled, "+
-				"and others may remain", f.Group, f.Action, f.Subject).
+			diags.Warnf(diag.ExceptionUsed, f.At, "the exception accepts %s %q of %s alone: what is like it was "+
+				"sampled, and others may remain", f.Group, f.Action, f.Subject).
 				Hint("name what it is about as a pattern, as the source would: `git push *`").
 				Target(s.Target).
 				Subject(f.Subject)
@@ -128,8 +128,8 @@ func acceptedAlone(report *verify.Report) (diags diag.List) {
 	return diags
 }
 
-// sampledByEdits returns a warning for each reason why some arguments stand for all of a group of a subject that would
-// be compared whole without what somebody wrote into the files.
+// sampledByEdits returns a warning for each reason why some arguments stand for all of a group of a subject that
+// would be compared whole without what somebody wrote into the files.
 func (r *Result) sampledByEdits(report *verify.Report, disk fs.FS) (diags diag.List) {
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
@@ -151,9 +151,9 @@ func (r *Result) sampledByEdits(report *verify.Report, disk fs.FS) (diags diag.L
 			if len(edits) > 0 {
 				at = edits[0]
 			}
-			d := diags.Warnf(diag.ForeignWidening, at, "by what somebody changed it cannot be proved what %s may do in the group %s: %s",
-				of, x.Group, x.Why).
-				Hint("undo the change, or write into the source what it permits; some arguments were tried, and none was wider").
+			d := diags.Warnf(diag.ForeignWidening, at, "by what somebody changed it cannot be proved what %s may do "+
+				"in the group %s: %s", of, x.Group, x.Why).
+				Hint("undo the change, or write into the source what it permits; some arguments were tried").
 				Target(s.Target).
 				Subject(x.Edited[0])
 			for _, more := range edits[min(1, len(edits)):] {

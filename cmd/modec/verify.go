@@ -83,14 +83,7 @@ func (c *verifyCmd) Run(e *env) error {
 	case report == nil:
 		return e.ui.fail(diags)
 	case len(report.Surfaces) == 0 && len(missing) == 0 && subjects > 0:
-		for _, o := range res.Outputs {
-			if _, judged := o.Target.(contract.Judged); judged {
-				return errors.New("nothing that a build writes decides about a mode or a role of the source: " +
-					"`modec build` warns of what is missing")
-			}
-		}
-		return errors.New("these targets have no model of their agent to verify with: " +
-			"choose another one, as in `modec verify --target claude`")
+		return notCompared(res)
 	}
 	status, failed := "ok", error(nil)
 	if diags.HasErrors() || len(missing) > 0 || report.Halves() == 0 && subjects > 0 {
@@ -231,4 +224,16 @@ func (e *env) acceptances(res *compiler.Result, report *verify.Report) (tables [
 		}
 	}
 	return tables
+}
+
+// notCompared says why nothing of a source was compared that has modes or roles.
+func notCompared(res *compiler.Result) error {
+	for _, o := range res.Outputs {
+		if _, judged := o.Target.(contract.Judged); judged {
+			return errors.New("nothing that a build writes decides about a mode or a role of the source: " +
+				"`modec build` warns of what is missing")
+		}
+	}
+	return errors.New("these targets have no model of their agent to verify with: " +
+		"choose another one, as in `modec verify --target claude`")
 }

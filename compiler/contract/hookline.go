@@ -70,8 +70,8 @@ func ParseHookLine(line string) (HookLine, error) {
 	return h, h.options(args[3:])
 }
 
-// EchoedText returns what a line prints that does nothing else: `echo TEXT`, or `printf '%s' TEXT`. It reports false for
-// any other line.
+// EchoedText returns what a line prints that does nothing else: `echo TEXT`, or `printf '%s' TEXT`. It reports
+// false for any other line.
 func EchoedText(line string) (string, bool) {
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
 	if err != nil || len(f.Stmts) != 1 {

@@ -66,8 +66,8 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 				Subject(s.ref.String())
 		}
 		for _, s := range theirs.withheld {
-			diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source, since it states a secret: "+
-				"a session may use it, and nothing of the source holds it", s.ref).
+			diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source, since it states a "+
+				"secret: a session may use it, and nothing of the source holds it", s.ref).
 				Hint("write the secret into a variable of the environment, then `modec migrate`; or take it out").
 				Target(o.Target.Name()).
 				Subject(s.ref.String())

@@ -44,8 +44,8 @@ func (j *job) exception(w *Witness) *contract.Exception {
 	return nil
 }
 
-// accepts reports whether an exception that names an argument, or a pattern, accepts an action. A guarded path it has to
-// name.
+// accepts reports whether an exception that names an argument, or a pattern, accepts an action. A guarded path
+// it has to name.
 func accepts(x *contract.Exception, w *Witness) bool {
 	if x.Pattern == w.Arg {
 		return true

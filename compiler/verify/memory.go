@@ -581,7 +581,8 @@ func (r *outcomeReader) tally() Tally {
 
 func (r *outcomeReader) finding() Finding {
 	return Finding{
-		Subject: r.subject, Group: r.group(), Action: r.text(), Class: r.text(), Half: r.text(), Without: r.bool(), Alone: r.bool(),
+		Subject: r.subject, Group: r.group(), Action: r.text(), Class: r.text(), Half: r.text(),
+		Without: r.bool(), Alone: r.bool(),
 		Source: r.decision(), Artifact: r.decision(), Rule: r.text(), Pos: r.place(), By: r.text(), At: r.place(),
 		Count: r.number(),
 	}

@@ -66,11 +66,11 @@
 // work tree (--worktree). EnterWorktree changes cwd and leaves the variable. `modec hook` finds
 // the policy from there, by its digest, and takes the work tree for the project.
 //
-// A hook's entry holds with what modec writes there, and with another statusMessage, onFailure, or a time of more than
-// the two seconds that modec takes at most. With if, async, args or another shell a call passed. An entry that is not
-// well formed keeps its whole file from loading, rules included, and so does a value of another form at most keys of the
-// settings. The variables of the settings are those of the hook: PATH says which modec is asked, and what
-// CLAUDE_CODE_SHELL_PREFIX names runs in its place.
+// A hook's entry holds with what modec writes there, and with another statusMessage, onFailure, or a time of more
+// than the two seconds that modec takes at most. With if, async, args or another shell a call passed. An entry that
+// is not well formed keeps its whole file from loading, rules included, and so does a value of another form at most
+// keys of the settings. The variables of the settings are those of the hook: PATH says which modec is asked, and
+// what CLAUDE_CODE_SHELL_PREFIX names runs in its place.
 //
 // Of --settings, --permission-mode, --setting-sources, --agent and --tools the last one
 // counts. No option has a shorter form.

@@ -62,7 +62,8 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	if main == (ir.SubjectRef{}) && e.in.Options.String(optSubject) == "" && holds {
 		hint := "set subject in [targets.cursor], or baseline"
 		if p := e.in.Project; len(p.Roles) == 0 && len(p.Modes) > 0 {
-			hint = fmt.Sprintf("set subject in [targets.cursor], such as \"mode:%s\": the source has no role", p.Modes[0].Slug)
+			hint = fmt.Sprintf("set subject in [targets.cursor], such as \"mode:%s\": the source has no role",
+				p.Modes[0].Slug)
 		}
 		e.diags.Warnf(codeNotHeld, diag.Pos{File: "modec.toml"},
 			"got neither subject nor baseline: nothing holds Cursor in this repository").

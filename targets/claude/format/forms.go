@@ -129,7 +129,8 @@ var hookForms = byKey(
 	form{"a number above zero", isAbove(0), "timeout"},
 	form{`"bash" or "powershell"`, isOneOf("bash", "powershell"), "shell"},
 	form{`"continue" or "block"`, isOneOf("continue", "block"), "onFailure"},
-	form{"a list of texts", func(v *located.Value) bool { return isList(v) && len(v.Strings()) == len(v.Items) }, "args"},
+	form{"a list of texts",
+		func(v *located.Value) bool { return isList(v) && len(v.Strings()) == len(v.Items) }, "args"},
 )
 
 // checkSettings returns why Claude Code loads nothing of a settings file.

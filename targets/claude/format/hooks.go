@@ -31,13 +31,15 @@ func Hooks(hooks *located.Value, event string) (list []Hook, err error) {
 	}
 	for _, group := range hooks.Get(event).List() {
 		matcher, _ := group.Get("matcher").Str()
-		beside, besideAt := firstOf(group, func(m located.Member) bool { return m.Key != "matcher" && m.Key != "hooks" })
+		other := func(m located.Member) bool { return m.Key != "matcher" && m.Key != "hooks" }
+		beside, besideAt := firstOf(group, other)
 		for _, entry := range group.Get("hooks").List() {
 			if kind, _ := entry.Get("type").Str(); kind != "command" {
 				continue
 			}
 			command := entry.Get("command")
-			h := Hook{Matcher: matcher, MatcherAt: group.Get("matcher").Line(), Command: command.Text, At: command.Line()}
+			h := Hook{Matcher: matcher, MatcherAt: group.Get("matcher").Line(),
+				Command: command.Text, At: command.Line()}
 			if h.Odd, h.OddAt = firstOf(entry, notHarmless); h.Odd == "" {
 				h.Odd, h.OddAt = beside, besideAt
 			}

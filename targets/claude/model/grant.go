@@ -25,7 +25,8 @@ func grantsOf(hooks *located.Value) (list []grant) {
 			text, ok := contract.EchoedText(h.Command)
 			m, err := newMatcher(h.Matcher)
 			if ok && err == nil && grants(event, text) {
-				list = append(list, grant{m, place{text: "a hook of " + event + " that allows", at: h.At}, event == "PermissionRequest"})
+				by := place{text: "a hook of " + event + " that allows", at: h.At}
+				list = append(list, grant{matcher: m, place: by, dialog: event == "PermissionRequest"})
 			}
 		}
 	}

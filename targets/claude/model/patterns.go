@@ -9,8 +9,8 @@ import (
 
 // Patterns returns the patterns of the allow rules in a subject's session and of all rules for lines, in
 // the source's grammar as near as it goes: WebFetch(domain:*.x) is `*.x`. What lies outside the project
-// begins with "//" or "~/", additional folders too. What a rule refuses of lines is compared too, since no cell has a line of
-// quotes or of variables.
+// begins with "//" or "~/", additional folders too. What a rule refuses of lines is compared too, since no
+// cell has a line of quotes or of variables.
 func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	s := d.of(ref)
 	if s == nil {

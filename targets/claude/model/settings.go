@@ -71,7 +71,8 @@ func (o *opener) settings(name string, data []byte, base string, of owner) *sett
 	for _, item := range read.Root.Get("permissions").Get("additionalDirectories").List() {
 		text, _ := item.Str()
 		if f := newFile(text); !f.inside {
-			s.folders = append(s.folders, folder{f.clean, place{text: "additionalDirectories: " + text, at: item.Line()}})
+			by := place{text: "additionalDirectories: " + text, at: item.Line()}
+			s.folders = append(s.folders, folder{f.clean, by})
 		}
 	}
 	hooks, err := format.Hooks(read.Hooks, "PreToolUse")

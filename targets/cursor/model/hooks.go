@@ -115,7 +115,8 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		e.lack = r.lacks(h.At, "the hook allows every call where modec is missing or fails")
 	case !line.Refuses && without != denied:
 		e.role = absent
-		e.lack = r.lacks(h.At, "the hook lets pass what modec refuses: its line needs `[ $? = 2 ] && exit 2`, or `|| exit 2`")
+		e.lack = r.lacks(h.At,
+			"the hook lets pass what modec refuses: its line needs `[ $? = 2 ] && exit 2`, or `|| exit 2`")
 	case h.Other != nil:
 		e.role = absent
 		e.lack = r.lacks(h.Other.Pos, "what Cursor makes of %q in the hook is not known", h.Other.Key)
