@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"strings"
 
@@ -124,7 +124,27 @@ func (c *migrateCmd) say(e *env, req *migrate.Request, record *originals.Record,
 	if record.Edits == nil {
 		record.Edits = map[string]originals.File{}
 	}
-	maps.Copy(record.Edits, was.Said)
+	name, _ := output.Locks(e.local)
+	lock, err := fs.ReadFile(req.Root, name)
+	if err != nil {
+		return err
+	}
+	known, earlier := output.Knows(lock), map[string][]byte{}
+	for file, said := range was.Said {
+		if known(file) {
+			record.Edits[file] = said
+			continue
+		}
+		if old, ok := record.Files[file]; ok && !bytes.Equal(old.Data, said.Data) {
+			earlier[file] = old.Data
+		}
+		record.Files[file] = said // no build had anything of it: it is a file from before modec
+	}
+	if len(earlier) > 0 {
+		if err := e.keepEarlier(earlier); err != nil {
+			return err
+		}
+	}
 	return record.Save()
 }
 

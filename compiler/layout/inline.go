@@ -135,7 +135,7 @@ func (e *inline) object(was, is *located.Value, in context) bool {
 	}
 	for _, m := range was.Members {
 		there := is.Get(m.Key)
-		if there == nil && e.style.ignored(m.Key) {
+		if there == nil && e.style.ignored(m) {
 			continue
 		}
 		if !e.value(m.Key, m.Value, there, in) {

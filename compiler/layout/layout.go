@@ -29,6 +29,8 @@ type Style struct {
 	// Ignored reports whether an agent ignores a key of the file or of an item: a person's line of
 	// it stays.
 	Ignored func(key string) bool
+	// Optional reports whether an empty text of a key says as much as no such key.
+	Optional func(key string) bool
 	// Same reports whether two values of a key mean the same to the agent. It is asked about those
 	// that differ; nil: they do not.
 	Same func(key string, a, b *located.Value) bool
@@ -198,7 +200,7 @@ func (s *Style) sameObject(a, b *located.Value) bool {
 		return false
 	}
 	for _, m := range a.Members {
-		if b.Get(m.Key) == nil && !s.ignored(m.Key) {
+		if b.Get(m.Key) == nil && !s.ignored(m) {
 			return false
 		}
 	}
@@ -210,7 +212,14 @@ func (s *Style) sameObject(a, b *located.Value) bool {
 	return true
 }
 
-func (s *Style) ignored(key string) bool { return s.Ignored != nil && s.Ignored(key) }
+// ignored reports whether a member says nothing to the agent.
+func (s *Style) ignored(m located.Member) bool {
+	if s.Ignored != nil && s.Ignored(m.Key) {
+		return true
+	}
+	text, ok := m.Value.Str()
+	return ok && strings.TrimSpace(text) == "" && !m.Value.Marked && s.Optional != nil && s.Optional(m.Key)
+}
 
 // doubtful reports whether readers may differ on what an object says: it has a key twice, or a merge
 // key.
@@ -451,7 +460,7 @@ func (s *Style) object(old, next *document, was, is *block, h how) (string, bool
 	for i, m := range was.value.Members {
 		k := oldKeys[i]
 		j := slices.IndexFunc(is.value.Members, func(x located.Member) bool { return x.Key == m.Key })
-		if j < 0 && !s.ignored(m.Key) {
+		if j < 0 && !s.ignored(m) {
 			continue
 		}
 		if begun {

@@ -53,7 +53,8 @@ func flowItem(text []byte, at diag.Pos) (from, to int, ok bool) {
 				return 0, 0, false
 			}
 			i += length - 1
-		case c == '#' && (text[i-1] == ' ' || text[i-1] == '\n'), c == '\r', (c == '&' || c == '*' || c == '!') && begins:
+		case c == '#' && (i == 0 || text[i-1] == ' ' || text[i-1] == '\n'), c == '\r',
+			(c == '&' || c == '*' || c == '!') && begins:
 			return 0, 0, false // a comment, an anchor or a tag
 		case c == '[' || c == '{':
 			depth++

@@ -150,6 +150,12 @@ func AsBuilt(lock []byte) func(path string, data []byte) bool {
 	}
 }
 
+// Knows returns whether a lock says anything of a file: a build wrote it, or took it over.
+func Knows(lock []byte) func(path string) bool {
+	l, err := parseLock(lock)
+	return func(path string) bool { return err == nil && l.knows(path) }
+}
+
 // Wrote returns whether a build, by its lock, had an entry of modec's at a place of a file that people write too.
 func Wrote(lock []byte) func(path, place string) bool {
 	l, err := parseLock(lock)

@@ -64,7 +64,8 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 	}
 	if opensOutside(m, s) && (w.all || newReachable("^"+w.body()).any(`^(~|.:|\/|\.\.\/)`)) {
 		e.loss(m, ir.Edit, codeEdit, m.Can.OutsideEdit.Pos, "Roo tests a path as it is written, and by rules over "+
-			"folders another way to write it would pass a deny (docs/../x, /tmp/docs/x): the mode edits inside the project only").
+			"folders another way to write it would pass a deny (docs/../x, /tmp/docs/x): the mode edits inside the "+
+			"project only").
 			Hint(`say what may be edited by an expression about names (\.md$), and deny no folder of several names`)
 	}
 	return w.group(), true

@@ -26,7 +26,8 @@ func (r roo) Layout(path string) *layout.Style {
 			return v, "", err
 		},
 		List: "customModes", ID: "slug",
-		Ignored: func(key string) bool { return !format.Reads(key) && key != "groups" && key != "customModes" },
+		Ignored:  func(key string) bool { return !format.Reads(key) && key != "groups" && key != "customModes" },
+		Optional: func(key string) bool { return key != "roleDefinition" && slices.Contains(texts, key) },
 		Same: func(key string, a, b *located.Value) bool {
 			if key == "groups" {
 				return sameGroups(a, b)

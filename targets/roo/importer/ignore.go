@@ -49,8 +49,9 @@ func (im *importer) ignoreFile(file string, data []byte) {
 			if !nothing {
 				im.ignores, im.out.Notes = nil, im.out.Notes[:notes]
 				im.out.Files = slices.DeleteFunc(im.out.Files, func(f string) bool { return f == file })
-				im.out.Note(contract.Left, at, "", line, "it takes back what lines before it refuse, and a deny of the "+
-					"source has no exception: all of the file stays as it is and goes on to hold, beside what modec writes")
+				im.out.Note(contract.Left, at, "", line, "it takes back what lines before it refuse, and a deny "+
+					"of the source has no exception: all of the file stays as it is and goes on to hold, beside "+
+					"what modec writes")
 				return
 			}
 			im.out.NoteRule(contract.Understood, at, "", line, why)
