@@ -75,8 +75,8 @@ const (
 		"# Start it as `gemini %s`.\n" + reading
 	titleOfAgents = "# What the modes may do as agents in Gemini CLI, compiled by modec: edit the source, and run " +
 		"`modec build`.\n# Every session has these rules beside its own, and the stricter one decides.\n" + reading
-	reading = "# The matching rule of the highest priority decides: 900 denies, 800 asks, 700 and 600 allow, and what " +
-		"is below\n# decides about the rest.\n"
+	reading = "# The matching rule of the highest priority decides: 900 denies, 800 asks, 700 and 600 allow, and " +
+		"what is below\n# decides about the rest.\n"
 )
 
 // role writes the policy of a role. What it may do in a mode is the lower of what its rules and those of the mode's

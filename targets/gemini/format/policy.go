@@ -128,14 +128,21 @@ const (
 func placesOf(file string, data []byte) (places []diag.Pos) {
 	var p unstable.Parser
 	p.Reset(data)
+	line, begin, read := 1, 0, 0 // of what is before: the parser would count from the beginning each time
 	for p.NextExpression() {
 		e := p.Expression()
 		if e.Kind != unstable.ArrayTable {
 			continue
 		}
 		for k := e.Key(); k.Next(); {
-			shape := p.Shape(k.Node().Raw)
-			places = append(places, diag.Pos{File: file, Line: shape.Start.Line, Col: shape.Start.Column})
+			at := int(k.Node().Raw.Offset)
+			for i, c := range data[read:at] {
+				if c == '\n' {
+					line, begin = line+1, read+i+1
+				}
+			}
+			read = at
+			places = append(places, diag.Pos{File: file, Line: line, Col: at - begin + 1})
 			break
 		}
 	}

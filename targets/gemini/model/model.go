@@ -43,11 +43,17 @@ type decider struct {
 
 // setup is what a session goes by: the rules of its policies, and those of the settings.
 type setup struct {
-	rules  session            // of the session, and of whatever agent works in it
-	agents map[string]session // of one agent
+	rules    session // of the session, and of whatever agent works in it
+	policies []rules
 
 	mu     sync.Mutex
 	merged map[string]session
+}
+
+// rules are those of a policy: of the session, and of one agent each.
+type rules struct {
+	all    session
+	agents map[string]session
 }
 
 // session is the rules of a session, or of an agent in it, the first that matches first.
@@ -55,7 +61,10 @@ type session []*format.Rule
 
 // as returns the rules of an agent, or of the session for no name.
 func (s *setup) as(agent string) session {
-	own := s.agents[agent]
+	var own session
+	for _, of := range s.policies {
+		own = append(own, of.agents[agent]...)
+	}
 	if len(own) == 0 {
 		return s.rules
 	}
@@ -84,7 +93,7 @@ type agent struct {
 // Open reads the policies, the agents, and the settings of the project.
 func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	d := &decider{setups: map[ir.SubjectRef][]*setup{}, agents: map[string]agent{}}
-	r := reader{fsys: fsys, policies: map[string][]*format.Rule{}}
+	r := reader{fsys: fsys, policies: map[string]rules{}}
 	settings := readSettings(fsys, &r.diags)
 	rules := format.SettingRules(format.ReadSettings(settings))
 	for i := range rules {
@@ -139,22 +148,18 @@ func byPriority(a, b *format.Rule) int { return b.Priority - a.Priority }
 // reader reads policies, each once.
 type reader struct {
 	fsys     fs.FS
-	policies map[string][]*format.Rule
+	policies map[string]rules
 	settings session
 	diags    diag.List
 }
 
 // setup reads the policies of a session.
 func (r *reader) setup(files []string) *setup {
-	s := &setup{agents: map[string]session{}}
+	s := &setup{}
 	for _, file := range files {
-		for _, rule := range r.policy(file) {
-			if rule.Subagent != "" {
-				s.agents[rule.Subagent] = append(s.agents[rule.Subagent], rule)
-			} else {
-				s.rules = append(s.rules, rule)
-			}
-		}
+		of := r.policy(file)
+		s.policies = append(s.policies, of)
+		s.rules = append(s.rules, of.all...)
 	}
 	s.rules = append(s.rules, r.settings...)
 	slices.SortStableFunc(s.rules, byPriority)
@@ -162,23 +167,27 @@ func (r *reader) setup(files []string) *setup {
 }
 
 // policy reads a policy. One with an error is not read, as Gemini CLI does.
-func (r *reader) policy(file string) []*format.Rule {
+func (r *reader) policy(file string) rules {
 	if all, ok := r.policies[file]; ok {
 		return all
 	}
-	var out []*format.Rule
+	out := rules{agents: map[string]session{}}
 	data, err := fs.ReadFile(r.fsys, file)
 	if err != nil {
 		ignored(&r.diags, diag.Pos{File: file}, "Gemini CLI goes on without this policy, and says nothing: %v", err)
 	} else {
-		rules, found := format.ReadPolicy(file, data)
+		all, found := format.ReadPolicy(file, data)
 		for i := range found {
 			found[i].Severity = diag.Warning // whoever judges goes on without the file, too
 		}
 		r.diags = append(r.diags, found...)
-		for i := range rules {
-			rules[i].Priority += format.AdminTier
-			out = append(out, &rules[i])
+		for i := range all {
+			r := &all[i]
+			if r.Priority += format.AdminTier; r.Subagent != "" {
+				out.agents[r.Subagent] = append(out.agents[r.Subagent], r)
+			} else {
+				out.all = append(out.all, r)
+			}
 		}
 	}
 	r.policies[file] = out
