@@ -9,7 +9,6 @@
 package format
 
 import (
-	"net/url"
 	"path"
 	"strings"
 
@@ -33,26 +32,18 @@ const (
 const (
 	policyEnding = ".toml"
 	agentEnding  = ".md"
-	modePrefix   = "mode:"
 )
 
 // PolicyFile returns the file of a subject: that of a role has the roles in modes too.
 func PolicyFile(ref ir.SubjectRef) string {
-	name := ref.Role
-	if name == "" {
-		name = modePrefix + ref.Mode
-	}
-	return PoliciesDir + "/" + contract.PathName(name) + policyEnding
+	return PoliciesDir + "/" + contract.SubjectName(ref) + policyEnding
 }
 
 // PolicySubject returns the subject of a policy by its path.
 func PolicySubject(file string) (ir.SubjectRef, bool) {
-	base, ok := strings.CutSuffix(path.Base(file), policyEnding)
-	name, err := url.PathUnescape(base)
-	if slug, mode := strings.CutPrefix(name, modePrefix); mode {
-		return ir.SubjectRef{Mode: slug}, ok && err == nil
-	}
-	return ir.SubjectRef{Role: name}, ok && err == nil
+	name, ok := strings.CutSuffix(path.Base(file), policyEnding)
+	ref, known := contract.NamedSubject(name)
+	return ref, ok && known
 }
 
 // AgentFile returns the file of a mode.
