@@ -70,7 +70,7 @@ func escapeTOML(b *strings.Builder, s string, lines tomlLines) {
 
 // bareTOML returns a key, in quotes where TOML wants them.
 func bareTOML(key string) string {
-	if key != "" && all(key, func(c rune) bool { return slugCharacter(c) }) {
+	if key != "" && all(key, func(c rune) bool { return slugCharacter(c) || c == '_' }) {
 		return key
 	}
 	return QuoteTOML(key)
@@ -162,4 +162,14 @@ func tableTOML(b *strings.Builder, name string, o Object) {
 		}
 		tableTOML(b, below, tables[i+1].(Object))
 	}
+}
+
+// Comment returns a text without what would end a comment.
+func Comment(s string) string {
+	return strings.Map(func(c rune) rune {
+		if Unprintable(c) {
+			return '?'
+		}
+		return c
+	}, s)
 }

@@ -3,7 +3,6 @@ package gemini
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -151,17 +150,7 @@ func (e *emitter) policy(ref ir.SubjectRef, rules []rule) {
 		}
 	}
 	e.files = append(e.files, contract.File{Path: file,
-		Data: text(fmt.Sprintf(title, comment(ref.String()), contract.ShellQuote(file)), rules)})
-}
-
-// comment returns a text without what would end a comment.
-func comment(s string) string {
-	return strings.Map(func(c rune) rune {
-		if contract.Unprintable(c) {
-			return '?'
-		}
-		return c
-	}, s)
+		Data: text(fmt.Sprintf(title, contract.Comment(ref.String()), contract.ShellQuote(file)), rules)})
 }
 
 // compile returns the rules of a subject.
