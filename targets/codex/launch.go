@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/targets/codex/format"
+	"modec.dev/modec/targets/internal/persona"
 )
 
 // Agent describes Codex.
@@ -51,6 +52,7 @@ func (codex) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions
 	e.diags = nil // the build reports them
 	var args []string
 	holds, hooks := false, false
+	o = append(o, e.agents(ref, project, o, opt)...)
 	for i := 0; i+1 < len(o); i += 2 {
 		key := o[i].(string)
 		args = append(args, "-c", key+"="+contract.InlineTOML(o[i+1]))
@@ -66,6 +68,36 @@ func (codex) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions
 		args = append(args, "-c", "projects="+contract.InlineTOML(untrusted(project)))
 	}
 	return args, nil
+}
+
+// agents returns the agents to which the session may hand work: of a folder that is not trusted, Codex reads none.
+func (e *emitter) agents(
+	ref ir.SubjectRef, project string, config contract.Object, opt contract.ArgsOptions,
+) contract.Object {
+	if !slices.Contains(config, any("sandbox_mode")) || slices.Contains(config, any("agents")) {
+		return nil
+	}
+	var list contract.Object
+	r := e.in.Project.Role(ref.Role)
+	for i := range e.in.Project.Modes {
+		m := &e.in.Project.Modes[i]
+		if m.Slug == ref.Mode || r != nil && r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) {
+			continue
+		}
+		of := emitter{in: e.in}
+		of.agent(m)
+		for _, f := range of.files {
+			at := filepath.Join(project, filepath.FromSlash(f.Path))
+			if opt.Copies != nil {
+				at = opt.Copies.Put(f)
+			}
+			list = append(list, m.Slug, contract.Object{"description", persona.Description(m), "config_file", at})
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return contract.Object{"agents", list}
 }
 
 // untrusted says of a folder, and of those above it and the one in which the session starts, that it is not trusted:
@@ -111,8 +143,8 @@ var switches = map[string]string{
 }
 
 // short are the options of one letter.
-var short = map[byte]string{'p': "--profile", 's': "--sandbox", 'a': "--ask-for-approval", 'C': "--cd", 'c': "--config",
-	'i': "--image", 'm': "--model"}
+var short = map[byte]string{'p': "--profile", 's': "--sandbox", 'a': "--ask-for-approval", 'C': "--cd",
+	'c': "--config", 'i': "--image", 'm': "--model"}
 
 // valued are the options that take the argument behind them.
 var valued = []string{"--profile", "--sandbox", "--ask-for-approval", "--cd", "--config", "--image", "--model",
@@ -120,16 +152,18 @@ var valued = []string{"--profile", "--sandbox", "--ask-for-approval", "--cd", "-
 	"--output-schema", "--output-last-message", "--thread-source", "--cyber-access-program"}
 
 // ofUser are the first words of keys that a person may set for a session.
-var ofUser = lazy.Regexp(`\A(?:model|model_[a-z_]+|tui|history|personality|service_tier|file_opener|hide_agent_reasoning|` +
-	`show_raw_agent_reasoning|disable_paste_burst|check_for_update_on_startup)(?:\.|=)`)
+var ofUser = lazy.Regexp(`\A(?:model|model_[a-z_]+|tui|history|personality|service_tier|file_opener|` +
+	`hide_agent_reasoning|show_raw_agent_reasoning|disable_paste_burst|check_for_update_on_startup)(?:\.|=)`)
 
 // sessions are the commands that start one by the options of the command line.
 var sessions = []string{"exec", "e"}
 
 // commands are the other ones.
-var commands = []string{"agents", "app-server", "apply", "a", "archive", "cloud", "completion", "debug", "delete", "doctor",
-	"exec-server", "features", "fork", "help", "login", "logout", "mcp", "mcp-server", "migrate-nfs-db", "migrate-rollouts",
-	"plugin", "queue", "remote-control", "resume", "review", "sandbox", "unarchive", "update"}
+var commands = []string{
+	"a", "agents", "app-server", "apply", "archive", "cloud", "completion", "debug", "delete", "doctor", "exec-server",
+	"features", "fork", "help", "login", "logout", "mcp", "mcp-server", "migrate-nfs-db", "migrate-rollouts", "plugin",
+	"queue", "remote-control", "resume", "review", "sandbox", "unarchive", "update",
+}
 
 // Replaces returns what a person's command line, or their own files, would take away.
 func (codex) Replaces(line contract.CommandLine) (contract.Replacement, bool) {

@@ -46,7 +46,8 @@ func TestArgs(t *testing.T) {
 		hooked   bool
 		untrusts bool
 	}{
-		{ref: ir.SubjectRef{Role: "dev"}, want: []string{`sandbox_mode="workspace-write"`, "hooks={ PreToolUse"}, lacks: "approval_policy",
+		{ref: ir.SubjectRef{Role: "dev"}, want: []string{`sandbox_mode="workspace-write"`, "hooks={ PreToolUse",
+			`agents={ m = { description = "m", config_file = "`}, lacks: "approval_policy",
 			hooked: true, untrusts: true},
 		{ref: ir.SubjectRef{Role: "off"}, untrusts: true, lacks: "hooks=",
 			want: []string{"approval_policy={ granular = { sandbox_approval = false", `sandbox_mode="read-only"`, "features={ shell_tool = false }"}},

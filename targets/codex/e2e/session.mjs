@@ -29,13 +29,19 @@ function item(id, [tool, input]) {
 
 const message = (id, text) => ({ type: 'message', id, role: 'assistant', status: 'completed', content: [{ type: 'output_text', text, annotations: [] }] });
 
-// model answers each request of a session with its next call, and each of an agent with a call of its own, or with a word.
+// model answers each request of a session with its next call, and each of an agent, which it knows by a part of
+// its instructions, with one of its own.
 function model(calls, agents) {
   const seen = { first: null, outputs: {}, n: 0, agents: {} };
+  // idle waits until every agent has made its calls.
+  const idle = async () => {
+    const busy = () => Object.keys(agents).some((mark) => (seen.agents[mark]?.n ?? 0) <= agents[mark].length);
+    for (let i = 0; i < 300 && busy(); i++) await new Promise((resolve) => setTimeout(resolve, 100));
+  };
   const server = createServer((req, res) => {
     let body = '';
     req.on('data', (d) => (body += d));
-    req.on('end', () => {
+    req.on('end', async () => {
       if (req.method !== 'POST' || !req.url.endsWith('/responses')) {
         res.writeHead(req.method === 'GET' ? 200 : 404, { 'content-type': 'application/json' });
         return res.end('{"object": "list", "data": [], "models": []}');
@@ -51,6 +57,7 @@ function model(calls, agents) {
         of.n++;
       } else if (body.includes(main)) {
         seen.first ??= asked;
+        if (calls[seen.n - 1]?.[0] === 'spawn_agent') await idle();
         outputs(seen.outputs);
         items = seen.n < calls.length ? [item(`call_${seen.n}`, calls[seen.n])] : [message('m', 'done')];
         seen.n++;
@@ -64,13 +71,18 @@ function model(calls, agents) {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve({ server, seen })));
 }
 
+// place writes a user's own configuration, which names the model's stand-in, and returns the environment.
+function place({ home, bin, server, config }) {
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, 'config.toml'), `model = "gpt-5.5"\nmodel_provider = "here"\n${config}\n[model_providers.here]\nname = "here"\nbase_url = "http://127.0.0.1:${server.address().port}/v1"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0\nenv_key = "NO_KEY"\n`);
+  return { ...Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith('CODEX'))), CODEX_HOME: home, HOME: home, NO_KEY: 'x', PATH: `${bin}:${process.env.PATH}`, GITHUB_TOKEN: 'x', SHOP_TOKEN: 'x', ACME_ADMIN_TOKEN: 'x', ACME_ADMIN_REASON: 'x' };
+}
+
 // session starts Codex in a folder with some arguments, makes the calls, answers no to every question, and returns what
 // became of each call, with the tools that the session had.
 export async function session({ at, home, bin, args, calls, agents = {}, config = '' }) {
   const { server, seen } = await model(calls, agents);
-  mkdirSync(home, { recursive: true });
-  writeFileSync(join(home, 'config.toml'), `model = "gpt-5.5"\nmodel_provider = "here"\n${config}\n[model_providers.here]\nname = "here"\nbase_url = "http://127.0.0.1:${server.address().port}/v1"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0\nenv_key = "NO_KEY"\n`);
-  const env = { ...Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith('CODEX'))), CODEX_HOME: home, HOME: home, NO_KEY: 'x', PATH: `${bin}:${process.env.PATH}`, GITHUB_TOKEN: 'x', SHOP_TOKEN: 'x', ACME_ADMIN_TOKEN: 'x', ACME_ADMIN_REASON: 'x' };
+  const env = place({ home, bin, server, config });
   const codex = spawn(program(), [...args, 'app-server'], { cwd: at, env, stdio: ['pipe', 'pipe', 'pipe'] });
   let stderr = '', rest = '', id = 0;
   codex.stderr.on('data', (d) => (stderr += d));
@@ -88,7 +100,7 @@ export async function session({ at, home, bin, args, calls, agents = {}, config 
     for (const line of lines) {
       const m = JSON.parse(line);
       if (m.method && m.id !== undefined) {
-        asks.push({ method: m.method, params: m.params, during: seen.n - 1 });
+        asks.push({ method: m.method, params: m.params, during: (m.params.threadId ?? thread) === thread ? seen.n - 1 : -1 });
         send({ id: m.id, result: m.method.includes('elicitation') ? { action: 'decline', content: null } : { decision: 'decline' } });
       } else if (m.id !== undefined) {
         const w = waiting.get(m.id);
@@ -120,6 +132,20 @@ export async function session({ at, home, bin, args, calls, agents = {}, config 
     return asked.has(i) ? 'ask' : ran(call[0], seen.outputs[`call_${i}`] ?? '') ? 'allow' : 'deny';
   });
   return { became, names, outputs: calls.map((_, i) => seen.outputs[`call_${i}`]), agents: seen.agents, asks, warnings, policy: seen.first };
+}
+
+// headless runs `codex exec`, in which nobody is asked, and returns the output of each call.
+export async function headless({ at, home, bin, args, calls }) {
+  const { server, seen } = await model(calls, {});
+  const env = place({ home, bin, server, config: '' });
+  const codex = spawn(program(), [...args, 'exec', main], { cwd: at, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  codex.stderr.on('data', (d) => (stderr += d));
+  const status = await new Promise((resolve) => codex.on('exit', resolve));
+  server.close();
+  server.closeAllConnections();
+  if (status !== 0) throw new Error(`Codex ended with ${status}: ${stderr.slice(-2000)}`);
+  return calls.map((_, i) => seen.outputs[`call_${i}`]);
 }
 
 // ran reports whether a call was run, by its output.
