@@ -4,6 +4,7 @@ package targets
 import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/targets/claude"
+	"modec.dev/modec/targets/codex"
 	"modec.dev/modec/targets/cursor"
 	"modec.dev/modec/targets/gemini"
 	"modec.dev/modec/targets/mcpnest"
@@ -21,6 +22,7 @@ func All() []contract.Target {
 		cursor.New(),
 		claude.New(),
 		gemini.New(),
+		codex.New(),
 		mcpnest.New(),
 		thurbox.New(),
 		model.New(),

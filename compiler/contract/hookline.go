@@ -21,7 +21,7 @@ type HookLine struct {
 	Digest   string // of what decides about the subject ([ir.Project.Digest]); "": any
 	Root     string // the project's folder; "": the folder above that of the policy
 	// FailClosed is set where the line refuses whenever modec is missing or fails:
-	// `… || exit 2`.
+	// `… || exit 2`, or the end that [Closed] returns.
 	FailClosed bool
 	// Otherwise is the text that the line prints where modec is missing or fails:
 	// `… || echo TEXT`, or with [Unless] where modec itself does not refuse.
@@ -53,13 +53,22 @@ func RunsHook(data []byte) bool { return bytes.Contains(data, []byte("modec hook
 // HookOnly reports whether a target notes by a code what only its hook holds: the code is TARGET-hook-only.
 func HookOnly(c diag.Code) bool { return strings.HasSuffix(string(c), "-hook-only") }
 
+// Closed returns the end of a hook's line that refuses, with a text, wherever modec does not answer: some agents go on
+// where a hook refuses without a word.
+func Closed(text string) string {
+	return " || { echo " + ShellQuote(text) + toErrors + "; exit 2; }"
+}
+
+// toErrors is where [Closed] writes.
+const toErrors = " >&2"
+
 const refusedByModec = "[ $? = 2 ] && exit 2"
 
 // ParseHookLine reads a line as a POSIX shell would:
 //
 //	modec hook AGENT --model FILE --subject S [--digest D] [--root DIR] [--may-allow] [|| exit 2 | || echo TEXT]
 //
-// or with the end that [Unless] returns.
+// or with the end that [Unless] or [Closed] returns.
 // The line may be in braces. ParseHookLine fails on any other line, because nobody knows
 // what that one answers.
 func ParseHookLine(line string) (HookLine, error) {
@@ -120,8 +129,17 @@ func (h *HookLine) statement(line string) (*syntax.Stmt, error) {
 	last, kept := b.Y, false
 	if block, ok := last.Cmd.(*syntax.Block); ok && plain(last) && len(block.Stmts) == 2 {
 		first := block.Stmts[0]
-		if text := line[first.Pos().Offset():first.End().Offset()]; strings.TrimRight(text, "; ") == refusedByModec {
+		text := strings.TrimRight(line[first.Pos().Offset():first.End().Offset()], "; ")
+		told := strings.HasPrefix(text, "echo ") && strings.HasSuffix(text, toErrors) && len(first.Redirs) == 1
+		switch {
+		case text == refusedByModec:
 			last, kept = block.Stmts[1], true
+		case told: // what follows decides
+			last = block.Stmts[1]
+			_, err := words(line, &syntax.Stmt{Cmd: first.Cmd})
+			if end, failed := words(line, last); err != nil || failed != nil || !slices.Equal(end, []string{"exit", "2"}) {
+				return nil, errors.New("got a line that goes on where modec fails, want \"exit 2\"")
+			}
 		}
 	}
 	end, err := words(line, last)

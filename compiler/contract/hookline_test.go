@@ -23,6 +23,9 @@ func TestParseHookLine(t *testing.T) {
 		`{ modec hook cursor --model m --subject s` + Unless(`{"a":"it's"}`) + `; }`: {
 			Agent: "cursor", Model: "m", Subject: "s", Otherwise: `{"a":"it's"}`, Refuses: true,
 		},
+		`modec hook codex --model m --subject s` + Closed("it's closed"): {
+			Agent: "codex", Model: "m", Subject: "s", FailClosed: true, Refuses: true,
+		},
 		`modec hook claude --model m --subject s`: {Agent: "claude", Model: "m", Subject: "s", Refuses: true},
 	} {
 		got, err := ParseHookLine(line)
@@ -47,6 +50,10 @@ func TestParseHookLineRefuses(t *testing.T) {
 		"modec hook claude --model m --subject s || { [ $? = 2 ] && exit 0; echo a; }",
 		"modec hook claude --model m --subject s || { [ $? = 2 ] && exit 2; echo a; } &",
 		"modec hook claude --model m --subject s || echo $(id)",
+		"modec hook claude --model m --subject s || { echo a >&2; echo b; }",
+		"modec hook claude --model m --subject s || { echo a >&2; exit 1; }",
+		"modec hook claude --model m --subject s || { echo $(id) >&2; exit 2; }",
+		"modec hook claude --model m --subject s || { echo a >&3; exit 2; }",
 		"modec hook claude --model m --subject s && exit 2",
 		"modec hook claude --model m --subject s; true",
 		"! modec hook claude --model m --subject s || exit 2",

@@ -55,7 +55,7 @@ func (c *compiler) needsHook() need {
 	}
 	for _, g := range ir.Groups {
 		if r := c.timed(g); r != nil {
-			return need{fmt.Sprintf("when %s is allowed", r.Pattern), r.Pos}
+			return need{what: fmt.Sprintf("when %s is allowed", r.Pattern), at: r.Pos}
 		}
 		if g == ir.MCP || c.closed(g) {
 			continue

@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/targets/gemini/format"
+	"modec.dev/modec/targets/internal/persona"
 )
 
 // mode writes the policy of a mode, and its agent.
@@ -44,7 +45,7 @@ func (e *emitter) mode(m *ir.Mode) {
 	line := func(key, value string) { b.WriteString(key + ": " + value + "\n") }
 	b.WriteString("---\n")
 	line("name", agentName(m))
-	line("description", quoted(description(m)))
+	line("description", quoted(persona.Description(m)))
 	if m.Name != "" && m.Name != agentName(m) {
 		line("display_name", quoted(m.Name))
 	}
@@ -58,7 +59,7 @@ func (e *emitter) mode(m *ir.Mode) {
 			b.WriteString("  - " + quoted(t) + "\n")
 		}
 	}
-	b.WriteString("---\n\n" + prompt(m))
+	b.WriteString("---\n\n" + persona.Prompt(m))
 	file := format.AgentFile(agentName(m))
 	if own, ok := m.Extra[name].Fields["file"].(string); ok && agentFile().MatchString(own) {
 		file = format.AgentsDir + "/" + own
@@ -86,37 +87,6 @@ var agentFile = lazy.Regexp(`\A[A-Za-z0-9][\w.-]*\.md\z`)
 
 // quoted writes a text into front matter.
 func quoted(s string) string { return contract.QuoteYAML(s, nil) }
-
-// description says when to use a mode. Gemini CLI takes no agent without one.
-func description(m *ir.Mode) string {
-	var parts []string
-	for _, s := range []string{m.Description, m.WhenToUse} {
-		if s = strings.TrimSpace(s); s != "" {
-			parts = append(parts, s)
-		}
-	}
-	if len(parts) == 0 {
-		return m.Slug
-	}
-	return strings.Join(parts, "\n")
-}
-
-// prompt is the text of an agent.
-func prompt(m *ir.Mode) string {
-	var parts []string
-	for _, s := range []string{m.RoleDefinition, m.CustomInstructions} {
-		if s = strings.TrimSpace(s); s != "" {
-			parts = append(parts, s)
-		}
-	}
-	for _, r := range m.Rules {
-		parts = append(parts, strings.TrimSpace(r.Text))
-	}
-	if len(parts) == 0 {
-		parts = []string{m.Slug}
-	}
-	return strings.Join(parts, "\n\n") + "\n"
-}
 
 // extraFields are the members of extra.gemini of a mode, by the keys of an agent; "" for what is no key.
 var extraFields = map[string]string{

@@ -170,7 +170,7 @@ func (e *emitter) policies() {
 				args = append(args, option+contract.ShellQuote(f))
 			}
 		}
-		e.write(file, of.ref.String(), fmt.Sprintf(title, comment(of.ref.String()), strings.Join(args, " ")), of.rules)
+		e.write(file, of.ref.String(), fmt.Sprintf(title, contract.Comment(of.ref.String()), strings.Join(args, " ")), of.rules)
 	}
 	e.write(format.AgentsPolicy, "the modes", titleOfAgents, e.agents)
 }
@@ -189,16 +189,6 @@ func (e *emitter) write(file, of, title string, rules []rule) {
 		}
 	}
 	e.files = append(e.files, contract.File{Path: file, Data: text(title, rules)})
-}
-
-// comment returns a text without what would end a comment.
-func comment(s string) string {
-	return strings.Map(func(c rune) rune {
-		if contract.Unprintable(c) {
-			return '?'
-		}
-		return c
-	}, s)
 }
 
 // compile returns the rules of a subject, a role or a mode.

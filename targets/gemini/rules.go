@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/gemini/format"
 )
@@ -171,30 +172,12 @@ func unless(key, expr string) string { return `^(?![^]*` + key + expr + `)` }
 func quotedTools(tools []string) string {
 	quoted := make([]string, len(tools))
 	for i, t := range tools {
-		quoted[i] = basic(t)
+		quoted[i] = contract.QuoteTOML(t)
 	}
 	if len(quoted) == 1 {
 		return quoted[0]
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
-}
-
-// basic writes a text as a basic string of TOML.
-func basic(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteString(`\` + string(c))
-		case c < ' ' || c == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, c)
-		default:
-			b.WriteRune(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
 
 // text writes a policy. Those that decide first come first, of each agent.
@@ -215,18 +198,18 @@ func text(title string, rules []rule) []byte {
 		b.WriteString("\n[[rule]]\n")
 		line := func(key, value string) { b.WriteString(key + " = " + value + "\n") }
 		if r.subagent != "" {
-			line("subagent", basic(r.subagent))
+			line("subagent", contract.QuoteTOML(r.subagent))
 		}
 		if r.server != "" {
-			line("mcpName", basic(r.server))
+			line("mcpName", contract.QuoteTOML(r.server))
 		}
 		line("toolName", quotedTools(r.tools))
 		if r.expr != "" {
 			line("argsPattern", "'"+strings.ReplaceAll(r.expr, "'", `\x27`)+"'")
 		}
-		line("decision", basic(format.Word(r.decision)))
+		line("decision", contract.QuoteTOML(format.Word(r.decision)))
 		if r.told != "" {
-			line("denyMessage", basic(r.told))
+			line("denyMessage", contract.QuoteTOML(r.told))
 		}
 		line("priority", fmt.Sprint(int(r.rank)))
 	}

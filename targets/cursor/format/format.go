@@ -10,7 +10,6 @@
 package format
 
 import (
-	"net/url"
 	"strings"
 	"unicode"
 
@@ -36,28 +35,10 @@ const (
 )
 
 // ProfileDir returns the folder of a subject's profile.
-func ProfileDir(ref ir.SubjectRef) string {
-	return ProfilesDir + "/" + contract.PathName(profileName(ref))
-}
-
-// profileName is the name of a role, or "mode:" and a slug.
-func profileName(ref ir.SubjectRef) string {
-	if ref.Role != "" {
-		return ref.Role
-	}
-	return modePrefix + ref.Mode
-}
-
-const modePrefix = "mode:"
+func ProfileDir(ref ir.SubjectRef) string { return ProfilesDir + "/" + contract.SubjectName(ref) }
 
 // ProfileSubject returns the subject of a profile by the last segment of its folder.
-func ProfileSubject(folder string) (ir.SubjectRef, bool) {
-	name, err := url.PathUnescape(folder)
-	if slug, ok := strings.CutPrefix(name, modePrefix); ok {
-		return ir.SubjectRef{Mode: slug}, err == nil
-	}
-	return ir.SubjectRef{Role: name}, err == nil
-}
+func ProfileSubject(folder string) (ir.SubjectRef, bool) { return contract.NamedSubject(folder) }
 
 // RunMode is how the IDE decides whether a tool waits for its user: a value of
 // approvalMode in permissions.json.

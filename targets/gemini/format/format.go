@@ -9,7 +9,6 @@
 package format
 
 import (
-	"net/url"
 	"path"
 	"strings"
 
@@ -33,7 +32,6 @@ const (
 const (
 	policyEnding = ".toml"
 	agentEnding  = ".md"
-	modePrefix   = "mode:"
 )
 
 // AgentsPolicy is the policy of the modes as agents, which every session has beside its own. No subject's file has the
@@ -42,24 +40,17 @@ const AgentsPolicy = PoliciesDir + "/+modes" + policyEnding
 
 // PolicyFile returns the file of a subject.
 func PolicyFile(ref ir.SubjectRef) string {
-	name := ref.Role
-	if name == "" {
-		name = modePrefix + ref.Mode
-	}
-	return PoliciesDir + "/" + contract.PathName(name) + policyEnding
+	return PoliciesDir + "/" + contract.SubjectName(ref) + policyEnding
 }
 
 // PolicySubject returns the subject of a policy by its path.
 func PolicySubject(file string) (ir.SubjectRef, bool) {
-	base, ok := strings.CutSuffix(path.Base(file), policyEnding)
-	name, err := url.PathUnescape(base)
 	if path.Base(file) == path.Base(AgentsPolicy) {
 		return ir.SubjectRef{}, false
 	}
-	if slug, mode := strings.CutPrefix(name, modePrefix); mode {
-		return ir.SubjectRef{Mode: slug}, ok && err == nil
-	}
-	return ir.SubjectRef{Role: name}, ok && err == nil
+	name, ok := strings.CutSuffix(path.Base(file), policyEnding)
+	ref, known := contract.NamedSubject(name)
+	return ref, ok && known
 }
 
 // AgentFile returns the file of a mode.

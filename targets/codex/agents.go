@@ -1,0 +1,83 @@
+package codex
+
+import (
+	"maps"
+	"slices"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/codex/format"
+	"modec.dev/modec/targets/codex/hook"
+	"modec.dev/modec/targets/internal/persona"
+)
+
+// agent writes the agent of a mode, to which a session hands work: what it is told. It has the sandbox, the servers and
+// the questions of its session, whatever its file says.
+func (e *emitter) agent(m *ir.Mode) {
+	s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+	if err != nil {
+		return // reported before
+	}
+	o := contract.Object{"name", m.Slug, "description", persona.Description(m),
+		"developer_instructions", persona.Prompt(m)}
+	o = append(o, e.extras(m)...)
+	if hook.Denies(s, ir.Command) {
+		o = append(o, "features", contract.Object{"shell_tool", false})
+	}
+	e.files = append(e.files, contract.File{Path: format.AgentFile(m.Slug), Data: contract.TOML(o)})
+}
+
+// extraFields are the settings of an agent that a mode may have in extra.codex.
+var extraFields = map[string]string{"model": "model", "reasoningEffort": "model_reasoning_effort"}
+
+func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
+	x := m.Extra[name]
+	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
+		text, ok := x.Fields[key].(string)
+		field := extraFields[key]
+		if !ok || field == "" {
+			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.codex.%s: Codex knows no such setting of an agent", key).
+				Hintf("a mode may have %s", diag.Quote(slices.Sorted(maps.Keys(extraFields)))).
+				Target(name)
+			continue
+		}
+		o = append(o, field, text)
+	}
+	return o
+}
+
+// hookTimeout is how long Codex waits, in seconds; modec itself refuses after two.
+const hookTimeout = 30
+
+// projectPolicy reads the project's own policy.
+const projectPolicy = "--model " + contract.PolicyFile
+
+// hookLines runs modec before every call, and before each question. Codex goes on where a hook fails, or refuses
+// without a word, so that the line refuses with one.
+func (s *session) hookLines() (o contract.Object) {
+	reads := projectPolicy
+	if s.copied != nil {
+		reads = s.copied.Flags()
+	}
+	line := "modec hook " + name + " " + reads + " --subject " + contract.ShellQuote(label(s.ref)) +
+		" --digest " + s.in.Policy.Digest(s.ref)
+	closed := contract.Closed("modec did not decide: the call is refused")
+	for _, event := range []string{hook.Before, hook.Permission} {
+		command := line
+		if event == hook.Permission {
+			command += " --may-allow" // in place of the question
+		}
+		o = append(o, event, []contract.Object{{"matcher", "*", "hooks", []contract.Object{
+			{"type", "command", "command", command + closed, "timeout", hookTimeout}}}})
+	}
+	return o
+}
+
+// label names a subject for the hook.
+func label(ref ir.SubjectRef) string {
+	if ref.Role != "" {
+		return "role:" + ref.Role
+	}
+	return "mode:" + ref.Mode
+}

@@ -1,0 +1,380 @@
+// Package hook answers Codex's hooks from the compiled policy: `modec hook codex`.
+//
+// [Answer] takes one payload and returns one JSON object with exit code 0, or a refusal with exit code 2. Codex asks
+// twice: before every call (PreToolUse), where only a denial counts, and before it asks a person (PermissionRequest),
+// where an answer takes the question's place. What the policy asks about therefore passes the first where Codex asks
+// by itself, and is refused where it does not.
+//
+// The payloads are those that codex-cli 0.169.0 sends. Answer refuses what it does not understand.
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/codex/format"
+)
+
+// The events.
+const (
+	Before     = "PreToolUse"
+	Permission = "PermissionRequest"
+)
+
+// asking is the permission mode of a session in which Codex asks. `codex exec` has another one.
+const asking = "default"
+
+// payload is what Codex sends. Other fields are ignored; versions add to them.
+type payload struct {
+	Event string         `json:"hook_event_name"`
+	Cwd   string         `json:"cwd"`
+	Mode  string         `json:"permission_mode"`
+	Tool  string         `json:"tool_name"`
+	Input map[string]any `json:"tool_input"`
+	Agent string         `json:"agent_type"` // to which the session handed work
+}
+
+// question is a payload with what is needed to answer it.
+type question struct {
+	contract.HookRequest
+	payload
+	ref     ir.SubjectRef   // who calls
+	session *policy.Subject // as which Codex was started
+	subject *policy.Subject // who calls: the session, or it in a mode
+	beside  *policy.Subject // of a mode that works in a session of another one: that one; else nil
+	disk    *contract.Disk
+}
+
+// opinion is what the policy says of a call.
+type opinion struct {
+	policy.Result
+	group  ir.Group
+	server string
+	about  string
+	asks   bool // Codex asks a person by itself before such a call
+}
+
+// AsksCommands reports whether Codex is to ask before each command of a session: where the subject says something of
+// commands, or of what a command reads, writes and reaches, and does not deny them all.
+func AsksCommands(s *policy.Subject) bool {
+	return !Denies(s, ir.Command) && !(Left(s, ir.Command) && Touches(s))
+}
+
+// Touches reports whether a command may read, write and reach everything.
+func Touches(s *policy.Subject) bool { return Open(s, ir.Read) && Open(s, ir.Edit) && Open(s, ir.Web) }
+
+// AsksEdits reports whether it is to ask before each edit.
+func AsksEdits(s *policy.Subject) bool { return AsksCommands(s) || !Left(s, ir.Edit) }
+
+// Left reports whether a subject says nothing of a group.
+func Left(s *policy.Subject, g ir.Group) bool {
+	return len(s.Rules(g)) == 0 && least(s, g) == ir.Agent
+}
+
+// Open reports whether a subject permits a whole group without a question, or says nothing of it.
+func Open(s *policy.Subject, g ir.Group) bool { return !s.Restricts(g) && least(s, g) >= ir.Allow }
+
+// least returns the lower decision of a group's default and of what lies outside the project.
+func least(s *policy.Subject, g ir.Group) ir.Decision {
+	d := s.Default(g)
+	if g != ir.Read && g != ir.Edit {
+		return d.Lacking()
+	}
+	outside := s.Decide(policy.Action{Group: g, Arg: "/modec-unlisted"})
+	return min(d.Lacking(), outside.Lacking())
+}
+
+// Denies reports whether a subject denies a whole group.
+func Denies(s *policy.Subject, g ir.Group) bool {
+	d := s.Default(g)
+	rules := s.Rules(g)
+	return slices.ContainsFunc(rules, ir.Rule.DeniesAll) || d.Lacking() == ir.Deny &&
+		!slices.ContainsFunc(rules, func(r ir.Rule) bool { return r.Decision > ir.Deny })
+}
+
+// Answer answers one payload.
+func Answer(req contract.HookRequest) contract.HookAnswer {
+	q := question{HookRequest: req, disk: req.Disk()}
+	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
+		return contract.Refuse("the payload is not a JSON object of Codex: " + err.Error())
+	}
+	if q.Event != Before && q.Event != Permission {
+		return contract.Refuse(fmt.Sprintf("got the event %q, want %s or %s", q.Event, Before, Permission))
+	}
+	if err := q.who(); err != nil {
+		return contract.Refuse(err.Error())
+	}
+	o := q.opinion()
+	judged := &contract.Judgement{Tool: q.Tool, Group: o.group, Server: o.server, Mode: q.Agent, Input: q.Input,
+		About: func() string { return o.about }, Result: o.Result}
+	switch canAsk := o.asks && q.Mode == asking; {
+	case o.Decision == ir.Deny:
+		return q.deny("may not do this", &o).With(judged, ir.Deny)
+	case o.Decision == ir.Ask && q.Event == Before && !canAsk:
+		return q.deny("has to ask first, and Codex does not ask here", &o).With(judged, ir.Deny)
+	case o.Decision == ir.Ask && q.Event == Before:
+		return nothing().With(judged, ir.Ask)
+	case o.Decision == ir.Allow && q.Event == Permission && req.MayAllow:
+		return said(contract.Object{"hookEventName", Permission, "decision", contract.Object{"behavior", "allow"}}).
+			With(judged, ir.Allow)
+	}
+	return nothing().With(judged, ir.Agent)
+}
+
+func nothing() contract.HookAnswer { return contract.HookAnswer{Stdout: []byte("{}\n")} }
+
+func said(o contract.Object) contract.HookAnswer {
+	line := contract.JSONLine(contract.Object{"hookSpecificOutput", o})
+	return contract.HookAnswer{Stdout: append(line, '\n')}
+}
+
+func (q *question) deny(what string, o *opinion) contract.HookAnswer {
+	why := fmt.Sprintf("modec: %s %s, by %s", q.ref, what, o.Told())
+	if p := o.Pos.String(); p != "" {
+		why += " (" + p + ")"
+	}
+	if q.Event == Permission {
+		return said(contract.Object{"hookEventName", Permission,
+			"decision", contract.Object{"behavior", "deny", "message", why}})
+	}
+	return said(contract.Object{"hookEventName", Before, "permissionDecision", "deny", "permissionDecisionReason", why})
+}
+
+// who finds out who calls.
+func (q *question) who() (err error) {
+	if q.session, err = q.Policy.Subject(q.Subject); err != nil {
+		return err
+	}
+	q.subject, q.ref = q.session, q.Subject
+	mode := q.Policy.Project().Mode(q.Agent)
+	if q.Agent == "" || mode == nil {
+		return nil // an agent of somebody's own may do what its session may
+	}
+	ref := ir.SubjectRef{Role: q.Subject.Role, Mode: mode.Slug}
+	if ref.Role == "" && mode.Slug != q.Subject.Mode {
+		q.beside = q.session
+	}
+	q.ref = ref
+	q.subject, err = q.Policy.Subject(ref)
+	return err
+}
+
+// decide decides an action of whoever calls.
+func (q *question) decide(a policy.Action) policy.Result { return q.over(a, (*policy.Subject).Decide) }
+
+// at decides an action at the disk.
+func (q *question) at(a policy.Action) policy.Result {
+	folder := q.Cwd
+	if folder == "" {
+		folder = q.Root
+	}
+	return q.over(a, func(s *policy.Subject, a policy.Action) policy.Result { return q.disk.Decide(s, a, folder) })
+}
+
+func (q *question) over(a policy.Action, by func(*policy.Subject, policy.Action) policy.Result) policy.Result {
+	r := lacking(by(q.subject, a))
+	if q.beside == nil {
+		return r
+	}
+	return lower(r, lacking(by(q.beside, a)))
+}
+
+// lacking returns a result with what it means to Codex, which lacks permission modes.
+func lacking(r policy.Result) policy.Result {
+	r.Decision = r.Lacking()
+	return r
+}
+
+func lower(a, b policy.Result) policy.Result {
+	if b.Decision < a.Decision {
+		return b
+	}
+	return a
+}
+
+func refused(rule string) opinion { return opinion{Result: policy.Result{Rule: rule}} }
+
+// text returns an argument that is a text.
+func (q *question) text(name string) string {
+	s, _ := q.Input[name].(string)
+	return s
+}
+
+// opinion decides the call.
+func (q *question) opinion() opinion {
+	switch {
+	case q.Tool == format.Shell:
+		return q.command()
+	case q.Tool == format.ApplyPatch:
+		return q.patch()
+	case q.Tool == format.ViewImage:
+		file := q.text("path")
+		if file == "" {
+			return refused("a call without a readable path")
+		}
+		return opinion{Result: q.at(policy.Action{Group: ir.Read, Arg: file}), group: ir.Read, about: file}
+	case q.Tool == format.Spawn:
+		agent := q.text("agent_type")
+		return opinion{Result: q.decide(policy.Action{Group: ir.Modes, Arg: agent}), group: ir.Modes, about: agent}
+	case q.Tool == format.ReadResource, q.Tool == format.ListResources, q.Tool == format.ListTemplates:
+		return q.resource()
+	case format.IsTool(q.Tool):
+		return q.tool()
+	case slices.Contains(format.Harmless, q.Tool):
+		return opinion{Result: policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "a tool that touches nothing"}}
+	}
+	r := lacking(q.subject.UnknownTool())
+	if q.beside != nil {
+		r = lower(r, lacking(q.beside.UnknownTool()))
+	}
+	return opinion{Result: r, group: ir.Unknown, about: q.Tool}
+}
+
+func (q *question) command() opinion {
+	line := q.text("command")
+	switch {
+	case line == "":
+		return refused("a call without a readable command")
+	case policy.ForPeople(line):
+		return refused(contract.ForPeople)
+	}
+	return opinion{Result: q.at(policy.Action{Group: ir.Command, Arg: line}), group: ir.Command, about: line,
+		asks: AsksCommands(q.session)}
+}
+
+// patch decides every file of a patch.
+func (q *question) patch() opinion {
+	files, ok := Files(q.text("command"))
+	if !ok {
+		return refused("a patch whose files cannot be read")
+	}
+	o := opinion{group: ir.Edit, asks: AsksEdits(q.session)}
+	o.Decision = ir.Agent
+	for _, file := range files {
+		o.Result = both(o.Result, q.at(policy.Action{Group: ir.Edit, Arg: file}))
+	}
+	if len(files) == 1 {
+		o.about = files[0]
+	}
+	return o
+}
+
+// both returns the result of an action that needs two.
+func both(a, b policy.Result) policy.Result {
+	if a.Rule == "" || ir.Both(a.Decision, b.Decision) == b.Decision {
+		return b
+	}
+	return a
+}
+
+// headers begin the lines of a patch that name a file.
+var headers = []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"}
+
+// marks are the other lines that begin with stars.
+var marks = []string{"*** Begin Patch", "*** End Patch", "*** End of File"}
+
+// Files returns the files of a patch. Every line that may be read as the name of one counts. It reports false where
+// there is none, or a line that means something else.
+func Files(patch string) (files []string, ok bool) {
+	for line := range strings.Lines(patch) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "***") || slices.Contains(marks, line) {
+			continue
+		}
+		i := slices.IndexFunc(headers, func(h string) bool { return strings.HasPrefix(line, h) })
+		if i < 0 {
+			return nil, false
+		}
+		file := strings.TrimSpace(line[len(headers[i]):])
+		if file == "" {
+			return nil, false
+		}
+		files = append(files, file)
+	}
+	return files, len(files) > 0
+}
+
+// tool decides a tool of a server. Codex writes names in a way in which several may be the same: the lowest decision
+// holds.
+func (q *question) tool() opinion {
+	p := q.Policy.Project()
+	o := opinion{group: ir.MCP}
+	found := 0
+	for i := range p.Servers {
+		sv := &p.Servers[i]
+		rest, ok := strings.CutPrefix(q.Tool, format.ServerPrefix(sv.Name))
+		if !ok {
+			continue
+		}
+		for _, name := range q.named(sv, rest) {
+			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: name}
+			session := lacking(q.session.Decide(a))
+			r := q.decide(a)
+			if found++; found == 1 || r.Decision < o.Decision {
+				o.Result = r
+			}
+			o.server, o.about = sv.Name, name
+			o.asks = session.Decision == ir.Ask && (found == 1 || o.asks)
+		}
+	}
+	if found == 0 { // a server of somebody's own
+		server, tool := format.ToolServer(q.Tool)
+		o.server, o.about = server, tool
+		o.Result = q.decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+	}
+	return o
+}
+
+// named returns the tools of a server that have a name as Codex writes it. Of a server with tools that the inventory
+// does not list, it may be one of these.
+func (q *question) named(sv *ir.Server, as string) (names []string) {
+	prefix := format.ServerPrefix(sv.Name)
+	for i := range sv.Tools {
+		if format.ToolName(sv.Name, sv.Tools[i].Name) == prefix+as {
+			names = append(names, sv.Tools[i].Name)
+		}
+	}
+	if len(names) > 0 && q.session.ListsTools(sv) {
+		return names
+	}
+	for _, other := range []string{"_", "-", "."} {
+		if name := strings.ReplaceAll(as, "_", other); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// resource decides reading a server's resources, of all servers where the call names none. Codex does not ask.
+func (q *question) resource() opinion {
+	server := q.text("server")
+	o := opinion{group: ir.MCP, server: server, about: q.text("uri")}
+	of := []string{server}
+	if server == "" {
+		of = nil
+		for i := range q.Policy.Project().Servers {
+			of = append(of, q.Policy.Project().Servers[i].Name)
+		}
+	}
+	o.Decision = ir.Agent
+	for _, name := range of {
+		a := policy.Action{Group: ir.MCP, Kind: policy.Resource, Server: name, Arg: o.about}
+		o.Result = both(o.Result, q.decide(a))
+	}
+	return o
+}
+
+// Payload returns what Codex sends before a call.
+func Payload(event, cwd, tool, agent string, input map[string]any) []byte {
+	p := payload{event, cwd, asking, tool, input, agent}
+	data, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // texts
+	}
+	return data
+}

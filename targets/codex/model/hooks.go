@@ -1,0 +1,162 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/codex/format"
+	"modec.dev/modec/targets/codex/hook"
+)
+
+// hookEntry is a hook of a session.
+type hookEntry struct {
+	format.Hook
+	role    hookRole
+	policy  *policy.Engine
+	subject ir.SubjectRef
+	allows  bool // --may-allow
+}
+
+// hookRole is what is known of the answers of a hook.
+type hookRole uint8
+
+const (
+	stranger hookRole = iota // may answer anything
+	absent                   // may not refuse where modec does: as if it were not there
+	refuser                  // refuses every call
+	modec                    // runs modec's hook for its subject
+)
+
+// slowest is the longest that modec takes to answer, in seconds: a shorter time may end before.
+const slowest = 2
+
+// hooksOf reads the hooks of a session.
+func (r *reader) hooksOf(c *format.Config) map[string][]*hookEntry {
+	out := map[string][]*hookEntry{}
+	if !c.Feature("hooks", format.On) {
+		return out
+	}
+	for _, event := range []string{hook.Before, hook.Permission} {
+		for _, h := range c.Hooks[event] {
+			out[event] = append(out[event], r.hookEntry(event, h))
+		}
+	}
+	return out
+}
+
+func (r *reader) hookEntry(event string, h format.Hook) *hookEntry {
+	e := &hookEntry{Hook: h}
+	line, err := contract.ParseHookLine(h.Command)
+	switch {
+	case err != nil:
+		r.ignored(h.At, "what this hook answers is not known: %v", err)
+	case line.Agent != "codex":
+		e.role = refuser // modec refuses a payload that is not of its agent
+		r.ignored(h.At, "the hook is for %q: it refuses whatever Codex asks", line.Agent)
+	case !line.FailClosed:
+		e.role = absent
+		r.ignored(h.At, "the hook lets pass what it does not answer: its line has to refuse, and say so, where modec fails")
+	case h.Timeout > 0 && h.Timeout <= slowest:
+		e.role = absent
+		r.ignored(h.At, "the time of the hook may end before modec answers, which lets the call pass")
+	case h.Matcher != "*" && h.Matcher != "":
+		e.role = absent
+		r.ignored(h.At, "the hook is about some tools alone")
+	default:
+		e.role, e.allows = modec, line.MayAllow && event == hook.Permission
+		if err := r.readPolicyOf(e, line); err != nil {
+			e.role = refuser
+			r.ignored(h.At, "%v", err)
+		}
+	}
+	return e
+}
+
+// readPolicyOf reads the policy and the subject of modec's hook. The error says why the hook refuses every call.
+func (r *reader) readPolicyOf(e *hookEntry, line contract.HookLine) (err error) {
+	if e.policy, err = r.policy(line.Model); err != nil {
+		return fmt.Errorf("the policy %q cannot be used: this hook refuses every call", line.Model)
+	}
+	e.subject, err = e.policy.Project().ParseSubject(line.Subject, "")
+	if err == nil {
+		_, err = e.policy.Subject(e.subject)
+	}
+	if err != nil {
+		return fmt.Errorf("this hook refuses every call: %w", err)
+	}
+	if line.Digest != "" && line.Digest != e.policy.Digest(e.subject) {
+		return errors.New("the policy is not the one of the build that wrote this hook: it refuses every call")
+	}
+	return nil
+}
+
+// opinion is what a hook, or all hooks of an event, say of a call.
+type opinion string
+
+const (
+	none    opinion = ""
+	allowed opinion = "allow"
+	denied  opinion = "deny"
+)
+
+// ask runs every hook of an event: a denial holds.
+func (d *decider) ask(s *session, event string, c call, agent string) (said opinion, by *hookEntry) {
+	for _, h := range s.hooks[event] {
+		p := d.answer(h, event, c, agent)
+		if p == denied {
+			return denied, h
+		}
+		if p == allowed || by == nil {
+			said, by = p, h
+		}
+	}
+	return said, by
+}
+
+func (d *decider) answer(h *hookEntry, event string, c call, agent string) (said opinion) {
+	switch {
+	case h.role == refuser:
+		return denied
+	case h.role == stranger && event == hook.Permission:
+		return allowed
+	case h.role != modec:
+		return none
+	}
+	defer func() { // `modec hook` refuses where it panics
+		if recover() != nil {
+			said = denied
+		}
+	}()
+	req := contract.HookRequest{Payload: hook.Payload(event, d.disk.Root, c.tool, agent, c.input), Policy: h.policy,
+		Subject: h.subject, MayAllow: h.allows}
+	a := d.hook(req.At(d.disk))
+	if a.Exit != 0 {
+		return denied
+	}
+	return read(event, a.Stdout)
+}
+
+// read returns what Codex takes from the output of a hook that succeeds.
+func read(event string, stdout []byte) opinion {
+	var answer struct {
+		Output struct {
+			Permission string `json:"permissionDecision"`
+			Decision   struct {
+				Behavior string `json:"behavior"`
+			} `json:"decision"`
+		} `json:"hookSpecificOutput"`
+	}
+	if contract.ReadAnswer(stdout, &answer) != nil {
+		return none // Codex goes on
+	}
+	switch word := answer.Output.Permission + answer.Output.Decision.Behavior; {
+	case word == "deny":
+		return denied
+	case word == "allow" && event == hook.Permission:
+		return allowed
+	}
+	return none
+}

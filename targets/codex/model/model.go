@@ -1,0 +1,220 @@
+// Package model answers what Codex does with an action, from the files that a build wrote: the configuration of a
+// session, and modec's hook that it asks.
+//
+// It stands apart from the emitter: how Codex decides comes from codex-cli 0.169.0 itself, against which the recorded
+// sessions of the end-to-end tests hold it. Where something is left open, the reading counts by which more is
+// permitted. The hook is not modelled: the one that the files name runs, on the policy that its line names.
+package model
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"runtime"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/digest"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/codex/format"
+)
+
+// Governs returns the halves of a decision that a file governs: the configuration of a session both, and that of the
+// project those of its servers.
+func Governs(file string, g ir.Group) contract.Halves {
+	switch {
+	case path.Dir(file) == format.SubjectsDir:
+		return contract.Both
+	case file == format.ConfigFile && g == ir.MCP:
+		return contract.Both
+	}
+	return contract.Neither
+}
+
+// The codes of what the model finds.
+const (
+	codeBad     diag.Code = "bad-codex-config"
+	codeIgnored diag.Code = "codex-ignored"
+)
+
+// Hook is the entry point that `modec hook codex` runs.
+type Hook func(contract.HookRequest) contract.HookAnswer
+
+// decider decides as Codex does in a terminal, with somebody there to answer.
+type decider struct {
+	sessions map[ir.SubjectRef]*session
+	agents   map[string]*format.Agent // by the slug of their modes
+	disk     contract.Disk
+	hook     Hook
+	policies map[string]*policy.Engine
+	engines  contract.Engines
+	keys     map[ir.SubjectRef]digest.Key
+}
+
+// session is what Codex is started with.
+type session struct {
+	*format.Config
+	file  string
+	hooks map[string][]*hookEntry // by event
+}
+
+// Open reads the configurations of sessions and the agents.
+func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.List) {
+	d := &decider{sessions: map[ir.SubjectRef]*session{}, agents: map[string]*format.Agent{}, hook: hook,
+		disk:     contract.Disk{Root: onDisk(root), Resolve: resolve, File: contract.NoFile, Kept: contract.NewDecisions()},
+		policies: map[string]*policy.Engine{}, engines: contract.Engines{}, keys: map[ir.SubjectRef]digest.Key{}}
+	r := reader{fsys: fsys, decider: d}
+	r.readSessions()
+	r.readAgents()
+	if len(d.sessions) == 0 {
+		return nil, r.diags
+	}
+	return []contract.Decider{d}, r.diags
+}
+
+// reader reads the artifacts below a folder.
+type reader struct {
+	fsys fs.FS
+	*decider
+	diags diag.List
+}
+
+func (r *reader) ignored(at diag.Pos, message string, args ...any) {
+	r.diags.Warnf(codeIgnored, at, message, args...).
+		Hint("`modec build` rewrites what it wrote").
+		Target("codex")
+}
+
+func (r *reader) readSessions() {
+	files, _ := fs.Glob(r.fsys, format.SubjectsDir+"/*.toml")
+	for _, file := range files {
+		ref, ok := format.FileSubject(file)
+		if !ok {
+			continue
+		}
+		data, err := fs.ReadFile(r.fsys, file)
+		var c *format.Config
+		if err == nil {
+			c, err = format.ReadConfig(file, data)
+		}
+		if err != nil {
+			r.diags.Warnf(codeBad, diag.Pos{File: file}, "Codex does not start with this configuration: %v", err).
+				Hint("`modec build` rewrites what it wrote").
+				Target("codex")
+			continue
+		}
+		r.sessions[ref] = &session{Config: c, file: file, hooks: r.hooksOf(c)}
+	}
+}
+
+func (r *reader) readAgents() {
+	files, _ := fs.Glob(r.fsys, format.AgentsDir+"/*.toml")
+	for _, file := range files {
+		data, err := fs.ReadFile(r.fsys, file)
+		if err != nil {
+			continue
+		}
+		a, err := format.ReadAgent(file, data)
+		if err != nil {
+			r.ignored(diag.Pos{File: file}, "Codex does not have this agent: %v", err)
+			continue
+		}
+		r.agents[a.Name] = a
+	}
+}
+
+// policy reads a compiled policy as modec's hook does.
+func (r *reader) policy(name string) (*policy.Engine, error) {
+	if e := r.policies[name]; e != nil {
+		return e, nil
+	}
+	data, err := fs.ReadFile(r.fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	e, err := contract.HookPolicy(r.fsys, data, "codex")
+	if err != nil {
+		return nil, err
+	}
+	r.policies[name] = e
+	return e, nil
+}
+
+func (d *decider) Surface() string { return "" }
+
+func (d *decider) Assumes() []string { return assumes }
+
+var assumes = []string{
+	"a session of a role or a mode is started by `modec run`, with its configuration as options and the folder untrusted",
+	"no configuration of the user's own has an approval_policy, and no rule of theirs allows a command: " +
+		"`modec run` looks for both",
+	"no server of the user's own has the name of one in the source",
+	"modec is on the PATH of Codex, and no administrator turns its hooks off (requirements.toml)",
+	"no path of the project is a link",
+}
+
+// Contains reports whether something restricts a session of a subject.
+func (d *decider) Contains(ref ir.SubjectRef) bool {
+	s := d.sessionOf(ref)
+	if s == nil || ref.Role == "" || ref.Mode == "" {
+		return s != nil && s.restricts()
+	}
+	return s.restricts() && s.Agents && d.agents[ref.Mode] != nil
+}
+
+// sessionOf returns the session in which a subject works, nil for none.
+func (d *decider) sessionOf(ref ir.SubjectRef) *session {
+	if ref.Role != "" {
+		return d.sessions[ir.SubjectRef{Role: ref.Role}]
+	}
+	return d.sessions[ref]
+}
+
+// restricts reports whether a configuration says more than what a session is told.
+func (s *session) restricts() bool { return s.Sandbox != format.NoSandbox }
+
+// Key returns the key of what decides about a subject.
+func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
+	if !d.Contains(ref) {
+		return digest.Key{Sum: digest.Text("no files")}, true
+	}
+	if key, ok := d.keys[ref]; ok {
+		return key, true
+	}
+	known := digest.Known{}
+	digest.For(known, func(*policy.Engine) any { return nil }) // see below
+	s := d.sessionOf(ref)
+	key, err := digest.Of([]any{s.Root, s.file, s.hooks, d.agents[ref.Mode]}, known)
+	for _, list := range s.hooks {
+		for _, h := range list {
+			of := h.subject
+			if of.Mode == "" {
+				of.Mode = ref.Mode
+			}
+			sum, failed := d.engines.Sum(h.policy, of)
+			err = errors.Join(err, failed)
+			key.Sum = digest.Join(key.Sum, sum)
+		}
+	}
+	d.keys[ref] = key
+	return key, err == nil
+}
+
+// home and root are where the model places the user and the project.
+const (
+	home = "/home/person"
+	root = home + "/project"
+)
+
+// onDisk writes an absolute path as this system does.
+func onDisk(p string) string {
+	if runtime.GOOS == "windows" {
+		return "C:" + filepath.FromSlash(p)
+	}
+	return p
+}
+
+// resolve knows no links: the artifacts do not say which there are.
+func resolve(p string) (string, error) { return filepath.Clean(p), nil }

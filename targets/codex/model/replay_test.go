@@ -1,0 +1,220 @@
+package model_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"testing"
+	"time"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets"
+	"modec.dev/modec/targets/codex/model"
+	"modec.dev/modec/targets/internal/replay"
+)
+
+var update = flag.Bool("update", false, "rewrite what Codex is asked")
+
+// asked is e2e/testdata/decide.json: what Codex is asked in a session of each subject, with what the model says, and the
+// tools of the servers.
+type asked struct {
+	Servers  map[string][]string
+	Sessions []session
+}
+
+type session struct {
+	Subject string
+	Calls   []model.Call
+	said    []ir.Decision
+}
+
+const decideFile = "../e2e/testdata/decide.json"
+
+// TestReplay writes with -update what Codex is asked, and holds the model against what Codex did (`make agents`).
+func TestReplay(t *testing.T) {
+	res := compiled(t)
+	today := asked{Servers: map[string][]string{}}
+	for _, sv := range res.Project.Servers {
+		for _, tool := range sv.Tools {
+			today.Servers[sv.Name] = append(today.Servers[sv.Name], tool.Name)
+		}
+	}
+	today.Sessions = sessions(t, res)
+	text, n := today.text(t)
+	if *update {
+		if err := os.WriteFile(decideFile, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if n < 300 {
+		t.Errorf("Codex is asked about %d calls only", n)
+	}
+	if was, err := os.ReadFile(decideFile); err != nil || !bytes.Equal(was, text) {
+		t.Fatalf("%s is not what the model says today (%v): go test ./targets/codex/model -update, then make agents",
+			decideFile, err)
+	}
+	replay.Run(t, replay.Case{
+		Folder:    "../e2e",
+		Packages:  []string{"@openai/codex"},
+		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".codex/", ".modec/"),
+		Actions:   today.actions(),
+		Want:      today.expected(t),
+	})
+}
+
+// text returns the file, and how many calls are in it.
+func (a *asked) text(t *testing.T) (text []byte, n int) {
+	t.Helper()
+	line := func(v any) []byte {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\"Servers\": %s, \"Sessions\": [", line(a.Servers))
+	for i, s := range a.Sessions {
+		fmt.Fprintf(&b, "%s\n {\"Subject\": %q, \"Calls\": [", []string{"", ","}[min(i, 1)], s.Subject)
+		for j, c := range s.Calls {
+			fmt.Fprintf(&b, "%s\n  %s", []string{"", ","}[min(j, 1)], line([]any{c.Tool, c.Input, s.said[j]}))
+			n++
+		}
+		b.WriteString("]}")
+	}
+	b.WriteString("\n]}\n")
+	return b.Bytes(), n
+}
+
+// compiled compiles the showcase.
+func compiled(t *testing.T) *compiler.Result {
+	t.Helper()
+	fsys, source := memfs.FS{}, os.DirFS("../../../fixtures/acme")
+	err := fs.WalkDir(source, ".", func(file string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			fsys[file], err = fs.ReadFile(source, file)
+		}
+		return err
+	})
+	settings, missing := os.ReadFile("../e2e/testdata/acme.toml") // the showcase is for other agents
+	if fsys[config.File] = settings; err != nil || missing != nil {
+		t.Fatal(err, missing)
+	}
+	today := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: fsys, Targets: targets.All(), Today: today})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return res
+}
+
+// sessions returns what is asked about each subject: of the actions that are many each a part.
+func sessions(t *testing.T, res *compiler.Result) (out []session) {
+	t.Helper()
+	var target contract.Judged
+	for _, at := range targets.All() {
+		if j, ok := at.(contract.Judged); ok && at.Name() == "codex" {
+			target = j
+		}
+	}
+	deciders, diags := target.Open(res.FS(), res.Input(target).Options)
+	if len(diags) > 0 || len(deciders) != 1 {
+		t.Fatalf("got %d deciders, %v", len(deciders), diags)
+	}
+	for i, ref := range res.Project.Subjects() {
+		s := session{Subject: "mode:" + ref.Mode}
+		if ref.Role != "" {
+			s.Subject = "role:" + ref.Role
+		}
+		for j, a := range actions(res.Project) {
+			many := a.Group == ir.Read || a.Group == ir.Edit || a.Group == ir.Command || a.Group == ir.MCP
+			if c, ok := model.CallOf(a); ok && (!many || j%3 == i%3) {
+				s.Calls = append(s.Calls, c)
+				s.said = append(s.said, deciders[0].Decide(ref, a).Decision)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// actions are asked about the subjects.
+func actions(p *ir.Project) (out []policy.Action) {
+	for _, g := range []ir.Group{ir.Read, ir.Edit} {
+		for _, arg := range paths {
+			out = append(out, policy.Action{Group: g, Arg: arg})
+		}
+	}
+	for _, arg := range lines {
+		out = append(out, policy.Action{Group: ir.Command, Arg: arg})
+	}
+	out = append(out, policy.Action{Group: ir.Web})
+	for _, slug := range append(p.ModeNames(), contract.UnknownMode) {
+		out = append(out, policy.Action{Group: ir.Modes, Arg: slug})
+	}
+	for i := range p.Servers {
+		sv := &p.Servers[i]
+		for j := range sv.Tools {
+			out = append(out, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: sv.Tools[j].Name})
+		}
+		out = append(out, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool},
+			policy.Action{Group: ir.MCP, Server: sv.Name, Arg: "any", Kind: policy.Resource})
+	}
+	return out
+}
+
+var paths = []string{
+	"README.md", "src/a.go", "docs/a.md", "docs/legal/x.md", "docs/../src/b.go", "./docs/b.md", "/etc/modec-test", "../x.md",
+	".env", "x/.env", ".ENV", "secrets/a", "SECRETS/a", "key.pem", "adr/0001-plan.md", "docs/adr/0001-plan.md", "modec.toml",
+	"x/modec.toml", "modec/roles/a.cue", ".git/config", "x/.git/hooks/a", ".codex/config.toml", ".codex/modec/developer.config.toml",
+	".claude/settings.json", "package.json", "web/package.json", "infra/main.tf", "db/migrations/applied/1.sql",
+	"docs/日本語.md", "docs/a b.md", "finance/q1.md", "reports/a.md",
+}
+
+var lines = []string{
+	"git status", "git log --oneline -5", "git add .", "git commit -m wip", "git push", "git push origin main",
+	"env git push", "git -C . push", "/usr/bin/git push", "\"git\" push", "g\\it push", "git $(echo push)", "FOO=1 git push",
+	"sh -c 'git push'", "bash -c \"git push\"", "git status; git push", "git status && git push", "git status | cat",
+	"(git push)", "{ git push; }", "if true; then git push; fi", "! git status", "git status &", "npm test", "npm run lint",
+	"npm test > out.txt", "npm test > .env", "npm audit", "rm -rf x", "rm -f x", "rm x", "sudo ls", "ls", "ls -la", "pwd",
+	"cat README.md", "cat .env", "echo hi", "curl https://example.org", "git log > .codex/x", "git status # git push",
+	"cat <<EOF\nx\nEOF", "true", "cd docs && git status", "git status\ngit push", "eval git push", "timeout 5 git push",
+}
+
+// actions returns what is asked, as e2e/decide.test.mjs puts it into the key.
+func (a *asked) actions() any {
+	var out []any
+	for _, s := range a.Sessions {
+		var calls []any
+		for _, c := range s.Calls {
+			calls = append(calls, []any{c.Tool, c.Input})
+		}
+		out = append(out, map[string]any{"subject": s.Subject, "calls": calls})
+	}
+	return out
+}
+
+// expected returns what the model says.
+func (a *asked) expected(t *testing.T) (out []replay.Expected) {
+	for _, s := range a.Sessions {
+		e := replay.Expected{Session: s.Subject}
+		for i, c := range s.Calls {
+			row, err := json.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Add(string(row), s.said[i])
+		}
+		out = append(out, e)
+	}
+	return out
+}

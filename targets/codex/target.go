@@ -1,0 +1,54 @@
+package codex
+
+import (
+	"io/fs"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/codex/format"
+	"modec.dev/modec/targets/codex/hook"
+	"modec.dev/modec/targets/codex/model"
+)
+
+type codex struct{}
+
+// New returns the target. Codex's hooks are answered by it too ([contract.Hooker]).
+func New() contract.Target { return codex{} }
+
+func (codex) Name() string { return name }
+
+func (codex) Summary() string { return "Codex: sessions by role, agents, MCP servers, hooks" }
+
+func (codex) Options() []contract.Option {
+	return []contract.Option{{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
+		Doc: "Have sessions ask `modec hook codex` before tool calls, the only way to hold lists of commands and files. " +
+			"\"auto\": for the subjects whose configuration alone does not say what they may do. true: for every subject " +
+			"that says anything. false: never; a group that the configuration cannot say is then denied as a whole."}}
+}
+
+// Codes documents what the target reports.
+func (codex) Codes() []diag.Doc { return diag.Docs(codesText) }
+
+func (codex) Owns() []string {
+	return []string{format.SubjectsDir + "/**", format.AgentsDir + "/*.toml", format.ConfigFile}
+}
+
+// HoldsRoles marks that every role that says something has a configuration.
+func (codex) HoldsRoles() {}
+
+// Asked returns the folders in which Codex keeps its settings, and skills.
+func (codex) Asked() []string { return []string{format.Dir + "/", ".agents/"} }
+
+func (codex) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
+
+// Hook answers one payload of Codex's hooks.
+func (codex) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }
+
+// Open reads the artifacts as Codex does. The model runs the real hook.
+func (codex) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys, o, hook.Answer)
+}
+
+// Alone returns what Codex decides by itself; it has no permission mode of a role.
+func (codex) Alone(*ir.Project) []contract.Decider { return model.Alone() }
