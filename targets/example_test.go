@@ -20,6 +20,7 @@ func ExampleAll() {
 	// cursor: judged true, imported true
 	// claude: judged true, imported true
 	// gemini: judged true, imported true
+	// opencode: judged true, imported false
 	// mcpnest: judged true, imported false
 	// thurbox: judged true, imported true
 	// model: judged false, imported false

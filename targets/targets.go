@@ -8,6 +8,7 @@ import (
 	"modec.dev/modec/targets/gemini"
 	"modec.dev/modec/targets/mcpnest"
 	"modec.dev/modec/targets/model"
+	"modec.dev/modec/targets/opencode"
 	"modec.dev/modec/targets/roo"
 	"modec.dev/modec/targets/thurbox"
 )
@@ -21,6 +22,7 @@ func All() []contract.Target {
 		cursor.New(),
 		claude.New(),
 		gemini.New(),
+		opencode.New(),
 		mcpnest.New(),
 		thurbox.New(),
 		model.New(),
