@@ -43,6 +43,12 @@ func (opencode) Agent() contract.Agent {
 	return contract.Agent{Name: "opencode", Programs: []string{"opencode"}, Observed: "1.18.33"}
 }
 
+// ServerList says how opencode lists a server.
+func (opencode) ServerList() contract.ServerList {
+	return contract.ServerList{File: format.ConfigFile, Field: "mcp", Local: "local", Remote: "remote",
+		OneList: format.OneList}
+}
+
 // Open reads the artifacts as opencode does.
 func (opencode) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	return model.Open(fsys, o)

@@ -55,6 +55,9 @@ func SessionSubject(file string) (ir.SubjectRef, bool) {
 	return ir.SubjectRef{Role: name}, ok && err == nil
 }
 
+// OneList says that the program of a server and its arguments are one list.
+const OneList = true
+
 // The keys of a permission.
 const (
 	Every    = "*"
