@@ -2,8 +2,10 @@ package format
 
 import (
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 )
 
@@ -60,10 +62,12 @@ func ReadConfig(file string, data []byte) (*Config, diag.List) {
 	}
 	c.Permission = read(root.Get("permission"))
 	c.Default, _ = root.Get("default_agent").Str()
-	for _, m := range root.Get("agent").Fields() {
-		a := Agent{Name: m.Key, At: m.Pos, Disabled: m.Value.Get("disable").True()}
-		a.Permission = append(readTools(m.Value.Get("tools")), read(m.Value.Get("permission"))...)
-		c.Agents = append(c.Agents, a)
+	for _, list := range []string{"mode", "agent"} { // by their older name first
+		for _, m := range root.Get(list).Fields() {
+			a := Agent{Name: m.Key, At: m.Pos, Disabled: m.Value.Get("disable").True()}
+			a.Permission = append(readTools(m.Value.Get("tools")), read(m.Value.Get("permission"))...)
+			c.Agents = append(c.Agents, a)
+		}
 	}
 	c.Permission = append(readTools(root.Get("tools")), c.Permission...)
 	return c, diags
@@ -82,7 +86,7 @@ func readTools(v *located.Value) (rules []Rule) {
 		case "write", "patch", "multiedit", "apply_patch":
 			key = Edit
 		}
-		rules = append(rules, Rule{key, Every, d, m.Pos})
+		rules = append(rules, Rule{key, Every, d, m.Pos, alone})
 	}
 	return rules
 }
@@ -123,14 +127,14 @@ func mergedRules(a, b []Rule) []Rule {
 	seen := map[string]bool{}
 	for _, r := range b {
 		was := of[r.Key]
-		switch i := slices.IndexFunc(was, func(x Rule) bool { return x.Pattern == r.Pattern }); {
-		case was == nil:
+		if was == nil {
 			keys = append(keys, r.Key)
+		}
+		switch i := slices.IndexFunc(was, func(x Rule) bool { return x.Pattern == r.Pattern }); {
+		case was == nil, r.Alone, was[0].Alone && !seen[r.Key]: // a decision alone gives way, and takes the place
 			of[r.Key] = []Rule{r}
 		case i >= 0:
 			was[i] = r
-		case !seen[r.Key] && len(was) == 1 && was[0].Pattern == Every: // a decision alone, which an object replaces
-			of[r.Key] = []Rule{r}
 		default:
 			of[r.Key] = append(was, r)
 		}
@@ -142,3 +146,42 @@ func mergedRules(a, b []Rule) []Rule {
 	}
 	return out
 }
+
+// AgentDirs are the folders in which opencode reads agents from Markdown, and those that it reads from the folders
+// below, too.
+var AgentDirs = []struct {
+	Dir   string
+	Below bool
+}{{Dir + "/agent", Deep}, {Dir + "/agents", Deep}, {Dir + "/mode", Flat}, {Dir + "/modes", Flat}}
+
+// Deep and Flat say whether the folders below are read.
+const (
+	Deep = true
+	Flat = false
+)
+
+// ReadMarkdown reads an agent from Markdown by its path below the folder of agents. Of one whose front matter is broken
+// opencode takes the name, and no permission.
+func ReadMarkdown(file, below string, data []byte) Agent {
+	a := Agent{Name: strings.TrimSuffix(below, ".md"), At: diag.Pos{File: file}}
+	m := frontMatter().FindSubmatchIndex(data)
+	if m == nil {
+		return a
+	}
+	// The line before stays, so that places are those of the file.
+	root, err := located.YAML(file, append([]byte("\n"), data[m[2]:m[3]]...))
+	if err != nil {
+		return a
+	}
+	if own, ok := root.Get("name").Str(); ok && own != "" {
+		a.Name = own
+	}
+	a.Disabled = root.Get("disable").True()
+	rules, _, problem := ReadPermission(root.Get("permission"))
+	if problem == "" {
+		a.Permission = append(readTools(root.Get("tools")), rules...)
+	}
+	return a
+}
+
+var frontMatter = lazy.Regexp(`\A---\r?\n((?s:.*?))\r?\n---(?:\r?\n|\z)`)

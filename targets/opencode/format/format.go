@@ -109,7 +109,15 @@ type Rule struct {
 	Key, Pattern string
 	Decision     ir.Decision
 	At           diag.Pos
+	// Alone is set where the key has the decision in the place of patterns.
+	Alone bool
 }
+
+// Whether a decision stands for itself, or beside a pattern.
+const (
+	alone       = true
+	amongOthers = false
+)
 
 // String writes a rule in one line.
 func (r Rule) String() string {
@@ -143,7 +151,7 @@ func ReadPermission(v *located.Value) (rules []Rule, at diag.Pos, problem string
 		if !ok {
 			return nil, v.Pos, "got " + v.Text + ", want allow, ask or deny"
 		}
-		return []Rule{{Every, Every, d, v.Pos}}, at, ""
+		return []Rule{{Every, Every, d, v.Pos, alone}}, at, ""
 	}
 	if !v.Is(located.Object) {
 		return nil, v.Pos, "want allow, ask, deny, or an object"
@@ -154,7 +162,7 @@ func ReadPermission(v *located.Value) (rules []Rule, at diag.Pos, problem string
 			if !ok {
 				return nil, m.Value.Pos, "got " + m.Value.Text + ", want allow, ask or deny"
 			}
-			rules = append(rules, Rule{m.Key, Every, d, m.Pos})
+			rules = append(rules, Rule{m.Key, Every, d, m.Pos, alone})
 			continue
 		}
 		if !m.Value.Is(located.Object) || Bare(m.Key) {
@@ -166,7 +174,7 @@ func ReadPermission(v *located.Value) (rules []Rule, at diag.Pos, problem string
 			if !ok {
 				return nil, x.Value.Pos, "want allow, ask or deny"
 			}
-			rules = append(rules, Rule{m.Key, x.Key, d, x.Pos})
+			rules = append(rules, Rule{m.Key, x.Key, d, x.Pos, amongOthers})
 		}
 	}
 	return rules, at, ""

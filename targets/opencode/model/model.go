@@ -9,6 +9,7 @@ package model
 import (
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -96,6 +97,32 @@ func readProject(fsys fs.FS, diags *diag.List) *format.Config {
 			all = format.Merged(all, c)
 		}
 	}
+	for _, dir := range format.AgentDirs {
+		all = readMarkdown(fsys, dir.Dir, dir.Below, all)
+	}
+	return all
+}
+
+// readMarkdown adds the agents that people have in a folder.
+func readMarkdown(fsys fs.FS, dir string, below bool, all *format.Config) *format.Config {
+	_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // there is no such folder
+		case d.IsDir():
+			if file != dir && !below {
+				return fs.SkipDir
+			}
+			return nil
+		case path.Ext(file) != ".md":
+			return nil
+		}
+		if data, err := fs.ReadFile(fsys, file); err == nil {
+			a := format.ReadMarkdown(file, strings.TrimPrefix(file, dir+"/"), data)
+			all = format.Merged(all, &format.Config{Agents: []format.Agent{a}})
+		}
+		return nil
+	})
 	return all
 }
 
