@@ -277,14 +277,17 @@ func (w *writer) reads() {
 // project's folder itself, which "*" matches too, behind them.
 func (w *writer) beyond(g ir.Group, base ir.Decision, list []entry) []entry {
 	list = w.outwards(g, base, list)
-	root := decidedOn(w.subject, policy.Action{Group: g, Arg: "."})
-	for i := len(list) - 1; i >= 0; i-- {
-		if format.Match(list[i].pattern, "") {
-			if list[i].decision > root {
-				return append(list, entry{"", root})
-			}
-			break
+	if g == ir.Edit { // no tool edits a folder
+		return list
+	}
+	root, have := decidedOn(w.subject, policy.Action{Group: g, Arg: "."}), base
+	for _, e := range list {
+		if format.Match(e.pattern, "") {
+			have = e.decision
 		}
+	}
+	if root < min(have, ir.Allow) {
+		list = append(list, entry{"", root})
 	}
 	return list
 }

@@ -101,6 +101,8 @@ func (s *session) file(key, name string) (outcome, *contract.Hole) {
 		about = func(decide func(key, text string) outcome) outcome {
 			return least(decide(format.Outside, clean+"/*"), decide(key, inner))
 		}
+	case clean == "." && key == format.Edit:
+		return outcome{decision: ir.Deny, rule: "no tool edits a folder"}, nil
 	case clean == ".":
 		clean = ""
 	}
