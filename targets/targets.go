@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/targets/gemini"
 	"modec.dev/modec/targets/mcpnest"
 	"modec.dev/modec/targets/model"
+	"modec.dev/modec/targets/opencode"
 	"modec.dev/modec/targets/roo"
 	"modec.dev/modec/targets/thurbox"
 )
@@ -23,6 +24,7 @@ func All() []contract.Target {
 		claude.New(),
 		gemini.New(),
 		codex.New(),
+		opencode.New(),
 		mcpnest.New(),
 		thurbox.New(),
 		model.New(),

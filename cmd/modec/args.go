@@ -25,6 +25,7 @@ func (argsCmd) reports() []any { return []any{argsReport{}, outcome{}} }
 type argsReport struct {
 	envelope
 	Args        []string  `json:"args"`
+	Env         []string  `json:"env,omitempty" jsonschema:"variables to start it with, as NAME=VALUE; without a value: to take away"`
 	Diagnostics diag.List `json:"diagnostics" jsonschema:"what the arguments do not carry"`
 }
 
@@ -74,7 +75,10 @@ func (c *argsCmd) args(e *env) error {
 	args := started.args
 	switch {
 	case e.ui.json:
-		return e.ui.emit(argsReport{e.ui.envelope(), args, list})
+		return e.ui.emit(argsReport{e.ui.envelope(), args, started.env, list})
+	case len(started.env) > 0:
+		return fmt.Errorf("%s takes a subject from variables too: start it by `modec run %s -- %s`, or ask for --json",
+			launcher.Agent().Name, c.Subject, launcher.Agent().Programs[0])
 	case c.Null:
 		for _, a := range args {
 			fmt.Fprintf(e.ui.out, "%s\x00", a) // to the byte: a program reads it

@@ -86,6 +86,8 @@ type launch struct {
 	res  *compiler.Result
 	ref  ir.SubjectRef
 	args []string
+	// env are variables, as NAME=VALUE; one without a value is taken away.
+	env []string
 	// session has what the agent is started from, where the artifacts are copied.
 	session *output.Session
 }
@@ -125,7 +127,27 @@ func (e *env) launch(launcher contract.Launcher, subject string, opt contract.Ar
 		return nil, nil, fmt.Errorf("%s is not emitted for %s: its targets name others", ref, launcher.Name())
 	}
 	args, list := launcher.Args(res.Input(launcher), as, opt)
-	return &launch{res, ref, args, session}, append(diags, list...), nil
+	diags = append(diags, list...)
+	var vars []string
+	if l, ok := launcher.(contract.EnvironmentLauncher); ok && !diags.HasErrors() {
+		vars, list = l.Environment(res.Input(launcher), as, opt)
+		diags = append(diags, list...)
+	}
+	return &launch{res, ref, args, vars, session}, diags, nil
+}
+
+// environment returns a process's variables with those of a launch in the place of its own.
+func (l *launch) environment(own []string) []string {
+	named := func(v string) string { name, _, _ := strings.Cut(v, "="); return name }
+	out := slices.DeleteFunc(slices.Clone(own), func(v string) bool {
+		return slices.ContainsFunc(l.env, func(x string) bool { return named(x) == named(v) })
+	})
+	for _, v := range l.env {
+		if !strings.HasSuffix(v, "=") {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // session returns a session of the project, whose copies are not written yet.

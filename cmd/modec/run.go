@@ -71,8 +71,8 @@ func (c *runCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%q cannot be run: %w", command[0], err)
 	}
-	if err := started.session.Write(started.args); err != nil {
+	if err := started.session.Write(slices.Concat(started.args, started.env)); err != nil {
 		return err
 	}
-	return execute(file, slices.Concat(command[:1], started.args, command[1:]), os.Environ())
+	return execute(file, slices.Concat(command[:1], started.args, command[1:]), started.environment(os.Environ()))
 }

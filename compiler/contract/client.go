@@ -13,6 +13,8 @@ type ServerList struct {
 	// Local and Remote are the type that an entry has for a server that is started,
 	// and for one that is reached over HTTP; "": no type is written.
 	Local, Remote string
+	// OneList is set where the program and its arguments are one list.
+	OneList bool
 	// Extra returns what an entry has beside that; readOnly are the server's tools
 	// that change nothing.
 	Extra func(readOnly []string) Object
@@ -20,7 +22,11 @@ type ServerList struct {
 
 // Entry returns an entry for a server that is started by a command.
 func (l ServerList) Entry(command string, args, readOnly []string) Object {
-	return append(typed(l.Local), append(Object{"command", command, "args", args}, l.extra(readOnly)...)...)
+	start := Object{"command", command, "args", args}
+	if l.OneList {
+		start = Object{"command", append([]string{command}, args...)}
+	}
+	return append(typed(l.Local), append(start, l.extra(readOnly)...)...)
 }
 
 // RemoteEntry returns an entry for a server that is reached at an address.

@@ -368,6 +368,14 @@ type Launcher interface {
 	Replaces(CommandLine) (Replacement, bool)
 }
 
+// EnvironmentLauncher is a Launcher whose agent takes what a subject may do from variables.
+type EnvironmentLauncher interface {
+	Launcher
+	// Environment returns the variables that start the agent as a subject, as NAME=VALUE, beside the arguments of
+	// Args. One without a value is taken away. It reports what keeps the agent from starting.
+	Environment(Input, ir.SubjectRef, ArgsOptions) ([]string, diag.List)
+}
+
 // CommandLine is what an agent is to be started with.
 type CommandLine struct {
 	Given []string // the arguments that Args returned

@@ -1,0 +1,81 @@
+// Holds the model by which modec judges opencode's artifacts against opencode itself: testdata/decide.json is what the
+// model takes the program to do (go test ./targets/opencode/model -run TestReplay -update writes it), and here the
+// program does it. MODEC_BIN is the binary. MODEC_QUICK=1 asks about a part of the sessions, MODEC_RECORD=1 writes
+// testdata/record.json.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { agent, artifacts, digest, Record, recording } from '../../internal/replay/record.mjs';
+import { Server } from './program.mjs';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const asked = JSON.parse(readFileSync(join(here, 'testdata/decide.json'), 'utf8'));
+const every = process.env.MODEC_QUICK === '1' && !recording ? 8 : 1;
+const work = mkdtempSync(join(tmpdir(), 'modec-opencode-'));
+
+// built compiles a fixture for opencode alone.
+function built(name) {
+  const source = join(work, 'source', name), out = join(work, 'out', name);
+  cpSync(join(here, '../../../fixtures', name), source, { recursive: true });
+  const settings = join(here, 'testdata', `${name}.toml`);
+  if (existsSync(settings)) cpSync(settings, join(source, 'modec.toml'));
+  const { status, stderr } = spawnSync(process.env.MODEC_BIN, ['build', '-C', source, '--out', out], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return out;
+}
+
+const names = [...new Set(asked.Sessions.map((s) => s.Project))];
+const builds = Object.fromEntries(names.map((n) => [n, built(n)]));
+const prefixes = ['.modec/opencode/', 'opencode.json'];
+
+const record = new Record({
+  agent: agent(here, 'opencode-ai'),
+  actions: digest(asked.Sessions.map((s) => ({ project: s.Project, file: s.File, agent: s.Agent, calls: s.Calls.map((c) => c.slice(0, 2)) }))),
+  scenario: '',
+  artifacts: Object.fromEntries(names.flatMap((n) => Object.entries(artifacts(builds[n], prefixes)).map(([f, sum]) => [`${n}/${f}`, sum]))),
+});
+
+let server;
+before(async () => (server = await Server.start()));
+after(async () => {
+  await server.stop();
+  if (recording) record.write(join(here, 'testdata/record.json'));
+});
+
+// project lays out a folder in which opencode reads a file of a build. The servers are our own.
+let folders = 0;
+function project(s) {
+  const folder = join(work, `p${folders++}`);
+  mkdirSync(folder);
+  spawnSync('git', ['init', '-q', '.'], { cwd: folder });
+  const settings = JSON.parse(readFileSync(join(builds[s.Project], s.File), 'utf8'));
+  settings.mcp = Object.fromEntries(Object.entries(asked.Tools[s.Project]).map(([name, tools]) => [name, { type: 'local', command: [process.execPath, join(here, 'mcp.mjs'), ...tools] }]));
+  writeFileSync(join(folder, 'opencode.json'), JSON.stringify(settings));
+  for (const file of asked.Files) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), 'text\n');
+  }
+  return folder;
+}
+
+test('what opencode does', async () => {
+  const differ = [];
+  let n = 0;
+  for (const [i, s] of asked.Sessions.entries()) {
+    if (i % every !== 0) continue;
+    const folder = project(s);
+    const calls = s.Calls.map(([tool, input]) => [tool, JSON.parse(JSON.stringify(input).replaceAll('$DIR', folder))]);
+    const became = await server.decide(folder, s.Agent, calls);
+    for (const [j, got] of became.entries()) {
+      n++;
+      if (got !== s.Calls[j][2]) differ.push(`${s.Project} ${s.File} ${s.Agent} ${JSON.stringify(s.Calls[j].slice(0, 2))}: opencode says ${got}, the model ${s.Calls[j][2]}`);
+    }
+    record.session(`${s.Project} ${s.File} ${s.Agent}`, became);
+  }
+  assert.deepEqual(differ, []);
+  assert.ok(n > 500 / every, `asked ${n} times`);
+});

@@ -1,0 +1,187 @@
+package format
+
+import (
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/located"
+)
+
+// The codes of what opencode itself refuses.
+const (
+	BadFile diag.Code = "bad-opencode-file"
+)
+
+// Config is what a file says of permissions.
+type Config struct {
+	Root       *located.Value
+	Permission []Rule
+	Agents     []Agent
+	Default    string // default_agent
+}
+
+// Agent is an agent of a file.
+type Agent struct {
+	Name       string
+	At         diag.Pos
+	Disabled   bool
+	Permission []Rule
+}
+
+// Agent returns the agent of a name, nil for none.
+func (c *Config) Agent(name string) *Agent {
+	for i := range c.Agents {
+		if c.Agents[i].Name == name {
+			return &c.Agents[i]
+		}
+	}
+	return nil
+}
+
+// ReadConfig reads a file. It fails where opencode does: nothing runs in its folder then.
+func ReadConfig(file string, data []byte) (*Config, diag.List) {
+	var diags diag.List
+	bad := func(at diag.Pos, problem string) {
+		diags.Errorf(BadFile, at, "opencode does not start with this file: %s", problem).
+			Hint("`modec build` rewrites what it wrote")
+	}
+	root, err := located.JSONC(file, data)
+	if err != nil {
+		bad(located.PlaceOf(file, err), located.Reason(err))
+		return nil, diags
+	}
+	c := &Config{Root: root}
+	read := func(v *located.Value) []Rule {
+		rules, at, problem := ReadPermission(v)
+		if problem != "" {
+			bad(at, problem)
+		}
+		return rules
+	}
+	c.Permission = read(root.Get("permission"))
+	c.Default, _ = root.Get("default_agent").Str()
+	for _, list := range []string{"mode", "agent"} { // by their older name first
+		for _, m := range root.Get(list).Fields() {
+			a := Agent{Name: m.Key, At: m.Pos, Disabled: m.Value.Get("disable").True()}
+			a.Permission = append(readTools(m.Value.Get("tools")), read(m.Value.Get("permission"))...)
+			c.Agents = append(c.Agents, a)
+		}
+	}
+	c.Permission = append(readTools(root.Get("tools")), c.Permission...)
+	return c, diags
+}
+
+// readTools returns the rules of the old way to say which tools there are: they stand before those of the permission.
+func readTools(v *located.Value) (rules []Rule) {
+	for _, m := range ordered(v.Fields()) {
+		word := "deny"
+		if m.Value.True() {
+			word = "allow"
+		}
+		d, _ := Decision(word)
+		key := m.Key
+		switch key {
+		case "write", "patch", "multiedit", "apply_patch":
+			key = Edit
+		}
+		rules = append(rules, Rule{key, Every, d, m.Pos, alone})
+	}
+	return rules
+}
+
+// ProjectFiles are the files that every session reads, the last one decides.
+var ProjectFiles = []string{ConfigFile, ConfigFile + "c", Dir + "/" + ConfigFile, Dir + "/" + ConfigFile + "c"}
+
+// Merged returns what two files say together. A key that both have stands where the first one has it, with what
+// the second one says.
+func Merged(a, b *Config) *Config {
+	if a == nil {
+		return b
+	}
+	out := &Config{Root: b.Root, Permission: mergedRules(a.Permission, b.Permission), Default: a.Default}
+	if b.Default != "" {
+		out.Default = b.Default
+	}
+	out.Agents = append(out.Agents, a.Agents...)
+	for _, x := range b.Agents {
+		if own := out.Agent(x.Name); own != nil {
+			own.Permission, own.Disabled = mergedRules(own.Permission, x.Permission), own.Disabled || x.Disabled
+			continue
+		}
+		out.Agents = append(out.Agents, x)
+	}
+	return out
+}
+
+func mergedRules(a, b []Rule) []Rule {
+	var keys []string
+	of := map[string][]Rule{}
+	for _, r := range a {
+		if of[r.Key] == nil {
+			keys = append(keys, r.Key)
+		}
+		of[r.Key] = append(of[r.Key], r)
+	}
+	seen := map[string]bool{}
+	for _, r := range b {
+		was := of[r.Key]
+		if was == nil {
+			keys = append(keys, r.Key)
+		}
+		switch i := slices.IndexFunc(was, func(x Rule) bool { return x.Pattern == r.Pattern }); {
+		case was == nil, r.Alone, was[0].Alone && !seen[r.Key]: // a decision alone gives way, and takes the place
+			of[r.Key] = []Rule{r}
+		case i >= 0:
+			was[i] = r
+		default:
+			of[r.Key] = append(was, r)
+		}
+		seen[r.Key] = true
+	}
+	var out []Rule
+	for _, k := range keys {
+		out = append(out, of[k]...)
+	}
+	return out
+}
+
+// AgentDirs are the folders in which opencode reads agents from Markdown, and those that it reads from the folders
+// below, too.
+var AgentDirs = []struct {
+	Dir   string
+	Below bool
+}{{Dir + "/agent", Deep}, {Dir + "/agents", Deep}, {Dir + "/mode", Flat}, {Dir + "/modes", Flat}}
+
+// Deep and Flat say whether the folders below are read.
+const (
+	Deep = true
+	Flat = false
+)
+
+// ReadMarkdown reads an agent from Markdown by its path below the folder of agents. Of one whose front matter is broken
+// opencode takes the name, and no permission.
+func ReadMarkdown(file, below string, data []byte) Agent {
+	a := Agent{Name: strings.TrimSuffix(below, ".md"), At: diag.Pos{File: file}}
+	m := frontMatter().FindSubmatchIndex(data)
+	if m == nil {
+		return a
+	}
+	// The line before stays, so that places are those of the file.
+	root, err := located.YAML(file, append([]byte("\n"), data[m[2]:m[3]]...))
+	if err != nil {
+		return a
+	}
+	if own, ok := root.Get("name").Str(); ok && own != "" {
+		a.Name = own
+	}
+	a.Disabled = root.Get("disable").True()
+	rules, _, problem := ReadPermission(root.Get("permission"))
+	if problem == "" {
+		a.Permission = append(readTools(root.Get("tools")), rules...)
+	}
+	return a
+}
+
+var frontMatter = lazy.Regexp(`\A---\r?\n((?s:.*?))\r?\n---(?:\r?\n|\z)`)

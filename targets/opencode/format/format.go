@@ -1,0 +1,273 @@
+// Package format is what opencode's files look like: their names, the rules of a permission, and how a
+// rule is compared with a call.
+//
+// The emitter, the model of how opencode decides and the tests share this package and nothing else. It
+// reads texts into values with their places. An agent that is made of opencode can use it too.
+//
+// Source: the program in the npm package opencode-linux-x64 1.18.33.
+package format
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/regular"
+)
+
+// The files of a project.
+const (
+	// ConfigFile is the one that every session reads.
+	ConfigFile = "opencode.json"
+	// Dir is the folder in which people have agents, commands and plugins.
+	Dir = ".opencode"
+	// SessionsDir contains a file for each role, with which a session is started.
+	SessionsDir = ".modec/opencode"
+	// Schema is what a file names in $schema: opencode rewrites one without it.
+	Schema = "https://opencode.ai/config.json"
+
+	sessionEnding = ".json"
+	modePrefix    = "mode:"
+)
+
+// SessionFile returns the file of the sessions of a role, or of a mode by itself.
+func SessionFile(ref ir.SubjectRef) string {
+	name := ref.Role
+	if name == "" {
+		name = modePrefix + ref.Mode
+	}
+	return SessionsDir + "/" + contract.PathName(name) + sessionEnding
+}
+
+// SessionSubject returns the role, or the mode, of a session's file.
+func SessionSubject(file string) (ir.SubjectRef, bool) {
+	base, ok := strings.CutSuffix(path.Base(file), sessionEnding)
+	name, err := url.PathUnescape(base)
+	if slug, mode := strings.CutPrefix(name, modePrefix); mode {
+		return ir.SubjectRef{Mode: slug}, ok && err == nil
+	}
+	return ir.SubjectRef{Role: name}, ok && err == nil
+}
+
+// OneList says that the program of a server and its arguments are one list.
+const OneList = true
+
+// The keys of a permission.
+const (
+	Every    = "*"
+	Read     = "read"
+	Edit     = "edit"
+	Bash     = "bash"
+	WebFetch = "webfetch"
+	// WebFetchAddress is a key that matches WebFetch alone: opencode takes patterns for it, and for
+	// WebFetch itself none.
+	WebFetchAddress = "webfetc?"
+	WebSearch       = "websearch"
+	Task            = "task"
+	Skill           = "skill"
+	Outside         = "external_directory"
+)
+
+// Searches are the keys of tools that look below folders; Harmless those of tools that touch nothing but the
+// conversation.
+var (
+	Searches = []string{"glob", "grep", "list", "lsp"}
+	Harmless = []string{"question", "todowrite"}
+)
+
+// BuiltIn are opencode's own agents to which a person or a session can turn.
+var BuiltIn = []string{"build", "explore", "general", "plan"}
+
+// Bare reports whether a key takes a decision alone, and no patterns: opencode starts with no file that has some.
+func Bare(key string) bool {
+	switch key {
+	case "todowrite", "question", WebFetch, WebSearch, "doom_loop":
+		return true
+	}
+	return false
+}
+
+// ToolKey returns the key of a tool of an MCP server.
+func ToolKey(server, tool string) string { return Sanitized(server) + "_" + Sanitized(tool) }
+
+// Sanitized returns a name as opencode writes it in the key of a tool.
+func Sanitized(name string) string { return unsafe().ReplaceAllString(name, "_") }
+
+var unsafe = lazy.Regexp(`[^a-zA-Z0-9_-]`)
+
+// ResourcePattern returns the pattern of Read for resources of an MCP server.
+func ResourcePattern(server, uri string) string { return "mcp:" + server + ":" + uri }
+
+// Rule is a rule of a permission.
+type Rule struct {
+	Key, Pattern string
+	Decision     ir.Decision
+	At           diag.Pos
+	// Alone is set where the key has the decision in the place of patterns.
+	Alone bool
+}
+
+// Whether a decision stands for itself, or beside a pattern.
+const (
+	alone       = true
+	amongOthers = false
+)
+
+// String writes a rule in one line.
+func (r Rule) String() string {
+	if r.Pattern == Every {
+		return Word(r.Decision) + " " + r.Key
+	}
+	return Word(r.Decision) + " " + r.Key + " " + r.Pattern
+}
+
+// Word returns opencode's word for a decision.
+func Word(d ir.Decision) string { return d.String() }
+
+// Decision returns what a word decides.
+func Decision(word string) (ir.Decision, bool) {
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
+		if word == Word(d) {
+			return d, true
+		}
+	}
+	return ir.Deny, false
+}
+
+// ReadPermission returns the rules of a permission in their order: those of a key that is written twice stand where
+// the first one stood. It fails where opencode starts with no file.
+func ReadPermission(v *located.Value) (rules []Rule, at diag.Pos, problem string) {
+	if v == nil {
+		return nil, at, ""
+	}
+	if v.Is(located.String) {
+		d, ok := Decision(v.Text)
+		if !ok {
+			return nil, v.Pos, "got " + v.Text + ", want allow, ask or deny"
+		}
+		return []Rule{{Every, Every, d, v.Pos, alone}}, at, ""
+	}
+	if !v.Is(located.Object) {
+		return nil, v.Pos, "want allow, ask, deny, or an object"
+	}
+	for _, m := range ordered(v.Fields()) {
+		if m.Value.Is(located.String) {
+			d, ok := Decision(m.Value.Text)
+			if !ok {
+				return nil, m.Value.Pos, "got " + m.Value.Text + ", want allow, ask or deny"
+			}
+			rules = append(rules, Rule{m.Key, Every, d, m.Pos, alone})
+			continue
+		}
+		if !m.Value.Is(located.Object) || Bare(m.Key) {
+			return nil, m.Value.Pos, m.Key + " takes allow, ask or deny"
+		}
+		for _, x := range ordered(m.Value.Fields()) {
+			text, _ := x.Value.Str()
+			d, ok := Decision(text)
+			if !ok {
+				return nil, x.Value.Pos, "want allow, ask or deny"
+			}
+			rules = append(rules, Rule{m.Key, x.Key, d, x.Pos, amongOthers})
+		}
+	}
+	return rules, at, ""
+}
+
+// ordered returns members as JavaScript keeps them: those whose names are numbers first, each once, with the last
+// value.
+func ordered(members []located.Member) (out []located.Member) {
+	index := map[string]int{}
+	for _, numbers := range []bool{true, false} {
+		for _, m := range members {
+			if number().MatchString(m.Key) != numbers {
+				continue
+			}
+			if i, twice := index[m.Key]; twice {
+				out[i].Value = m.Value
+				continue
+			}
+			index[m.Key] = len(out)
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+var number = lazy.Regexp(`\A(?:0|[1-9][0-9]{0,9})\z`)
+
+// Number reports whether JavaScript puts a key before all others, wherever it is written.
+func Number(key string) bool { return number().MatchString(key) }
+
+// Match reports whether a pattern matches a whole text: "*" is any text, "?" any character, and " *" at the end
+// nothing, too.
+func Match(pattern, text string) bool {
+	pattern, text = slashes(pattern), slashes(text)
+	if begin, open := strings.CutSuffix(pattern, " *"); open && wildcard([]rune(begin), []rune(text)) {
+		return true
+	}
+	return wildcard([]rune(pattern), []rune(text))
+}
+
+func slashes(s string) string { return strings.ReplaceAll(s, `\`, "/") }
+
+// wildcard matches from left to right, and goes back to the last "*" alone.
+func wildcard(pattern, text []rune) bool {
+	p, t, star, from := 0, 0, -1, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, from = p, t
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
+			p, t = p+1, t+1
+		case star >= 0:
+			from++
+			p, t = star+1, from
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// Language returns the texts that a pattern matches, of those that letters is about.
+func Language(sp *regular.Space, pattern string, as func(rune) rune) (regular.Language, error) {
+	var b strings.Builder
+	b.WriteString(`(?s)\A`)
+	pattern, open := strings.CutSuffix(slashes(pattern), " *")
+	for _, c := range pattern {
+		switch c {
+		case '*':
+			b.WriteString(".*")
+		case '?':
+			b.WriteByte('.')
+		default:
+			b.WriteString(regexp.QuoteMeta(string(as(c))))
+		}
+	}
+	if open {
+		b.WriteString("(?: .*)?")
+	}
+	b.WriteString(`\z`)
+	return sp.GoAs(b.String(), as)
+}
+
+// Last returns the rule that decides: the last one of which key and pattern match; nil for none.
+func Last(rules []Rule, key, text string) *Rule {
+	for i := len(rules) - 1; i >= 0; i-- {
+		if r := &rules[i]; Match(r.Key, key) && Match(r.Pattern, text) {
+			return r
+		}
+	}
+	return nil
+}

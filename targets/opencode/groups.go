@@ -1,0 +1,483 @@
+package opencode
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/opencode/format"
+)
+
+var (
+	readPaths    = grammar{group: ir.Read, rule: listPath}
+	editPaths    = grammar{group: ir.Edit, rule: listPath}
+	commandLines = grammar{group: ir.Command, rule: listCommand, text: true}
+	webAddresses = grammar{group: ir.Web, rule: listHost, text: true}
+)
+
+// listPath adds a rule about paths.
+func listPath(_ *writer, _ *policy.Subject, s *side, r ir.Rule) error {
+	p, err := paths(r)
+	if err != nil {
+		return err
+	}
+	switch r.Decision {
+	case ir.Allow:
+		s.allow = append(s.allow, p)
+	case ir.Ask:
+		h := held{hold: p, guard: r.Pos.File == ir.GuardsFile}
+		whole := r
+		whole.Decision = ir.Allow
+		if one, err := paths(whole); err == nil && !h.guard {
+			h.ask = &one
+		}
+		s.ask = append(s.ask, h)
+	default:
+		s.deny = append(s.deny, p.patterns...)
+	}
+	return nil
+}
+
+// plainWords matches words that every reader takes as they stand.
+var plainWords = lazy.Regexp(`\A[\w./,:+@%=*-]+( [\w./,:+@%=*-]+)*\z`)
+
+// listCommand adds a rule about commands.
+func listCommand(w *writer, _ *policy.Subject, s *side, r ir.Rule) error {
+	if r.Pattern.Kind == ir.Builtin {
+		if r.Decision < ir.Allow {
+			return errors.New("a set of commands")
+		}
+		for _, line := range readingLines {
+			if w.subject.Decide(policy.Action{Group: ir.Command, Arg: line}).Decision == ir.Allow {
+				s.allow = append(s.allow, part{patterns: []string{line}, exact: true})
+			}
+		}
+		return errSet
+	}
+	text := strings.Join(strings.Fields(r.Pattern.Text), " ")
+	if r.Decision < ir.Allow {
+		words, err := anywhere(text)
+		if err != nil {
+			return err
+		}
+		if r.Decision == ir.Deny {
+			s.deny = append(s.deny, words)
+			return nil
+		}
+		h := held{hold: part{patterns: []string{words}}}
+		if own, err := commandPattern(text); err == nil {
+			h.ask = &part{patterns: []string{own}, exact: true}
+		}
+		s.ask = append(s.ask, h)
+		return nil
+	}
+	own, err := commandPattern(text)
+	if err == nil {
+		s.allow = append(s.allow, part{patterns: []string{own}, exact: true})
+	}
+	return err
+}
+
+// errSet is about a built-in set, of which a list has only some lines.
+var errSet = errors.New("a set of commands has options that no pattern checks")
+
+// readingLines are what people and agents run most of the built-in sets.
+var readingLines = []string{
+	"cat README.md", "git branch", "git diff", "git diff --cached", "git diff --stat", "git log", "git log --oneline",
+	"git show", "git status", "git status --short", "ls", "ls -a", "ls -l", "ls -la", "pwd",
+}
+
+// commandPattern writes a pattern of an allow.
+func commandPattern(text string) (string, error) {
+	if !plainWords().MatchString(text) || format.Number(text) {
+		return "", errors.New("it has quotes or other signs")
+	}
+	program, _, _ := strings.Cut(text, " ")
+	if policy.Runs(program) || policy.Feeds(program) || slices.Contains(otherwise, program) ||
+		strings.ContainsAny(program, "*~=") {
+		return "", errors.New("the program runs what its arguments say")
+	}
+	if words, ok := strings.CutSuffix(text, ":*"); ok {
+		text = words + " *"
+	}
+	return text, nil
+}
+
+// otherwise are builtins that change what another command means, or run their arguments.
+var otherwise = []string{
+	"alias", "builtin", "cd", "command", "coproc", "declare", "eval", "exec", "export", "let", "local", "noglob",
+	"printf", "read", "readonly", "repeat", "set", "source", "test", "trap", "typeset", "ulimit", "unset", "wait",
+}
+
+// anywhere returns a pattern of every line that has the words of a pattern, in their order, whatever stands around
+// them.
+func anywhere(text string) (string, error) {
+	text = strings.TrimSuffix(text, ":*")
+	if !plainWords().MatchString(text) || strings.Trim(text, "* ") == "" {
+		return "", errors.New("it has quotes or other signs")
+	}
+	words := strings.Fields(text)
+	words[0] = words[0][strings.LastIndexByte(words[0], '/')+1:]
+	pattern := "*" + strings.Join(words, "*") + "*"
+	for strings.Contains(pattern, "**") {
+		pattern = strings.ReplaceAll(pattern, "**", "*")
+	}
+	return pattern, nil
+}
+
+// commands compiles the group command.
+func (w *writer) commands() {
+	sides, ok := w.sides(&commandLines)
+	if !ok {
+		w.key(format.Bash, ir.Deny, nil)
+		return
+	}
+	base := w.rest(ir.Command, sides)
+	list, base := w.entries(sides, base)
+	held := false
+	for i := range sides {
+		held = held || len(sides[i].deny)+len(sides[i].ask) > 0
+	}
+	least := min(base, ir.Ask)
+	if held {
+		for i := range sides {
+			if len(sides[i].deny) > 0 {
+				least = ir.Deny
+			}
+		}
+	}
+	open := slices.ContainsFunc(list, func(e entry) bool {
+		return e.decision > least && strings.Contains(e.pattern, "*")
+	})
+	files := w.holdsFiles(ir.Edit) || w.holdsFiles(ir.Read)
+	if base > ir.Deny && files || open {
+		redirect := least
+		if files {
+			redirect = ir.Deny
+			w.loss(ir.Command, codeLine, w.subject.Default(ir.Command).Pos,
+				"no pattern judges the file of a redirect: lines with one are refused").
+				Hint("have the agent write files by its own tools").
+				Needless()
+		}
+		signs := []entry{{"*<*", redirect}, {"*>*", redirect}}
+		if open {
+			signs = append([]entry{{"*$*", least}, {"*`*", least}}, signs...)
+			if held {
+				signs = append([]entry{{`*"*`, least}, {"*'*", least}}, signs...)
+			}
+		}
+		list = append(list, signs...)
+	}
+	w.key(format.Bash, base, list)
+}
+
+// holdsFiles reports whether a group of paths holds anything back.
+func (w *writer) holdsFiles(g ir.Group) bool {
+	if decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"}) < ir.Allow { // outside of the project
+		return true
+	}
+	for _, s := range w.stated(g) {
+		if s.Restricts(g) || decided(s.Default(g)) < ir.Allow || decided(s.Outside(g)) < ir.Allow {
+			return true
+		}
+	}
+	return false
+}
+
+// listHost adds a rule about hosts.
+func listHost(_ *writer, _ *policy.Subject, s *side, r ir.Rule) error {
+	host, below := strings.CutPrefix(r.Pattern.Text, "*.")
+	if r.Decision == ir.Deny {
+		s.deny = append(s.deny, "*"+host+"*")
+		return nil
+	}
+	own := part{patterns: []string{"https://" + host, "https://" + host + "/*"}, exact: true}
+	if r.Decision == ir.Ask {
+		h := held{hold: part{patterns: []string{"*" + host + "*"}}}
+		if !below && plainHost().MatchString(host) {
+			h.ask = &own
+		}
+		s.ask = append(s.ask, h)
+		return nil
+	}
+	if below || !plainHost().MatchString(host) {
+		return errors.New("an address that only begins alike may be another one")
+	}
+	s.allow = append(s.allow, own)
+	return nil
+}
+
+var plainHost = lazy.Regexp(`\A[a-z0-9-]+(\.[a-z0-9-]+)*\.?[a-z-][a-z0-9-]*\z`)
+
+// web compiles the group web. A search has no host that a rule could name.
+func (w *writer) web() {
+	sides, ok := w.sides(&webAddresses)
+	if !ok {
+		w.key(format.WebFetch, ir.Deny, nil)
+	} else {
+		list, base := w.entries(sides, w.rest(ir.Web, sides))
+		w.key(format.WebFetchAddress, base, list)
+	}
+	w.key(format.WebSearch, decidedOn(w.subject, policy.Action{Group: ir.Web}), nil)
+}
+
+// edits compiles the group edit.
+func (w *writer) edits() {
+	sides, ok := w.sides(&editPaths)
+	if !ok {
+		w.key(format.Edit, ir.Deny, nil)
+		return
+	}
+	rest := w.rest(ir.Edit, sides)
+	list, base := w.entries(sides, w.toAgent(rest))
+	if rest == ir.Agent && base == ir.Allow {
+		base = ir.Agent
+	}
+	w.key(format.Edit, base, w.beyond(ir.Edit, base, list))
+}
+
+// reads compiles the group read. What searches below folders cannot be held to a list.
+func (w *writer) reads() {
+	sides, ok := w.sides(&readPaths)
+	base := ir.Deny
+	var list []entry
+	if ok {
+		if base = w.rest(ir.Read, sides); base == ir.Agent {
+			for i := range sides { // by itself opencode asks about these alone
+				env := []part{{patterns: []string{"*.env", "*.env.*"}}}
+				sides[i].allow = slices.DeleteFunc(slices.Clone(sides[i].allow), func(p part) bool {
+					return !w.meets(p, env)
+				})
+			}
+		}
+		list, base = w.entries(sides, base)
+		list = w.beyond(ir.Read, base, list)
+	}
+	w.key(format.Read, base, w.resources(base, list))
+	if base == ir.Agent {
+		return
+	}
+	for _, key := range format.Searches {
+		w.key(key, base, nil)
+	}
+	if base > ir.Deny && len(list) > 0 && w.ref.Mode == "" {
+		w.diags.Notef(codeSearch, w.pos, "grep and glob look below folders: they show what %s may not read", w.ref).
+			Hint("list such files in .ignore").
+			Target(name).
+			Subject(w.ref.String())
+	}
+}
+
+// beyond puts what is decided outside of the project before the entries that deny, and what is decided of the
+// project's folder itself, which "*" matches too, behind them.
+func (w *writer) beyond(g ir.Group, base ir.Decision, list []entry) []entry {
+	list = w.outwards(g, base, list)
+	if g == ir.Edit { // no tool edits a folder
+		return list
+	}
+	root, have := decidedOn(w.subject, policy.Action{Group: g, Arg: "."}), base
+	for _, e := range list {
+		if format.Match(e.pattern, "") {
+			have = e.decision
+		}
+	}
+	if root < min(have, ir.Allow) {
+		list = append(list, entry{"", root})
+	}
+	return list
+}
+
+func (w *writer) outwards(g ir.Group, base ir.Decision, list []entry) []entry {
+	out := decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"})
+	if out >= min(base, ir.Allow) && !slices.ContainsFunc(list, func(e entry) bool { return e.decision > out }) {
+		return list
+	}
+	if w.outside(g) == ir.Deny && w.outside(other(g)) == ir.Deny {
+		return list // the key for all that is outside denies it
+	}
+	if out == ir.Agent {
+		return list
+	}
+	at := slices.IndexFunc(list, func(e entry) bool {
+		return e.decision == ir.Deny && !strings.HasPrefix(e.pattern, "..")
+	})
+	if at < 0 {
+		at = len(list)
+	}
+	for i := at; i < len(list); i++ {
+		if list[i].decision > ir.Deny {
+			at = i + 1
+		}
+	}
+	return slices.Insert(slices.Clone(list), at, entry{"..", out}, entry{"../*", out})
+}
+
+func other(g ir.Group) ir.Group {
+	if g == ir.Read {
+		return ir.Edit
+	}
+	return ir.Read
+}
+
+// outside returns what is decided of a file outside of the project.
+func (w *writer) outside(g ir.Group) ir.Decision {
+	return decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"})
+}
+
+// resources adds the resources of MCP servers, which opencode reads by the rules of files.
+func (w *writer) resources(base ir.Decision, list []entry) []entry {
+	resource := func(server string) ir.Decision {
+		every := policy.Action{Group: ir.MCP, Server: server, Kind: policy.Resource}
+		one := every
+		one.Arg = "x"
+		d := min(decidedOn(w.subject, every), decidedOn(w.subject, one))
+		if open, err := w.in.Policy.Opened().Subject(w.ref); err == nil { // what a time opens may say less of these
+			d = min(d, decidedOn(open, one))
+		}
+		return d
+	}
+	rest := resource(contract.UnknownServer)
+	of := func(d ir.Decision) ir.Decision {
+		if d == ir.Agent {
+			return ir.Allow
+		}
+		return d
+	}
+	open := of(base) > ir.Deny || len(list) > 0
+	var out []entry
+	if of(rest) != of(base) || len(list) > 0 && of(rest) < ir.Allow {
+		if open || of(rest) > ir.Deny {
+			out = append(out, entry{format.ResourcePattern("", "")[:len("mcp:")] + "*", of(rest)})
+		}
+	}
+	for i := range w.in.Project.Servers {
+		sv := &w.in.Project.Servers[i]
+		if d := resource(sv.Name); of(d) != of(rest) {
+			out = append(out, entry{format.ResourcePattern(sv.Name, "*"), of(d)})
+		}
+	}
+	return append(list, out...)
+}
+
+// servers compiles the group mcp.
+func (w *writer) servers() {
+	var all []*ir.Server
+	for i := range w.in.Project.Servers {
+		all = append(all, &w.in.Project.Servers[i])
+	}
+	// A key about a server is one about those whose names begin with it, too: they stand behind it.
+	slices.SortStableFunc(all, func(a, b *ir.Server) int {
+		switch x, y := format.Sanitized(a.Name)+"_", format.Sanitized(b.Name)+"_"; {
+		case strings.HasPrefix(y, x):
+			return -1
+		case strings.HasPrefix(x, y):
+			return 1
+		}
+		return 0
+	})
+	for _, sv := range all {
+		w.server(sv)
+	}
+	for _, sv := range all {
+		w.collisions(sv)
+	}
+}
+
+// server compiles what a subject may do with one server.
+func (w *writer) server(sv *ir.Server) {
+	of := func(tool string) ir.Decision {
+		return decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool})
+	}
+	rest := of(contract.UnknownTool)
+	w.tool(format.Sanitized(sv.Name)+"_*", w.toAgent(rest))
+	if !w.subject.ListsTools(sv) {
+		rules := w.subject.UnlistedToolRules(sv.Name)
+		for _, d := range []ir.Decision{ir.Ask, ir.Deny} {
+			for _, r := range rules {
+				if r.Decision == d && d < min(rest, ir.Allow) {
+					w.unlistedTools(sv, r)
+				}
+			}
+		}
+	}
+	for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
+		for _, t := range sv.Tools {
+			own := of(t.Name)
+			if w.toAgent(own) == d && w.decides(format.ToolKey(sv.Name, t.Name)) != d {
+				w.tool(format.ToolKey(sv.Name, t.Name), d)
+			}
+		}
+	}
+}
+
+// unlistedTools writes a rule over names of tools that the inventory does not list.
+func (w *writer) unlistedTools(sv *ir.Server, r ir.Rule) {
+	if r.Pattern.Kind == ir.Plain {
+		w.tool(format.Sanitized(sv.Name)+"_"+pattern(r.Pattern.Text), r.Decision)
+		return
+	}
+	w.loss(ir.MCP, codeUnlisted, r.Pos, "opencode knows no risk of a tool: %s decides about every tool of %q that the "+
+		"inventory does not list", r.Pattern, sv.Name).
+		Hintf("list the server's tools: `modec inventory %s --update`", sv.Name)
+	w.tool(format.Sanitized(sv.Name)+"_*", r.Decision)
+}
+
+// pattern returns a pattern over tools, with the signs that opencode replaces as any one.
+func pattern(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '*' || c == '?' || format.Sanitized(string(c)) == string(c) {
+			return c
+		}
+		return '?'
+	}, text)
+}
+
+// toAgent returns a decision, what opencode does by itself with what is left to it.
+func (w *writer) toAgent(d ir.Decision) ir.Decision {
+	if d == ir.Agent {
+		return ir.Allow
+	}
+	return d
+}
+
+// collisions lowers what another server's tool of the same key opened.
+func (w *writer) collisions(sv *ir.Server) {
+	for _, t := range append([]ir.Tool{{Name: contract.UnknownTool}}, sv.Tools...) {
+		d := w.toAgent(decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}))
+		if key := format.ToolKey(sv.Name, t.Name); w.decides(key) > d {
+			if t.Name == contract.UnknownTool {
+				key = format.Sanitized(sv.Name) + "_*"
+			}
+			w.tool(key, d)
+		}
+	}
+}
+
+// agents compiles the group modes.
+func (w *writer) agents() {
+	rest := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: contract.UnknownMode})
+	var list []entry
+	for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
+		for _, slug := range w.in.Project.ModeNames() {
+			own := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
+			if own != rest && w.toAgent(own) == d {
+				list = append(list, entry{w.agentOf(slug), d})
+			}
+		}
+	}
+	w.key(format.Task, rest, list)
+	w.key(format.Skill, rest, nil)
+}
+
+// place returns where to report something: at a rule, or at the subject.
+func (w *writer) place(at diag.Pos) diag.Pos {
+	if at.IsZero() || at.File == ir.GuardsFile {
+		return w.pos
+	}
+	return at
+}

@@ -1,0 +1,342 @@
+package opencode
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/targets/opencode/format"
+)
+
+// side is what a role or a mode says of one group.
+type side struct {
+	rest  ir.Decision
+	allow []part
+	ask   []held
+	deny  []string
+}
+
+// held is what a rule asks about: hold matches no less, and where it is exact no more. ask is what stands in the
+// list for certain; nil where nothing does.
+type held struct {
+	hold  part
+	ask   *part
+	guard bool
+}
+
+// entry is a pattern of a key, with what it decides.
+type entry struct {
+	pattern  string
+	decision ir.Decision
+}
+
+// grammar is how the rules of a group are written.
+type grammar struct {
+	group ir.Group
+	// rule adds a rule to a side. It fails where no pattern says what the rule holds back, or, with the
+	// reason, leaves out what the rule permits.
+	rule func(*writer, *policy.Subject, *side, ir.Rule) error
+	// text is set where another spelling passes by what a list holds back: what no list names is then held too.
+	text bool
+}
+
+// sides returns what each side states of a group; false where it is denied as a whole.
+func (w *writer) sides(g *grammar) (out []side, ok bool) {
+	for _, s := range w.stated(g.group) {
+		of := side{rest: w.unnamed(s, g.group)}
+		capped, asked := false, false
+		for _, r := range s.Rules(g.group) {
+			var err error
+			switch all := r.Pattern.Everything(); {
+			case r.DeniesAll():
+				return nil, false
+			case all && r.Decision == ir.Allow:
+				of.rest = ir.Allow
+			case all && g.text && of.rest == ir.Deny:
+				err = errEvery
+			case all:
+				asked = true
+			default:
+				err = g.rule(w, s, &of, r)
+			}
+			switch {
+			case err == nil:
+			case r.Decision == ir.Deny:
+				w.loss(g.group, codeDeny, r.Pos, "no pattern says %s (%v): the group %s is denied as a whole",
+					r.Pattern, err, g.group).
+					Hint("write what is permitted as a list, and deny the rest")
+				return nil, false
+			default:
+				w.loss(g.group, codeApproval, r.Pos, "no pattern says %s (%v): it is left out", r.Pattern, err).
+					Hint("write it in plain words")
+				capped = capped || r.Decision == ir.Ask
+			}
+		}
+		if capped { // what a rule holds back that no pattern finds may be anything
+			of.rest, of.allow = min(of.rest, ir.Ask), nil
+		}
+		if asked {
+			of.rest, of.allow, of.ask = ir.Ask, nil, nil
+		}
+		if g.text {
+			w.spelled(g, s, &of)
+		}
+		out = append(out, of)
+	}
+	return out, true
+}
+
+// errEvery is about a list that names everything.
+var errEvery = errors.New("what is not a plain line is denied, and no pattern tells it apart")
+
+// spelled lowers what no list names to the least that a list decides: another spelling of that is not listed.
+func (w *writer) spelled(g *grammar, s *policy.Subject, of *side) {
+	least := ir.Agent
+	if len(of.ask) > 0 {
+		least = ir.Ask
+	}
+	if len(of.deny) > 0 {
+		least = ir.Deny
+	}
+	if of.rest <= least {
+		return
+	}
+	var at diag.Pos
+	for _, r := range s.Rules(g.group) {
+		if r.Decision == least {
+			at = r.Pos
+			break
+		}
+	}
+	w.loss(g.group, codeText, at, "opencode compares the text of a call, and another spelling of it is not in the "+
+		"list: of %s, what no list names is not %s, but %s", g.group, of.rest, least).
+		Hint("write what is permitted as a list")
+	of.rest = least
+}
+
+// entries returns what a list of a key says, in the order in which opencode reads it, and what it says of the rest;
+// base is what no list names.
+func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Decision) {
+	add := func(d ir.Decision, patterns ...string) {
+		for _, p := range patterns { // a key stands once: the last one decides
+			if p == format.Every {
+				out, base = nil, d
+				continue
+			}
+			out = slices.DeleteFunc(out, func(e entry) bool { return e.pattern == p })
+			out = append(out, entry{p, d})
+		}
+	}
+	rest := min(base, ir.Ask) // what an allow does not mean falls no further than opencode itself does
+	allowed := w.common(sides, ir.Allow)
+	asked := []part(nil)
+	if base == ir.Deny {
+		asked = slices.DeleteFunc(w.common(sides, ir.Ask), func(p part) bool { return w.within(p, allowed) })
+	}
+	for _, list := range []struct {
+		parts    []part
+		decision ir.Decision
+	}{{asked, ir.Ask}, {allowed, ir.Allow}} {
+		parts := slices.Clone(list.parts)
+		slices.SortStableFunc(parts, func(a, b part) int { return depth(a) - depth(b) })
+		for _, p := range parts {
+			if base == ir.Allow {
+				continue
+			}
+			add(list.decision, p.patterns...)
+			add(min(rest, list.decision), p.but...)
+		}
+	}
+	open := append(slices.Clone(allowed), asked...)
+	for i := range sides {
+		for _, h := range sides[i].ask {
+			switch {
+			case base == ir.Ask && !w.meets(h.hold, allowed):
+			case base > ir.Deny:
+				add(ir.Ask, h.hold.patterns...)
+			case h.hold.exact && !h.guard && w.askable(sides, i, h.hold):
+				add(ir.Ask, h.hold.patterns...)
+			case w.meets(h.hold, open):
+				add(ir.Deny, h.hold.patterns...)
+			}
+			if h.ask != nil && base == ir.Deny && !h.hold.exact && w.askable(sides, i, *h.ask) {
+				add(ir.Ask, h.ask.patterns...)
+				add(ir.Deny, h.ask.but...)
+			}
+		}
+	}
+	for i := range sides {
+		for _, p := range sides[i].deny {
+			if base > ir.Deny || w.meets(part{patterns: []string{p}}, w.opened(out)) {
+				add(ir.Deny, p)
+			}
+		}
+	}
+	return out, base
+}
+
+// opened returns what entries permit.
+func (w *writer) opened(list []entry) (out []part) {
+	for _, e := range list {
+		if e.decision > ir.Deny {
+			out = append(out, part{patterns: []string{e.pattern}})
+		}
+	}
+	return out
+}
+
+// depth orders parts: what takes back more than the part itself stands before others, and what takes nothing back
+// behind them.
+func depth(p part) int {
+	if len(p.but) == 0 {
+		return 1 << 20
+	}
+	if !p.exact {
+		return -1
+	}
+	n := 0
+	for _, pattern := range p.patterns {
+		for _, c := range pattern {
+			if c == '/' {
+				n++
+			}
+		}
+	}
+	return n / len(p.patterns)
+}
+
+// common returns the parts of all sides' lists for which no side decides less than d.
+func (w *writer) common(sides []side, d ir.Decision) (out []part) {
+	for i := range sides {
+		for _, p := range sides[i].listed(d) {
+			if w.askableAs(sides, i, p, d) && !slices.ContainsFunc(out, func(o part) bool {
+				return slices.Equal(o.patterns, p.patterns)
+			}) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// listed returns the parts that a side's list allows, where it decides less than d of what no list names.
+func (s *side) listed(d ir.Decision) []part {
+	if s.rest >= d {
+		return nil
+	}
+	return s.allow
+}
+
+func (w *writer) askable(sides []side, i int, p part) bool { return w.askableAs(sides, i, p, ir.Ask) }
+
+// askableAs reports whether every other side decides about all of a part no less than d, but for what it asks about
+// or denies.
+func (w *writer) askableAs(sides []side, i int, p part, d ir.Decision) bool {
+	for j := range sides {
+		if j == i || sides[j].rest >= d {
+			continue
+		}
+		in := slices.Clone(sides[j].allow)
+		if d == ir.Ask {
+			for _, h := range sides[j].ask {
+				if h.hold.exact && !h.guard {
+					in = append(in, h.hold)
+				}
+			}
+		}
+		if !w.within(p, in) {
+			return false
+		}
+	}
+	return true
+}
+
+// language returns the texts that patterns match, but for some.
+func (w *writer) language(p part) regular.Language {
+	var all []regular.Language
+	for _, list := range [][]string{p.patterns, p.but} {
+		var any []regular.Language
+		for _, pattern := range list {
+			l, err := w.space.Once("pattern "+pattern, func() (regular.Language, error) {
+				return format.Language(w.space, pattern, func(r rune) rune { return r })
+			})
+			if err != nil {
+				l = regular.All
+			}
+			any = append(any, l)
+		}
+		all = append(all, w.space.Or(any...))
+	}
+	return w.space.Without(all[0], all[1])
+}
+
+// ascii reports whether languages tell all letters of a part apart.
+func (p part) ascii() bool {
+	for _, list := range [][]string{p.patterns, p.but} {
+		for _, s := range list {
+			if strings.ContainsFunc(s, func(c rune) bool { return c >= utf8.RuneSelf }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// meets reports whether some text may be in a part and in any of others.
+func (w *writer) meets(p part, others []part) bool {
+	return slices.ContainsFunc(others, func(o part) bool {
+		return !p.ascii() || !o.ascii() || w.space.Meets(w.language(part{patterns: p.patterns}), w.language(o))
+	})
+}
+
+// within reports whether one of some parts has all of a part.
+func (w *writer) within(p part, others []part) bool {
+	return slices.ContainsFunc(others, func(o part) bool {
+		return slices.Equal(o.patterns, p.patterns) && slices.Equal(o.but, p.but) || p.ascii() && o.ascii() &&
+			!w.space.Meets(w.language(p), w.space.Not(w.language(o)))
+	})
+}
+
+// stated returns the sides that say something of a group.
+func (w *writer) stated(g ir.Group) (out []*policy.Subject) {
+	for _, s := range w.subject.Sides() {
+		if len(s.Rules(g)) > 0 || s.Default(g).Decision != ir.Agent {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// unnamed returns what a side decides of what no list names. Of a role in a mode, permissionMode decides only what
+// neither says.
+func (w *writer) unnamed(s *policy.Subject, g ir.Group) ir.Decision {
+	if len(w.subject.Sides()) > 1 {
+		return s.Default(g).Decision
+	}
+	return decided(s.Default(g))
+}
+
+// unlisted are arguments that no list names but one that names all.
+var unlisted = map[ir.Group]string{ir.Read: "modec-unlisted", ir.Edit: "modec-unlisted", ir.Command: "modec-unlisted",
+	ir.Web: "modec-unlisted.example"}
+
+// rest returns what no list names.
+func (w *writer) rest(g ir.Group, sides []side) ir.Decision {
+	rest := ir.Agent
+	for i := range sides {
+		rest = min(rest, sides[i].rest)
+	}
+	switch {
+	case rest < ir.Agent:
+		return rest
+	case len(w.subject.Sides()) == 1:
+		return decided(w.subject.Default(g))
+	default:
+		return decidedOn(w.subject, policy.Action{Group: g, Arg: unlisted[g]})
+	}
+}

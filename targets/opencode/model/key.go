@@ -1,0 +1,26 @@
+package model
+
+import (
+	"modec.dev/modec/compiler/digest"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/opencode/format"
+)
+
+// Key returns the key of the rules of a subject's sessions, and of the agents.
+func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
+	if !d.Contains(ref) {
+		return digest.Key{Sum: digest.Text("no files")}, true
+	}
+	var rules [][]format.Rule
+	var agents []map[string]bool
+	for _, s := range d.setups[ref] {
+		rules, agents = append(rules, s.rules), append(agents, s.agents)
+	}
+	key, err := digest.Of([]any{rules, agents}, nil)
+	return key, err == nil
+}
+
+// Key returns the key of sessions without rules: nothing else decides.
+func (alone) Key(ir.SubjectRef) (digest.Key, bool) {
+	return digest.Key{Sum: digest.Text("alone")}, true
+}

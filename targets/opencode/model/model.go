@@ -1,0 +1,223 @@
+// Package model answers what opencode does with an action, from the files that a build wrote: what every session
+// reads, and what the sessions of a role read.
+//
+// It stands apart from the emitter: how opencode decides comes from its own program (opencode-linux-x64 1.18.33),
+// against which the recorded decisions of the end-to-end tests hold it. Where something is left open, the reading
+// counts by which more is permitted.
+package model
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/opencode/format"
+)
+
+// Governs returns the halves of a decision that a file governs.
+func Governs(string, ir.Group) contract.Halves { return contract.Both }
+
+// decider decides as opencode does, with somebody there to answer.
+type decider struct {
+	setups map[ir.SubjectRef][]session
+}
+
+// session is what an agent goes by: its rules in their order, and the agents to which it may hand work.
+type session struct {
+	rules  []format.Rule
+	agents map[string]bool // false: it is off
+}
+
+// Open reads the files of the project, and those of the sessions.
+func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	d := &decider{setups: map[ir.SubjectRef][]session{}}
+	var diags diag.List
+	if shared := readProject(fsys, &diags); shared != nil {
+		base := everybody(o)
+		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
+			d.add(base, shared, "build")
+		}
+		for i := range shared.Agents {
+			a := &shared.Agents[i]
+			if a.Disabled || slices.Contains(format.BuiltIn, a.Name) {
+				continue
+			}
+			mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
+			if _, err := fs.Stat(fsys, format.SessionFile(mode)); err != nil {
+				d.add(mode, shared, a.Name)
+			}
+			if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
+				d.add(ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, shared, a.Name)
+			}
+		}
+	}
+	files, err := fs.Glob(fsys, format.SessionsDir+"/*.json")
+	if err != nil {
+		diags.Errorf(format.BadFile, diag.Pos{File: format.SessionsDir}, "%v", err).Target("opencode")
+	}
+	for _, file := range files {
+		ref, ok := format.SessionSubject(file)
+		c := readConfig(fsys, file, &diags)
+		if !ok || c == nil {
+			continue
+		}
+		d.add(ref, c, c.Default)
+		for i := range c.Agents {
+			if a := &c.Agents[i]; ref.Role != "" && !a.Disabled && a.Name != c.Default {
+				d.add(ir.SubjectRef{Role: ref.Role, Mode: contract.Slug(a.Name)}, c, a.Name)
+			}
+		}
+	}
+	if len(d.setups) == 0 {
+		return nil, diags
+	}
+	return []contract.Decider{d}, diags
+}
+
+// everybody returns the role to which the project's file holds every session.
+func everybody(o contract.Options) ir.SubjectRef {
+	name := strings.TrimPrefix(o.String("subject"), "role:")
+	if name == "" {
+		name = o.Baseline()
+	}
+	return ir.SubjectRef{Role: name}
+}
+
+// readProject reads what every session reads, nil where there is nothing.
+func readProject(fsys fs.FS, diags *diag.List) *format.Config {
+	var all *format.Config
+	for _, file := range format.ProjectFiles {
+		if c := readConfig(fsys, file, diags); c != nil {
+			all = format.Merged(all, c)
+		}
+	}
+	for _, dir := range format.AgentDirs {
+		all = readMarkdown(fsys, dir.Dir, dir.Below, all)
+	}
+	return all
+}
+
+// readMarkdown adds the agents that people have in a folder.
+func readMarkdown(fsys fs.FS, dir string, below bool, all *format.Config) *format.Config {
+	_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // there is no such folder
+		case d.IsDir():
+			if file != dir && !below {
+				return fs.SkipDir
+			}
+			return nil
+		case path.Ext(file) != ".md":
+			return nil
+		}
+		if data, err := fs.ReadFile(fsys, file); err == nil {
+			a := format.ReadMarkdown(file, strings.TrimPrefix(file, dir+"/"), data)
+			all = format.Merged(all, &format.Config{Agents: []format.Agent{a}})
+		}
+		return nil
+	})
+	return all
+}
+
+func readConfig(fsys fs.FS, file string, diags *diag.List) *format.Config {
+	data, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			diags.Warnf(format.BadFile, diag.Pos{File: file}, "opencode cannot read this file: %v", err).
+				Target("opencode")
+		}
+		return nil
+	}
+	c, found := format.ReadConfig(file, data)
+	for i := range found {
+		found[i].Severity = diag.Warning // whoever judges goes on without the file: nothing runs there
+	}
+	if *diags = append(*diags, found...); len(found) > 0 {
+		return nil
+	}
+	return c
+}
+
+// add adds the sessions of an agent of a file.
+func (d *decider) add(ref ir.SubjectRef, c *format.Config, name string) {
+	s := session{agents: map[string]bool{}}
+	for _, own := range format.BuiltIn {
+		s.agents[own] = true
+	}
+	for i := range c.Agents {
+		s.agents[c.Agents[i].Name] = !c.Agents[i].Disabled
+	}
+	s.rules = slices.Concat(byItself, ofBuild[name], c.Permission)
+	if a := c.Agent(name); a != nil {
+		s.rules = append(s.rules, a.Permission...)
+	}
+	d.setups[ref] = append(d.setups[ref], s)
+}
+
+// byItself are the rules that come with opencode; ofBuild those of its own agents that differ from what the others
+// have.
+var (
+	byItself = []format.Rule{
+		{Key: "*", Pattern: "*", Decision: ir.Allow},
+		{Key: "doom_loop", Pattern: "*", Decision: ir.Ask},
+		{Key: format.Outside, Pattern: "*", Decision: ir.Ask},
+		{Key: "question", Pattern: "*", Decision: ir.Deny},
+		{Key: "plan_enter", Pattern: "*", Decision: ir.Deny},
+		{Key: "plan_exit", Pattern: "*", Decision: ir.Deny},
+		{Key: format.Read, Pattern: "*", Decision: ir.Allow},
+		{Key: format.Read, Pattern: "*.env", Decision: ir.Ask},
+		{Key: format.Read, Pattern: "*.env.*", Decision: ir.Ask},
+		{Key: format.Read, Pattern: "*.env.example", Decision: ir.Allow},
+	}
+	ofBuild = map[string][]format.Rule{"build": {
+		{Key: "question", Pattern: "*", Decision: ir.Allow},
+		{Key: "plan_enter", Pattern: "*", Decision: ir.Allow},
+	}}
+)
+
+func (d *decider) Surface() string { return "" }
+
+func (d *decider) Assumes() []string { return assumes }
+
+var assumes = []string{
+	"a session of a role or a mode is started by `modec run`, or for the baseline in the project, whose folder is " +
+		"the root of a git repository",
+	"the user's own settings have no agent of the same name, and none that a person turns to",
+	"nobody answers a question with \"always\": no rule of that tool holds then until opencode ends",
+	"no path of the project is a link, and no model moves a file by apply_patch",
+	"opencode 1.18 compares the patterns",
+}
+
+// Contains reports whether something restricts a session of a subject.
+func (d *decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) > 0 }
+
+// Decide returns the most permissive verdict of a subject's sessions.
+func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
+	var v contract.Verdict
+	for i, s := range d.setups[ref] {
+		if w := s.judge(a); i == 0 || w.Decision > v.Decision {
+			v = w
+		}
+	}
+	return v
+}
+
+// Alone returns a decider for what opencode does without any permission.
+func Alone() []contract.Decider { return []contract.Decider{alone{}} }
+
+type alone struct{}
+
+var itself = session{rules: byItself}
+
+func (alone) Surface() string { return "" }
+
+func (alone) Assumes() []string { return assumes }
+
+func (alone) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict { return itself.judge(a) }

@@ -1,0 +1,41 @@
+// Package opencode emits the configuration of opencode: an agent for each mode, the MCP servers and the
+// permission of the baseline in opencode.json, and a file for the sessions of each role.
+//
+// Beside the emitter stand packages that do not know it: format reads the files, model answers what opencode
+// does with them, importer turns them into a source.
+//
+// Source: the program in the npm package opencode-linux-x64 1.18.33. The end-to-end tests run it on what is
+// emitted.
+//
+// # How a permission is read
+//
+// Of all rules whose key and pattern match, the last one decides. An agent's own rules stand behind those of
+// everybody, and "*": "deny" at their beginning takes all of these away. So a list is written as: what no list
+// names, what is allowed, what is asked about, what is denied.
+//
+// "*" crosses the slashes of a path. Where a glob does not, a rule behind it takes back what is deeper
+// ("src/*.ts": "allow", "src/*/*.ts": "deny").
+//
+// A role is an agent by its name, and the others of opencode's own are off in its session. The role in a mode is
+// the mode's agent in the file of the role: an agent that hands work to another one does not hold it.
+//
+// A file with an error starts nothing. An agent in Markdown whose front matter is broken would have no permission
+// at all: agents are written into JSON.
+//
+// # What is left out
+//
+//   - A command is compared as its text. Where a list denies, or asks about, a command, another spelling of
+//     it passes: what no list names is then denied, or asked about, too (opencode-text).
+//   - Nothing judges the file of a redirect: a line with one is refused (opencode-line).
+//   - Of a list of hosts only whole names are allowed (opencode-approval).
+//
+// # Known holes of the agent
+//
+//   - A line without a command (> file, X=1, cd) runs without any question, whatever the rules.
+//   - grep and glob look below folders, and show what may not be read there.
+//   - Letters are compared as they are written: on a file system that takes SECRETS for secrets, it is another name.
+//   - The target of a link, and where apply_patch moves a file to, are not compared.
+//   - Where a person answers a question with "always", no rule of that tool holds until opencode ends.
+package opencode
+
+const name = "opencode"

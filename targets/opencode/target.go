@@ -1,0 +1,58 @@
+package opencode
+
+import (
+	"io/fs"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/opencode/format"
+	"modec.dev/modec/targets/opencode/model"
+)
+
+type opencode struct{}
+
+// New returns the target.
+func New() contract.Target { return opencode{} }
+
+func (opencode) Name() string { return name }
+
+func (opencode) Summary() string { return "opencode: agents, permissions, MCP servers" }
+
+func (opencode) Options() []contract.Option {
+	return []contract.Option{{Name: "subject", Type: contract.String,
+		Doc: "The role that opencode.json holds every session to (\"role:NAME\" or the bare name). " +
+			"Default: the baseline."}}
+}
+
+// Codes documents what the target reports.
+func (opencode) Codes() []diag.Doc { return diag.Docs(codesText) }
+
+func (opencode) Owns() []string { return []string{format.ConfigFile, format.SessionsDir + "/*.json"} }
+
+// HoldsRoles marks that every role that says something has a file of its own.
+func (opencode) HoldsRoles() {}
+
+// Asked returns what opencode reads beside, in a project.
+func (opencode) Asked() []string { return []string{format.ConfigFile + "c", format.Dir + "/"} }
+
+func (opencode) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
+
+// Agent describes opencode.
+func (opencode) Agent() contract.Agent {
+	return contract.Agent{Name: "opencode", Programs: []string{"opencode"}, Observed: "1.18.33"}
+}
+
+// ServerList says how opencode lists a server.
+func (opencode) ServerList() contract.ServerList {
+	return contract.ServerList{File: format.ConfigFile, Field: "mcp", Local: "local", Remote: "remote",
+		OneList: format.OneList}
+}
+
+// Open reads the artifacts as opencode does.
+func (opencode) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys, o)
+}
+
+// Alone returns what opencode decides by itself; it has no permission mode of a role.
+func (opencode) Alone(*ir.Project) []contract.Decider { return model.Alone() }
