@@ -137,7 +137,8 @@ func (h *HookLine) statement(line string) (*syntax.Stmt, error) {
 		case told: // what follows decides
 			last = block.Stmts[1]
 			_, err := words(line, &syntax.Stmt{Cmd: first.Cmd})
-			if end, failed := words(line, last); err != nil || failed != nil || !slices.Equal(end, []string{"exit", "2"}) {
+			end, failed := words(line, last)
+			if err != nil || failed != nil || !slices.Equal(end, []string{"exit", "2"}) {
 				return nil, errors.New("got a line that goes on where modec fails, want \"exit 2\"")
 			}
 		}

@@ -251,8 +251,8 @@ func (s *session) search() contract.Object {
 	}
 	for _, in := range s.inModes() {
 		if !hook.Open(in.subject, ir.Web) {
-			s.loss(ir.Web, codeWeb, "an agent of Codex searches the web as its session does, and mode %s may not search: "+
-				"%s does not", in.ref.Mode, s.ref)
+			s.loss(ir.Web, codeWeb, "an agent of Codex searches the web as its session does, and mode %s may not "+
+				"search: %s does not", in.ref.Mode, s.ref)
 			return off
 		}
 	}

@@ -41,7 +41,8 @@ func (codex) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions
 	if err != nil {
 		return fail(diag.Pos{}, "the project's folder cannot be found: "+err.Error(), "change into it")
 	}
-	e.copied = &contract.PolicyCopy{File: filepath.Join(project, filepath.FromSlash(contract.PolicyFile)), Root: project}
+	e.copied = &contract.PolicyCopy{Root: project,
+		File: filepath.Join(project, filepath.FromSlash(contract.PolicyFile))}
 	if opt.Copies != nil {
 		e.copied = &opt.Copies.Policy
 	}
@@ -187,8 +188,8 @@ func (codex) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 			value = line.Own[i]
 		}
 		if does := switches[name]; does != "" && !(name == "--config" && ofUser().MatchString(value)) {
-			return contract.Replacement{What: arg, Does: does, Instead: "leave it out, or say in the source what it is for"},
-				true
+			return contract.Replacement{What: arg, Does: does,
+				Instead: "leave it out, or say in the source what it is for"}, true
 		}
 	}
 	return owned(line)

@@ -60,8 +60,8 @@ func (s *session) rest(sv *ir.Server) ir.Decision {
 	}
 	for _, r := range s.subject.UnlistedToolRules(sv.Name) {
 		if r.Decision < min(rest, ir.Allow) && !s.hooked {
-			s.diags.Warnf(codeUnlisted, r.Pos, "Codex has no patterns of tool names: %s decides about every tool of %q "+
-				"that the inventory does not list", r.Pattern, sv.Name).
+			s.diags.Warnf(codeUnlisted, r.Pos, "Codex has no patterns of tool names: %s decides about every tool "+
+				"of %q that the inventory does not list", r.Pattern, sv.Name).
 				Hintf("list the server's tools: `modec inventory %s --update`", sv.Name).
 				Target(name).
 				Subject(s.ref.String()).

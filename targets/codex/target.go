@@ -22,9 +22,10 @@ func (codex) Summary() string { return "Codex: sessions by role, agents, MCP ser
 
 func (codex) Options() []contract.Option {
 	return []contract.Option{{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
-		Doc: "Have sessions ask `modec hook codex` before tool calls, the only way to hold lists of commands and files. " +
-			"\"auto\": for the subjects whose configuration alone does not say what they may do. true: for every subject " +
-			"that says anything. false: never; a group that the configuration cannot say is then denied as a whole."}}
+		Doc: "Have sessions ask `modec hook codex` before tool calls, the only way to hold lists of commands and " +
+			"files. \"auto\": for the subjects whose configuration alone does not say what they may do. true: for " +
+			"every subject that says anything. false: never; a group that the configuration cannot say is then " +
+			"denied as a whole."}}
 }
 
 // Codes documents what the target reports.

@@ -143,7 +143,8 @@ func (s *session) server(a policy.Action) contract.Answer {
 	at := diag.Pos{File: s.file}
 	switch {
 	case a.Server == contract.UnknownServer:
-		return contract.Answer{Decision: ir.Allow, Rule: "a server of somebody's own says of itself what is asked", At: at}
+		return contract.Answer{Decision: ir.Allow, At: at,
+			Rule: "a server of somebody's own says of itself what is asked"}
 	case sv == nil || sv.Off:
 		return contract.Answer{Decision: ir.Deny, Governs: contract.Both, Rule: "the session does not start it", At: at}
 	case a.Kind == policy.Resource:

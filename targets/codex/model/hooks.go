@@ -58,7 +58,8 @@ func (r *reader) hookEntry(event string, h format.Hook) *hookEntry {
 		r.ignored(h.At, "the hook is for %q: it refuses whatever Codex asks", line.Agent)
 	case !line.FailClosed:
 		e.role = absent
-		r.ignored(h.At, "the hook lets pass what it does not answer: its line has to refuse, and say so, where modec fails")
+		r.ignored(h.At, "the hook lets pass what it does not answer: its line has to refuse, and say so, "+
+			"where modec fails")
 	case h.Timeout > 0 && h.Timeout <= slowest:
 		e.role = absent
 		r.ignored(h.At, "the time of the hook may end before modec answers, which lets the call pass")

@@ -63,7 +63,8 @@ type session struct {
 // Open reads the configurations of sessions and the agents.
 func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.List) {
 	d := &decider{sessions: map[ir.SubjectRef]*session{}, agents: map[string]*format.Agent{}, hook: hook,
-		disk:     contract.Disk{Root: onDisk(root), Resolve: resolve, File: contract.NoFile, Kept: contract.NewDecisions()},
+		disk: contract.Disk{Root: onDisk(root), Resolve: resolve, File: contract.NoFile,
+			Kept: contract.NewDecisions()},
 		policies: map[string]*policy.Engine{}, engines: contract.Engines{}, keys: map[ir.SubjectRef]digest.Key{}}
 	r := reader{fsys: fsys, decider: d}
 	r.readSessions()
@@ -147,7 +148,8 @@ func (d *decider) Surface() string { return "" }
 func (d *decider) Assumes() []string { return assumes }
 
 var assumes = []string{
-	"a session of a role or a mode is started by `modec run`, with its configuration as options and the folder untrusted",
+	"a session of a role or a mode is started by `modec run`, with its configuration as options, " +
+		"in a folder that is untrusted for it",
 	"no configuration of the user's own has an approval_policy, and no rule of theirs allows a command: " +
 		"`modec run` looks for both",
 	"no server of the user's own has the name of one in the source",
