@@ -25,7 +25,7 @@ func (argsCmd) reports() []any { return []any{argsReport{}, outcome{}} }
 type argsReport struct {
 	envelope
 	Args        []string  `json:"args"`
-	Env         []string  `json:"env,omitempty" jsonschema:"variables to start it with, as NAME=VALUE; without a value: to take away"`
+	Env         []string  `json:"env,omitempty" jsonschema:"variables, as NAME=VALUE; without a value: to take away"`
 	Diagnostics diag.List `json:"diagnostics" jsonschema:"what the arguments do not carry"`
 }
 

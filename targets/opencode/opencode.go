@@ -29,6 +29,12 @@
 //   - Nothing judges the file of a redirect: a line with one is refused (opencode-line).
 //   - Of a list of hosts only whole names are allowed (opencode-approval).
 //
+// There is no hook yet. A plugin of opencode can deny a call, and holds where the file on the disk denies all and the
+// plugin opens it (its config hook): without the plugin nothing is permitted. It would hold what a list denies in
+// every spelling.
+//
+// Nothing is imported yet: `modec migrate` names the files of opencode, which stay in force.
+//
 // # Known holes of the agent
 //
 //   - A line without a command (> file, X=1, cd) runs without any question, whatever the rules.
