@@ -30,6 +30,7 @@ func FuzzSource(f *testing.F) {
 	for n := range count {
 		f.Add(n)
 	}
+	f.Add(uint64(700470)) // a built-in set where the project's silence denies the rest
 	var compared atomic.Int64
 	f.Cleanup(func() { f.Logf("%d decisions compared", compared.Load()) })
 	f.Fuzz(func(t *testing.T, n uint64) {

@@ -417,8 +417,10 @@ func (w *writer) invoked() {
 	by := map[ir.Decision][]string{}
 	for _, slug := range w.in.Project.ModeNames() {
 		d := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
-		slug = w.agentOf(slug)
-		if d != rest && d != ir.Agent && format.AgentName(slug) && !slices.Contains(by[d], slug) {
+		if d == rest || d == ir.Agent {
+			continue
+		}
+		if slug = w.agentOf(slug); format.AgentName(slug) && !slices.Contains(by[d], slug) {
 			by[d] = append(by[d], slug)
 		}
 	}

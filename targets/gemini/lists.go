@@ -199,8 +199,12 @@ func (w *writer) side(g *grammar) (of side, ok bool) {
 		if r.DeniesAll() || r.Decision == ir.Deny && r.Pattern.Kind == ir.All {
 			return side{rest: ir.Deny}, false
 		}
-		if r.Pattern.Kind == ir.Builtin && unnamed.Decision == ir.Agent && of.rest != ir.Agent {
-			// The set says more than its lines: where it leaves the rest to the permission mode, Gemini CLI asks.
+		// A set says more than its lines: where it leaves the rest to the permission mode, Gemini CLI asks, and where
+		// the project's silence decides, that does not give way.
+		switch set := r.Pattern.Kind == ir.Builtin; {
+		case set && unnamed.Quiet():
+			of.late = false
+		case set && unnamed.Decision == ir.Agent && of.rest != ir.Agent:
 			of.rest = min(of.rest, ir.Ask)
 		}
 		err := g.list(w.subject, &of, r)
