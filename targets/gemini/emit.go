@@ -309,9 +309,14 @@ func (w *writer) rankMCP(level rank, server string, r *policy.Result, d ir.Decis
 
 // off reports whether a result only says that a server is off by default: in a role in a mode the other half may open
 // it.
-func (w *writer) off(server string, r *policy.Result) bool {
-	sv := w.in.Project.Server(server)
+func (e *emitter) off(server string, r *policy.Result) bool {
+	sv := e.in.Project.Server(server)
 	return sv != nil && !sv.DefaultEnabled && r.Decision == ir.Deny && r.Pos == sv.Pos
+}
+
+// gives reports whether a result may give way to what the other half of a role in a mode states.
+func (e *emitter) gives(server string, r *policy.Result) bool {
+	return r.Decision == ir.Agent || r.Quiet() || e.off(server, r)
 }
 
 // servers compiles the group mcp.
@@ -392,7 +397,7 @@ func restOf(s *policy.Subject, sv *ir.Server, of *policy.Result) (rest ir.Decisi
 	return rest, lowered
 }
 
-// isDistinct reports whether some subject decides about a tool otherwise than about the tools of its server that the
+// isDistinct reports whether some subject says otherwise about a tool than about the tools of its server that the
 // inventory does not list. What is said of a server does not hold for such a tool: each subject names it.
 func (e *emitter) isDistinct(server, tool string) bool {
 	if e.distinct == nil {
@@ -407,7 +412,8 @@ func (e *emitter) isDistinct(server, tool string) bool {
 				of := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
 				rest, _ := restOf(s, sv, &of)
 				for _, t := range sv.Tools {
-					if decidedOn(s, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}) != rest {
+					r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+					if decided(r) != rest || e.gives(sv.Name, &r) != e.gives(sv.Name, &of) {
 						e.distinct[toolOf{sv.Name, t.Name}] = true
 					}
 				}
