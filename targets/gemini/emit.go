@@ -23,8 +23,8 @@ type emitter struct {
 	agents   []rule // of all modes, as which agents work
 	// distinct are the tools about which some subject decides otherwise than about others of their servers.
 	distinct map[toolOf]bool
-	// unsaid are the groups of which some role leaves something to its permission mode, or to the project's silence.
-	unsaid map[ir.Group]bool
+	// unsaid is the lowest that some role leaves to its permission mode, or to the project's silence.
+	unsaid map[ir.Group]ir.Decision
 }
 
 // subjectRules are the rules of a session.
@@ -497,7 +497,7 @@ func (w *writer) left() {
 	}
 	of := map[string]bool{}
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.MCP, ir.Modes} {
-		if r := w.subject.Default(g); r.Decision == ir.Agent && w.states(g) && w.isUnsaid(g) {
+		if r := w.subject.Default(g); r.Decision == ir.Agent && w.states(g) && w.leastUnsaid(g) < ir.Agent {
 			for _, tool := range toolsOf[g] {
 				of[tool] = true
 			}
@@ -513,18 +513,22 @@ var toolsOf = map[ir.Group][]string{
 	ir.Modes: {format.Skill},
 }
 
-// isUnsaid reports whether the permission mode of some role decides in a group, or the project's silence.
-func (e *emitter) isUnsaid(g ir.Group) bool {
+// leastUnsaid returns the lowest that the permission mode of some role decides in a group, or the project's silence.
+func (e *emitter) leastUnsaid(g ir.Group) ir.Decision {
 	if e.unsaid == nil {
-		e.unsaid = map[ir.Group]bool{}
+		e.unsaid = map[ir.Group]ir.Decision{}
+		for _, g := range ir.Groups {
+			e.unsaid[g] = ir.Agent
+		}
 		for i := range e.in.Project.Roles {
 			s, err := e.in.Policy.Subject(ir.SubjectRef{Role: e.in.Project.Roles[i].Name})
 			if err != nil {
 				continue // whoever compiles it says so
 			}
 			for _, g := range ir.Groups {
-				r := s.Default(g)
-				e.unsaid[g] = e.unsaid[g] || (r.Decision == ir.Agent || r.Quiet()) && decided(r) != ir.Agent
+				if r := s.Default(g); r.Decision == ir.Agent || r.Quiet() {
+					e.unsaid[g] = min(e.unsaid[g], decided(r))
+				}
 			}
 		}
 	}
