@@ -31,6 +31,8 @@ func FuzzSource(f *testing.F) {
 		f.Add(n)
 	}
 	f.Add(uint64(700470)) // a built-in set where the project's silence denies the rest
+	f.Add(uint64(701579)) // a tool that is asked about where silence asks about its server
+	f.Add(uint64(703953)) // a mode that leaves lines to the agent where silence denies them
 	var compared atomic.Int64
 	f.Cleanup(func() { f.Logf("%d decisions compared", compared.Load()) })
 	f.Fuzz(func(t *testing.T, n uint64) {

@@ -23,8 +23,8 @@ type emitter struct {
 	agents   []rule // of all modes, as which agents work
 	// distinct are the tools about which some subject decides otherwise than about others of their servers.
 	distinct map[toolOf]bool
-	// unsaid are the groups of which some role leaves something to its permission mode, or to the project's silence.
-	unsaid map[ir.Group]bool
+	// unsaid is the lowest that some role leaves to its permission mode, or to the project's silence.
+	unsaid map[ir.Group]ir.Decision
 }
 
 // subjectRules are the rules of a session.
@@ -302,9 +302,14 @@ func (w *writer) rankMCP(level rank, server string, r *policy.Result, d ir.Decis
 
 // off reports whether a result only says that a server is off by default: in a role in a mode the other half may open
 // it.
-func (w *writer) off(server string, r *policy.Result) bool {
-	sv := w.in.Project.Server(server)
+func (e *emitter) off(server string, r *policy.Result) bool {
+	sv := e.in.Project.Server(server)
 	return sv != nil && !sv.DefaultEnabled && r.Decision == ir.Deny && r.Pos == sv.Pos
+}
+
+// gives reports whether a result may give way to what the other half of a role in a mode states.
+func (e *emitter) gives(server string, r *policy.Result) bool {
+	return r.Decision == ir.Agent || r.Quiet() || e.off(server, r)
 }
 
 // servers compiles the group mcp.
@@ -385,7 +390,7 @@ func restOf(s *policy.Subject, sv *ir.Server, of *policy.Result) (rest ir.Decisi
 	return rest, lowered
 }
 
-// isDistinct reports whether some subject decides about a tool otherwise than about the tools of its server that the
+// isDistinct reports whether some subject says otherwise about a tool than about the tools of its server that the
 // inventory does not list. What is said of a server does not hold for such a tool: each subject names it.
 func (e *emitter) isDistinct(server, tool string) bool {
 	if e.distinct == nil {
@@ -400,7 +405,8 @@ func (e *emitter) isDistinct(server, tool string) bool {
 				of := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
 				rest, _ := restOf(s, sv, &of)
 				for _, t := range sv.Tools {
-					if decidedOn(s, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}) != rest {
+					r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+					if decided(r) != rest || e.gives(sv.Name, &r) != e.gives(sv.Name, &of) {
 						e.distinct[toolOf{sv.Name, t.Name}] = true
 					}
 				}
@@ -484,7 +490,7 @@ func (w *writer) left() {
 	}
 	of := map[string]bool{}
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.MCP, ir.Modes} {
-		if r := w.subject.Default(g); r.Decision == ir.Agent && w.states(g) && w.isUnsaid(g) {
+		if r := w.subject.Default(g); r.Decision == ir.Agent && w.states(g) && w.leastUnsaid(g) < ir.Agent {
 			for _, tool := range toolsOf[g] {
 				of[tool] = true
 			}
@@ -500,18 +506,22 @@ var toolsOf = map[ir.Group][]string{
 	ir.Modes: {format.Skill},
 }
 
-// isUnsaid reports whether the permission mode of some role decides in a group, or the project's silence.
-func (e *emitter) isUnsaid(g ir.Group) bool {
+// leastUnsaid returns the lowest that the permission mode of some role decides in a group, or the project's silence.
+func (e *emitter) leastUnsaid(g ir.Group) ir.Decision {
 	if e.unsaid == nil {
-		e.unsaid = map[ir.Group]bool{}
+		e.unsaid = map[ir.Group]ir.Decision{}
+		for _, g := range ir.Groups {
+			e.unsaid[g] = ir.Agent
+		}
 		for i := range e.in.Project.Roles {
 			s, err := e.in.Policy.Subject(ir.SubjectRef{Role: e.in.Project.Roles[i].Name})
 			if err != nil {
 				continue // whoever compiles it says so
 			}
 			for _, g := range ir.Groups {
-				r := s.Default(g)
-				e.unsaid[g] = e.unsaid[g] || (r.Decision == ir.Agent || r.Quiet()) && decided(r) != ir.Agent
+				if r := s.Default(g); r.Decision == ir.Agent || r.Quiet() {
+					e.unsaid[g] = min(e.unsaid[g], decided(r))
+				}
 			}
 		}
 	}

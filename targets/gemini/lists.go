@@ -73,6 +73,9 @@ func (w *writer) lists(g *grammar) (side, bool) {
 		if lists && more == "" { // but for the shape it is the agent that decides
 			w.add(rule{tools: g.tools, expr: unless(key, g.shape), decision: s.strictest(),
 				rank: w.rankIn(g.group, s.strictest()), told: g.told})
+			if w.mode != nil && w.leastUnsaid(g.group) == ir.Deny {
+				w.heldInside(g, &s)
+			}
 		}
 		shape = ""
 	case s.rest == ir.Deny && s.late && !s.holds():
@@ -106,6 +109,19 @@ func (w *writer) holdsBack(g *grammar, s *side) {
 				decision: ir.Ask, rank: asked})
 		}
 		w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: notAsked})
+	}
+}
+
+// heldInside denies what a mode's lists may hold back, for an agent: what is no more than a likeness is left to the
+// session, and a permission mode or silence that denies it comes below what is asked about.
+func (w *writer) heldInside(g *grammar, s *side) {
+	key := format.Key(g.argument)
+	all := []string{unless(key, g.shape)}
+	for _, part := range chunks(s.hold, mostParts("", 1)) {
+		all = append(all, key+either(part))
+	}
+	for _, expr := range all {
+		w.add(rule{tools: g.tools, expr: expr, decision: ir.Deny, rank: denied, told: g.told, inside: true})
 	}
 }
 
