@@ -123,7 +123,8 @@ func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
 	if j.halves == nil || universes.has(j.ref) {
 		u := universes.get(j.ref)
 		u.once.Do(func() {
-			u.universe, u.err = universeOf(ctx, req.Policy, j.ref, more.get(j.ref), req.Seed, universes.plan, ir.Decided)
+			u.universe, u.err = universeOf(ctx, req.Policy, j.ref, more.get(j.ref), req.Seed, universes.plan,
+				ir.Decided)
 		})
 		return u.universe, u.err
 	}

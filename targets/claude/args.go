@@ -382,7 +382,8 @@ func (e *emitter) serverFlags(r *ir.Role, opt contract.ArgsOptions) []string {
 	}
 	switch {
 	case own == listAlone:
-		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r, own), serversJSON(list)), "--strict-mcp-config"}
+		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r, own), serversJSON(list)),
+			"--strict-mcp-config"}
 	case own == listBeside:
 		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r, own), serversJSON(list))}
 	case len(list) > 0 && !e.inProject(r):

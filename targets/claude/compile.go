@@ -214,7 +214,8 @@ func (c *compiler) losesOwn(role *ir.Role, x ir.NativeRule, g ir.Group, outside 
 	}
 	mode := c.e.limitedInMode(role, g, aboutPaths(x, outside))
 	c.e.loss(c.name, x.Pos, g, codeTool,
-		"the rule %q is left out: it would hold in the mode %q too, which may not %s everything%s", x.Text, mode, g, where).
+		"the rule %q is left out: it would hold in the mode %q too, which may not %s everything%s",
+		x.Text, mode, g, where).
 		Hintf("leave %s of the mode to the agent, keep the mode out of the role (modes), or take the rule out of it", g)
 }
 
@@ -236,8 +237,8 @@ func aboutPaths(x ir.NativeRule, outside bool) paths {
 	return everyPath
 }
 
-// limitedInMode returns a mode that a role may enter and that has a group in part, "" for none. Without its hook it would
-// have what a bare rule of the session allows. What the role itself denies or asks about is held there by the
+// limitedInMode returns a mode that a role may enter and that has a group in part, "" for none. Without its hook it
+// would have what a bare rule of the session allows. What the role itself denies or asks about is held there by the
 // role's own rules, and an allow beside what is left to the agent limits nothing. Of paths outside the project only
 // rules about such paths do.
 func (e *emitter) limitedInMode(r *ir.Role, g ir.Group, of paths) string {
@@ -468,7 +469,8 @@ func asksAll(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pattern.Everythi
 
 // listsNone reports whether a group allows nothing by its rules, at no time.
 func (c *compiler) listsNone(g ir.Group) bool {
-	return c.timed(g) == nil && !slices.ContainsFunc(c.s.Rules(g), func(r ir.Rule) bool { return r.Decision == ir.Allow })
+	allows := func(r ir.Rule) bool { return r.Decision == ir.Allow }
+	return c.timed(g) == nil && !slices.ContainsFunc(c.s.Rules(g), allows)
 }
 
 // gap is something that rules cannot refuse.

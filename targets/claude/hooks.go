@@ -88,7 +88,8 @@ func (c *compiler) beyondInventory() need {
 	}
 	for i := range c.e.in.Project.Servers {
 		if sv := &c.e.in.Project.Servers[i]; c.growthDenied(sv) {
-			return need{what: fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name), at: sv.Pos}
+			return need{at: sv.Pos,
+				what: fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name)}
 		}
 	}
 	return need{}
@@ -227,8 +228,8 @@ func (e *emitter) unheldIn(c *compiler, g ir.Group) string {
 	return ""
 }
 
-// notHeldBy returns the first role that a mode may be entered from and whose rules do not hold back what the mode denies
-// of a group, or what it asks about; "" for none.
+// notHeldBy returns the first role that a mode may be entered from and whose rules do not hold back what the mode
+// denies of a group, or what it asks about; "" for none.
 func (e *emitter) notHeldBy(c *compiler, g ir.Group, d ir.Decision) (role string) {
 	held := !e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
 		role = r.Name

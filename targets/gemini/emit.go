@@ -170,7 +170,8 @@ func (e *emitter) policies() {
 				args = append(args, option+contract.ShellQuote(f))
 			}
 		}
-		e.write(file, of.ref.String(), fmt.Sprintf(title, contract.Comment(of.ref.String()), strings.Join(args, " ")), of.rules)
+		head := fmt.Sprintf(title, contract.Comment(of.ref.String()), strings.Join(args, " "))
+		e.write(file, of.ref.String(), head, of.rules)
 	}
 	e.write(format.AgentsPolicy, "the modes", titleOfAgents, e.agents)
 }

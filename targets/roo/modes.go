@@ -95,8 +95,9 @@ func (e *emitter) mode(m *ir.Mode, servers []server) (mode, error) {
 		return mode{}, err
 	}
 	contract.LosesTimes(&e.diags, e.name, "mode "+m.Slug, &m.Can, func(g ir.Group) bool {
-		return s.Default(g).Decision == ir.Deny && e.dialect.Lists(string(g)) && // a group lets in or not, and a person agrees
-			!(g == ir.MCP && e.dialect == format.Zoo && len(e.in.Project.Gateways) > 0) // the mode's gateway knows times
+		// A group lets in or not, and a person agrees; the mode's own gateway knows times.
+		return s.Default(g).Decision == ir.Deny && e.dialect.Lists(string(g)) &&
+			!(g == ir.MCP && e.dialect == format.Zoo && len(e.in.Project.Gateways) > 0)
 	})
 	out := mode{slug: m.Slug, name: m.Name, role: m.RoleDefinition, when: m.WhenToUse,
 		description: m.Description, custom: m.CustomInstructions}
