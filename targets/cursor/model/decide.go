@@ -215,6 +215,15 @@ func (d *decider) hooked(f *hooksFile, a policy.Action, lists contract.Answer, c
 	return out
 }
 
+// refuses reports whether hooks refuse an action themselves, by any tool: a program of somebody's that has no say
+// opens nothing that the lists refuse.
+func (o *opened) refuses(f *hooksFile, tools [][]call) bool {
+	return slices.ContainsFunc(slices.Concat(tools...), func(c call) bool {
+		said, _ := o.ask(f, c)
+		return said == denied
+	})
+}
+
 // hole returns a way past a refusal of the hooks that Cursor leaves open.
 func (d *decider) hole(s setup, a policy.Action, answer contract.Answer) *contract.Hole {
 	if answer.Decision == ir.Allow {
@@ -231,7 +240,7 @@ func (d *decider) hole(s setup, a policy.Action, answer contract.Answer) *contra
 			folder = path.Dir(absolute(a.Arg))
 		}
 		search := d.preTool("Grep", texts("file_path", folder, "pattern", "x"))
-		if answer.Decision == ir.Deny && passes(search) {
+		if answer.Decision == ir.Deny && d.refuses(s.hooks, d.tools(d.surface, a)) && passes(search) {
 			return &contract.Hole{Decision: ir.Allow,
 				Why: "Grep over a folder also shows the files below it that may not be read"}
 		}
