@@ -17,6 +17,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/gittree"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/policy"
@@ -58,21 +59,23 @@ type fileDiff struct {
 
 // diffSide is one of the two sources.
 type diffSide struct {
-	name string
-	res  *compiler.Result // nil where the project was not there yet
-	runs []contract.Run   // what agents take over from its files beside the source
+	name    string
+	res     *compiler.Result // nil where the project was not there yet
+	runs    []contract.Run   // what agents take over from its files beside the source
+	leaves  []diff.Left      // what its targets leave out of a role's rules for one agent
+	refused bool             // a target does not take the source: what it would write is not known
 }
 
 func (c *diffCmd) Run(e *env) error {
 	a, b := c.sides()
-	before, diags, err := c.load(e, a)
+	before, diags, err := c.load(e, a, c.decides)
 	if err != nil {
 		return err
 	}
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
-	after, diags, err := c.load(e, b)
+	after, diags, err := c.load(e, b, c.written)
 	if err != nil {
 		return err
 	}
@@ -88,7 +91,12 @@ func (c *diffCmd) Run(e *env) error {
 	}
 	report.Exceptions(before.exceptions(), after.exceptions())
 	report.Settings(before.settings(), after.settings(), config.File)
-	report.Runs(before.runs, after.runs)
+	if !before.refused && before.res != nil {
+		report.LeftOut(before.leaves, after.leaves)
+	}
+	if !before.refused {
+		report.Runs(before.runs, after.runs)
+	}
 	if b == "" {
 		for _, file := range edited(e) {
 			switch list, known := e.besides(file); {
@@ -171,8 +179,26 @@ func (c *diffCmd) print(e *env, report *diff.Report, a, b string) error {
 	return nil
 }
 
+// decides compiles the side before. What a target does not take can be compared too.
+func (c *diffCmd) decides(e *env, req compiler.Request) (*compiler.Result, diag.List, bool) {
+	res, diags := compiler.Compile(e.ctx, req)
+	if !diags.HasErrors() || c.Text {
+		return res, diags, false
+	}
+	res, diags = compiler.Open(e.ctx, req)
+	return res, diags, true
+}
+
+// written compiles the side after: nothing is written of a source that a target does not take.
+func (c *diffCmd) written(e *env, req compiler.Request) (*compiler.Result, diag.List, bool) {
+	res, diags := compiler.Compile(e.ctx, req)
+	return res, diags, false
+}
+
 // load compiles a side: a folder, a revision, or "" for the working tree.
-func (c *diffCmd) load(e *env, side string) (diffSide, diag.List, error) {
+func (c *diffCmd) load(
+	e *env, side string, compile func(*env, compiler.Request) (*compiler.Result, diag.List, bool),
+) (diffSide, diag.List, error) {
 	req := e.request()
 	p, files := diffSide{name: side}, folderFS(e.dir)
 	switch folder, ok := e.folder(side); {
@@ -195,13 +221,14 @@ func (c *diffCmd) load(e *env, side string) (diffSide, diag.List, error) {
 		req.FS, files = tree, tree
 	}
 	var diags diag.List
-	if p.res, diags = compiler.Compile(e.ctx, req); !diags.HasErrors() {
-		p.runs = runsOf(p.res, files, e.targets)
+	if p.res, diags, p.refused = compile(e, req); !diags.HasErrors() && !p.refused {
+		if side == "" {
+			files = e.afterBuild(p.res, files)
+		}
+		p.runs, p.leaves = runsOf(p.res, files, e.targets), leftOut(p.res)
 		if req.FS == nil {
 			p.runs = e.shared(p.runs)
 		}
-	} else if !c.Text { // what no target takes can be compared too
-		p.res, diags = compiler.Open(e.ctx, req)
 	}
 	for i := range diags { // two sources have files of the same names
 		diags[i].Message = "in " + p.name + ": " + diags[i].Message
@@ -242,6 +269,51 @@ func (c *diffCmd) adopted(e *env, p diffSide, tree fs.FS) (diffSide, diag.List, 
 	p.name, p.res = fmt.Sprintf("%s (as imported: %s%s)", p.name, few(res.Report.Files), lost), res.Compiled
 	p.runs = runsOf(p.res, tree, e.targets)
 	return p, nil, nil
+}
+
+// afterBuild returns the files of the project as a build leaves them, where people did not change what modec wrote.
+func (e *env) afterBuild(res *compiler.Result, files fs.FS) fs.FS {
+	changes, _ := res.Write(e.ctx, e.checking(e.output("")))
+	over := replaced{FS: files, files: map[string][]byte{}}
+	for i := range changes {
+		switch x := &changes[i]; x.State {
+		case output.Stale, output.Touched, output.Orphaned:
+			_, over.files[x.Path] = x.Texts()
+		}
+	}
+	return over
+}
+
+// replaced is a folder in which some files are others; one without text is not there.
+type replaced struct {
+	fs.FS
+	files map[string][]byte
+}
+
+func (b replaced) Open(name string) (fs.File, error) {
+	if data, ok := b.files[name]; ok && data == nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	} else if ok {
+		return memfs.FS(b.files).Open(name)
+	}
+	return b.FS.Open(name)
+}
+
+// leftOut returns what targets leave out of the roles' rules for one agent alone.
+func leftOut(res *compiler.Result) (list []diff.Left) {
+	for _, o := range res.Outputs {
+		for i := range res.Project.Roles {
+			role := &res.Project.Roles[i]
+			for _, r := range role.Native {
+				for j := range o.Losses {
+					if d := &o.Losses[j]; d.Pos == r.Pos && d.Loss == diag.Narrowing && o.Target.Name() == r.Target {
+						list = append(list, diff.Left{Role: role.Name, Rule: r, Why: d.Message})
+					}
+				}
+			}
+		}
+	}
+	return list
 }
 
 // engine returns what decides for a side. Where the project was not there yet, it denies everything.

@@ -374,7 +374,8 @@ func (p *pageViews) differs(m *shownModel, rev string) (*diff.Report, error) {
 	if r := m.differ[rev]; r != nil {
 		return r, nil
 	}
-	before, diags, err := (&diffCmd{}).load(p.env, rev)
+	c := &diffCmd{}
+	before, diags, err := c.load(p.env, rev, c.decides)
 	switch {
 	case err != nil:
 		return nil, err

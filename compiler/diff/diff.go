@@ -175,6 +175,36 @@ func (r *Report) Runs(before, after []contract.Run) {
 	}
 }
 
+// Left is a rule of a role for one agent alone that a target leaves out, and why.
+type Left struct {
+	Role string
+	Rule ir.NativeRule
+	Why  string
+}
+
+// LeftOut adds the rules that are no longer left out, or newly: of a rule that stays in the source no decision shows
+// that. A rule that is new or gone is a difference by itself.
+func (r *Report) LeftOut(before, after []Left) {
+	in := func(list []Left, x Left) bool {
+		return slices.ContainsFunc(list, func(y Left) bool {
+			return y.Role == x.Role && y.Rule.Target == x.Rule.Target && y.Rule.Decision == x.Rule.Decision &&
+				y.Rule.Text == x.Rule.Text
+		})
+	}
+	for _, x := range after {
+		if !in(before, x) {
+			r.other(Other{Narrowed, "role " + x.Role, "for " + x.Rule.Target + " alone, " + x.Why, x.Rule.Pos})
+		}
+	}
+	for _, x := range before {
+		if !in(after, x) {
+			text := fmt.Sprintf("the rule %s %s, for %s alone, is no longer left out", x.Rule.Decision, x.Rule.Text,
+				x.Rule.Target)
+			r.other(Other{Widened, "role " + x.Role, text, x.Rule.Pos})
+		}
+	}
+}
+
 // Entries adds what people changed in a file beside modec's entries, which no decision shows.
 func (r *Report) Entries(file string, list []located.Difference) {
 	for _, d := range list {

@@ -74,14 +74,14 @@ func (e *emitter) compiler(r *ir.Role) (c *compiler, replaced bool, err error) {
 		mode: cmp.Or(r.PermissionMode, format.Default), mayAllow: !e.inProject(r),
 		noOthers: e.in.Project.ClosedInventory || !e.flagsOnly && e.ownServers(r, s)}
 	for _, g := range []ir.Group{ir.Read, ir.Edit} {
-		if opensAll(s, g) && !e.limitedInModes(r, g, everyPath) {
+		if opensAll(s, g) && e.limitedInMode(r, g, everyPath) == "" {
 			c.bare = append(c.bare, g)
 		}
 	}
 	for _, x := range r.Native {
 		g, outside := besideCan(x)
 		if g == "" || x.Target != New().Name() || !c.leaves(g, outside) ||
-			e.limitedInModes(r, g, aboutPaths(x, outside)) {
+			e.limitedInMode(r, g, aboutPaths(x, outside)) != "" {
 			continue
 		}
 		if outside {
@@ -128,7 +128,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	c.losesOpened()
 	for _, x := range r.Native {
 		if x.Target == New().Name() {
-			c.ownRule(x)
+			c.ownRule(r, x)
 		}
 	}
 	c.out.ask = slices.DeleteFunc(c.out.ask, func(rule string) bool { return slices.Contains(c.out.deny, rule) })
@@ -175,12 +175,10 @@ type compiler struct {
 }
 
 // ownRule adds a rule in Claude Code's own grammar.
-func (c *compiler) ownRule(x ir.NativeRule) {
+func (c *compiler) ownRule(role *ir.Role, x ir.NativeRule) {
 	g, outside := besideCan(x)
 	if may := slices.Contains(c.beyond, g) || !outside && slices.Contains(c.native, g); g != "" && !may {
-		c.e.loss(c.name, x.Pos, g, codeTool,
-			"the rule %q allows what can.%s decides in another way: it is left out", x.Text, g).
-			Hintf("say it in can.%s", g)
+		c.losesOwn(role, x, g, outside)
 		return
 	}
 	holds := func(r ir.Rule) bool { return r.Decision < ir.Allow }
@@ -192,6 +190,25 @@ func (c *compiler) ownRule(x ir.NativeRule) {
 		return
 	}
 	c.out.add(x.Decision, x.Text)
+}
+
+// losesOwn reports a rule in Claude Code's own grammar that allows what the source does not leave to Claude Code: in
+// the role, or in a mode that works in its session.
+func (c *compiler) losesOwn(role *ir.Role, x ir.NativeRule, g ir.Group, outside bool) {
+	if !c.leaves(g, outside) {
+		c.e.loss(c.name, x.Pos, g, codeTool,
+			"the rule %q allows what can.%s does not leave to Claude Code: it is left out", x.Text, g).
+			Hintf("say in can.%s what it allows", g)
+		return
+	}
+	where := ""
+	if outside {
+		where = " outside the project"
+	}
+	mode := c.e.limitedInMode(role, g, aboutPaths(x, outside))
+	c.e.loss(c.name, x.Pos, g, codeTool,
+		"the rule %q is left out: it would hold in the mode %q too, which may not %s everything%s", x.Text, mode, g, where).
+		Hintf("leave %s of the mode to the agent, keep the mode out of the role (modes), or take the rule out of it", g)
 }
 
 // paths are those that a rule may be about.
@@ -212,19 +229,16 @@ func aboutPaths(x ir.NativeRule, outside bool) paths {
 	return everyPath
 }
 
-// limitedInModes reports whether a mode that a role may enter has a group in part. Without its hook it would
+// limitedInMode returns a mode that a role may enter and that has a group in part, "" for none. Without its hook it would
 // have what a bare rule of the session allows. What the role itself denies or asks about is held there by the
 // role's own rules, and an allow beside what is left to the agent limits nothing. Of paths outside the project only
 // rules about such paths do.
-func (e *emitter) limitedInModes(r *ir.Role, g ir.Group, of paths) bool {
-	own, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
-	if err != nil {
-		return true
-	}
-	return slices.ContainsFunc(e.in.Project.Modes, func(m ir.Mode) bool {
+func (e *emitter) limitedInMode(r *ir.Role, g ir.Group, of paths) string {
+	own, _ := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+	i := slices.IndexFunc(e.in.Project.Modes, func(m ir.Mode) bool {
 		s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
-		if err != nil || !mayEnter(r, m.Slug) && !e.isBaseline(r) {
-			return err != nil
+		if own == nil || err != nil || !mayEnter(r, m.Slug) && !e.isBaseline(r) {
+			return own == nil || err != nil
 		}
 		def, rules := s.Default(g).Decision, s.Rules(g)
 		opens := func(r ir.Rule) bool { return r.Decision > ir.Deny }
@@ -241,6 +255,10 @@ func (e *emitter) limitedInModes(r *ir.Role, g ir.Group, of paths) bool {
 		outside := !files || ceiling == nil && def == ir.Agent || s.Outside(g).Decision >= ir.Allow
 		return def < ir.Allow || slices.ContainsFunc(rules, limits) || !outside
 	})
+	if i < 0 {
+		return ""
+	}
+	return e.in.Project.Modes[i].Slug
 }
 
 // leaves reports whether a group leaves what it does not list to Claude Code, paths outside the project too

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -74,7 +75,7 @@ func (e *emitter) allow(p *profile, rules []ir.Rule) []string {
 			if r.Pattern.Kind == ir.Builtin && slices.ContainsFunc(rules, isEntry) {
 				loss.Needless()
 			}
-		case overlaps(p, entry, held):
+		case overlaps(entry, held, p.notAllowed) != "":
 			e.loss(p, ir.Command, codeApproval, r.Pos,
 				"an entry for %s would also approve what another rule does not allow: Cursor asks about it", r.Pattern).
 				Hint("allow longer prefixes")
@@ -104,11 +105,10 @@ func startOf(p ir.Pattern) string {
 	return strings.TrimRight(start, " :")
 }
 
-// overlaps reports whether an entry approves something that the source denies
-// or asks about: the starts of those patterns are tried behind it, and a shell, which would run
-// whatever it reads. A wildcard stands for anything, so that one which comes before the entry's end
-// can match what goes on from there.
-func overlaps(p *profile, entry string, held []ir.Pattern) bool {
+// overlaps returns what an entry approves and another rule decides: the pattern of that, or the line; "" for nothing.
+// The starts of those patterns are tried behind the entry, and a shell, which would run whatever it reads. A wildcard
+// stands for anything, so that one which comes before the entry's end can match what goes on from there.
+func overlaps(entry string, held []ir.Pattern, decides func(line string) bool) string {
 	words := strings.Replace(entry, ":", " ", 1)
 	probes := []string{words, words + " > /dev/null"} // what only a text alone allows: cd docs
 	if words == entry {                               // a prefix, behind which anything may come
@@ -118,17 +118,25 @@ func overlaps(p *profile, entry string, held []ir.Pattern) bool {
 			before, _, open := strings.Cut(pattern.Text, "*")
 			if s == "" || s == words || strings.HasPrefix(s, words+" ") ||
 				open && strings.HasPrefix(words+" ", before) {
-				return true
+				return pattern.String()
 			}
 			probes = append(probes, words+" "+s, words+" -c '"+s+"'", words+" . -exec "+s+" x")
 		}
 	}
-	for _, line := range probes {
-		if decided(p.subject.Decide(policy.Action{Group: ir.Command, Arg: line})) != ir.Allow {
-			return true
-		}
+	if i := slices.IndexFunc(probes, decides); i >= 0 {
+		return strconv.Quote(probes[i])
 	}
-	return false
+	return ""
+}
+
+// notAllowed reports whether the source asks about a line or denies it.
+func (p *profile) notAllowed(line string) bool {
+	return decided(p.subject.Decide(policy.Action{Group: ir.Command, Arg: line})) != ir.Allow
+}
+
+// asks reports whether the source asks about a line.
+func (p *profile) asks(line string) bool {
+	return p.subject.Decide(policy.Action{Group: ir.Command, Arg: line}).Decision == ir.Ask
 }
 
 // plainWords matches words that both matchers, the IDE's list and a shell read as they

@@ -801,19 +801,24 @@ func TestOwnTokens(t *testing.T) {
 	own := func(d ir.Decision, text string) ir.NativeRule {
 		return ir.NativeRule{Target: "cursor", Decision: d, Text: text, Pos: at(9), Own: true}
 	}
-	native := []ir.NativeRule{own(ir.Allow, "Shell(git:*)"), own(ir.Deny, "Shell(git:push*)"),
+	native := []ir.NativeRule{own(ir.Allow, "Shell(git:*)"), own(ir.Allow, "Shell(npm test)"), own(ir.Allow, "Shell(ls)"),
+		own(ir.Deny, "Shell(git:push*)"),
 		{Target: "claude", Decision: ir.Allow, Text: "Bash(ls)", Pos: at(9)}}
 	for name, c := range map[string]struct {
 		command     *ir.Table
 		allow, deny []string
 		codes       []string
 	}{
-		"alone": {nil, []string{"git:*"}, []string{"git:push*"}, nil},
+		"alone": {nil, []string{"git:*", "npm test", "ls"}, []string{"git:push*"}, nil},
 		"beside an allow": {&ir.Table{Rules: []ir.Rule{rule(ir.Allow, "npm test *", 1)}},
-			[]string{"npm test", "git:*"}, []string{"git:push*"}, nil},
+			[]string{"npm test", "git:*", "ls"}, []string{"git:push*"}, nil},
 		"where it is asked": {table(ir.Ask), nil, []string{"git:push*"}, []string{"cursor-approval"}},
 		"beside an ask": {&ir.Table{Rules: []ir.Rule{rule(ir.Ask, "git tag *", 1)}},
-			nil, []string{"git:push*"}, []string{"cursor-approval"}},
+			[]string{"npm test", "ls"}, []string{"git:push*"}, []string{"cursor-approval"}},
+		"beside an ask about one of the texts": {&ir.Table{Rules: []ir.Rule{rule(ir.Ask, "ls -a", 1)}},
+			[]string{"npm test"}, []string{"git:push*"}, []string{"cursor-approval"}},
+		"beside an ask about what begins anyhow": {&ir.Table{Rules: []ir.Rule{rule(ir.Ask, "* --force", 1)}}, nil,
+			[]string{"git:push*"}, []string{"cursor-approval"}},
 		"beside a deny that a hook holds": {&ir.Table{Rules: []ir.Rule{rule(ir.Deny, "git * x", 1)}},
 			nil, []string{"git:push*"}, []string{"cursor-approval", "cursor-hook-only"}},
 		"where all is denied": {table(ir.Deny),

@@ -2,7 +2,9 @@ package cursor
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -31,7 +33,8 @@ func (cursor) TranslateRule(
 }
 
 // own returns a role's tokens for Cursor alone. One that allows something needs a group of which the
-// source leaves to Cursor what it does not list, and says nothing that only a hook holds.
+// source leaves to Cursor what it does not list, and says nothing that only a hook holds; and it approves nothing that a
+// rule asks about.
 func (e *emitter) own(p *profile) (allow, deny []string) {
 	if p.ref.Role == "" {
 		return nil, nil
@@ -41,27 +44,57 @@ func (e *emitter) own(p *profile) (allow, deny []string) {
 		if !ok || r.Target != New().Name() {
 			continue
 		}
-		g := groups[t.Keyword]
-		switch {
-		case r.Decision == ir.Deny:
+		if r.Decision == ir.Deny {
 			deny = append(deny, r.Text)
-		case p.subject.Default(g).Decision != ir.Agent || len(p.unsaid[g]) > 0 || p.asksIn(g):
-			e.loss(p, g, codeApproval, r.Pos,
-				"the token %q allows what can.%s decides in another way: it is left out", r.Text, g).
-				Hintf("say it in can.%s", g)
-		default:
-			allow = append(allow, r.Text)
+			continue
 		}
+		g := groups[t.Keyword]
+		why := ""
+		switch def := p.subject.Default(g); {
+		case def.Decision != ir.Agent:
+			why = fmt.Sprintf("whatever can.%s does not list is %s", g, def.Decision)
+		case len(p.unsaid[g]) > 0:
+			why = "no token says " + p.unsaid[g][0].what
+		default:
+			if asked := p.askedBy(t); asked != "" {
+				why = "it would also approve " + asked + ", about which the source asks"
+			}
+		}
+		if why == "" {
+			allow = append(allow, r.Text)
+			continue
+		}
+		e.loss(p, g, codeApproval, r.Pos, "the token %q is left out: %s", r.Text, why).
+			Hintf("say in can.%s what it allows", g)
 	}
 	return allow, deny
 }
 
-// asksIn reports whether a rule of a group asks: no token does.
-func (p *profile) asksIn(g ir.Group) bool {
-	return slices.ContainsFunc(p.subject.Rules(g), func(r ir.Rule) bool {
-		return r.Decision == ir.Ask && r.Pos.File != ir.GuardsFile
-	})
+// askedBy returns what a token approves that a rule asks about, "" for nothing. Of paths a token refuses what the
+// source asks about, and a refusal goes before an approval.
+func (p *profile) askedBy(t format.Token) string {
+	g := groups[t.Keyword]
+	var asked []ir.Pattern
+	for _, r := range p.subject.Rules(g) {
+		if r.Decision == ir.Ask && r.Pos.File != ir.GuardsFile {
+			asked = append(asked, r.Pattern)
+		}
+	}
+	server, tool, _ := strings.Cut(t.Inside, ":")
+	switch {
+	case len(asked) == 0, g == ir.Read, g == ir.Edit:
+		return ""
+	case g == ir.Command && plain(strings.Replace(t.Inside, ":", " ", 1)):
+		return overlaps(t.Inside, asked, p.asks)
+	case g == ir.MCP && literal(server) && literal(tool) && p.tool(server, tool) != ir.Ask,
+		g == ir.Web && plainHost(t.Inside) && decideHost(p, t.Inside) != ir.Ask:
+		return ""
+	}
+	return asked[0].String()
 }
+
+// plainHost reports whether a token is about one host.
+func plainHost(inside string) bool { return !strings.ContainsAny(inside, "*") }
 
 // hasOwn reports whether a role has tokens for Cursor alone.
 func (e *emitter) hasOwn(p *profile) bool {

@@ -16,7 +16,14 @@ type tokens []string
 // add appends KEYWORD(ENTRY) for each entry that is not there.
 func (t *tokens) add(keyword format.Keyword, entries []string) {
 	for _, e := range entries {
-		if token := string(keyword) + "(" + e + ")"; !slices.Contains(*t, token) {
+		t.addOwn([]string{string(keyword) + "(" + e + ")"})
+	}
+}
+
+// addOwn appends tokens that are not there.
+func (t *tokens) addOwn(list []string) {
+	for _, token := range list {
+		if !slices.Contains(*t, token) {
 			*t = append(*t, token)
 		}
 	}
@@ -36,7 +43,8 @@ func (e *emitter) tokens(p *profile, c commands) contract.Object {
 	allow.add(format.WebFetch, hosts)
 	deny.add(format.WebFetch, noHosts)
 	ownAllow, ownDeny := e.own(p)
-	allow, deny = append(allow, ownAllow...), append(deny, ownDeny...)
+	allow.addOwn(ownAllow)
+	deny.addOwn(ownDeny)
 	if len(allow)+len(deny) == 0 {
 		return nil
 	}
