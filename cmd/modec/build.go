@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"modec.dev/modec/compiler"
@@ -161,11 +163,45 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		e.ui.kept(diags)
 	}
 	if !e.ui.json {
+		if line := newHooks(changes, diags); line != "" && !unchanged && !c.Diff {
+			e.ui.note("%s\n", diag.Clean(line))
+		}
 		for _, line := range kept {
 			e.ui.note("left as people wrote it, beside what the source says: %s\n", diag.Clean(line))
 		}
 	}
 	return report, nil
+}
+
+// newHooks says which files that were there get hooks of modec's, and why: they may be files of subjects that nobody
+// touched. It returns "" for none.
+func newHooks(changes []output.Change, diags diag.List) string {
+	var files, whys []string
+	for i := range changes {
+		x := &changes[i]
+		have, want := x.Texts()
+		if x.Action == output.Unchanged || have == nil || contract.RunsHook(have) || !contract.RunsHook(want) {
+			continue
+		}
+		files = append(files, x.Path)
+		for _, d := range diags {
+			of := "--subject " + strings.Replace(d.Subject, " ", ":", 1) + " "
+			if contract.HookOnly(d.Code) && bytes.Contains(want, []byte(of)) && !slices.Contains(whys, d.Message) {
+				whys = append(whys, d.Message)
+			}
+		}
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	line := fmt.Sprintf("hooks are new in %s of before: %s", count(len(files), "file"), strings.Join(files, " "))
+	if len(whys) > 0 {
+		line += ", because " + whys[0]
+	}
+	if len(whys) > 1 {
+		line += fmt.Sprintf(" (and %d more: -v)", len(whys)-1)
+	}
+	return line
 }
 
 // acceptOwn has the user accept one's own project where no git tells that it did not come along with the team's.

@@ -1,12 +1,15 @@
 package contract
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"modec.dev/modec/compiler/diag"
 )
 
 // HookLine is a hook's command line, as a Decider reads it from an artifact.
@@ -43,6 +46,12 @@ func (c PolicyCopy) Flags() string {
 func Unless(text string) string {
 	return " || { " + refusedByModec + "; echo " + ShellQuote(text) + "; }"
 }
+
+// RunsHook reports whether a file has a line that runs modec's hook.
+func RunsHook(data []byte) bool { return bytes.Contains(data, []byte("modec hook ")) }
+
+// HookOnly reports whether a target notes by a code what only its hook holds: the code is TARGET-hook-only.
+func HookOnly(c diag.Code) bool { return strings.HasSuffix(string(c), "-hook-only") }
 
 const refusedByModec = "[ $? = 2 ] && exit 2"
 

@@ -27,7 +27,7 @@ func (c *compiler) hooked(needs func() need) bool {
 	if at.IsZero() || at.File == ir.GuardsFile {
 		at = c.pos
 	}
-	c.e.diags.Notef(codeHookOnly, at, "rules cannot say %s of %s: the hook does", n.what, c.name).
+	c.e.diags.Notef(codeHookOnly, at, "rules cannot say %s of %s%s: the hook does", n.what, c.name, n.session()).
 		Hint("install modec wherever Claude Code works on the project").
 		Target("claude").
 		Subject(c.name)
@@ -38,12 +38,20 @@ func (c *compiler) hooked(needs func() need) bool {
 type need struct {
 	what string
 	at   diag.Pos
+	role string // in whose session; "" for every one
+}
+
+func (n need) session() string {
+	if n.role == "" {
+		return ""
+	}
+	return " in a session of role " + n.role
 }
 
 // needsHook returns what rules alone do not say of a role.
 func (c *compiler) needsHook() need {
 	if r := c.s.UnknownTool(); r.Decision == ir.Deny || r.Decision == ir.Ask {
-		return need{"the default of unknown tools", r.Pos} // some ask for nothing: CronCreate, Workflow
+		return need{what: "the default of unknown tools", at: r.Pos} // some ask for nothing: CronCreate, Workflow
 	}
 	for _, g := range ir.Groups {
 		if g == ir.MCP || c.closed(g) {
@@ -59,9 +67,9 @@ func (c *compiler) needsHook() need {
 	outside := "what lies outside the project"
 	switch can := c.can; {
 	case can.OutsideRead != nil && !c.closed(ir.Read) && !c.opensAll(ir.Read):
-		return need{outside, can.OutsideRead.Pos}
+		return need{what: outside, at: can.OutsideRead.Pos}
 	case can.OutsideEdit != nil && !c.closed(ir.Edit) && !c.opensAll(ir.Edit):
-		return need{outside, can.OutsideEdit.Pos}
+		return need{what: outside, at: can.OutsideEdit.Pos}
 	}
 	return need{}
 }
@@ -73,11 +81,11 @@ func (c *compiler) beyondInventory() need {
 		return need{}
 	}
 	if at, open := c.othersDenied(); open {
-		return need{"servers that the inventory does not list", at}
+		return need{what: "servers that the inventory does not list", at: at}
 	}
 	for i := range c.e.in.Project.Servers {
 		if sv := &c.e.in.Project.Servers[i]; c.growthDenied(sv) {
-			return need{fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name), sv.Pos}
+			return need{what: fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name), at: sv.Pos}
 		}
 	}
 	return need{}
@@ -90,10 +98,10 @@ func (c *compiler) beyondRules(g ir.Group) need {
 	case d == ir.Deny && (c.mode != format.DontAsk || g == ir.Read || g == ir.Modes), // else it is asked about
 		d == ir.Ask && g == ir.Command && c.mode == format.AcceptEdits && !c.listsNone(g), // the mode runs some
 		d == ir.Allow && g == ir.Command && c.mayAllow && c.mode != format.Bypass:
-		return need{"the default of " + string(g), def.Pos}
+		return need{what: "the default of " + string(g), at: def.Pos}
 	}
 	if r, held := c.holdsAbove(g); held && (r.Decision == ir.Deny || !c.closes()) {
-		return need{r.Decision.String() + " " + r.Pattern.String(), r.Pos}
+		return need{what: r.Decision.String() + " " + r.Pattern.String(), at: r.Pos}
 	}
 	for _, r := range c.s.Rules(g) {
 		said := r.Pattern.Kind != ir.Regex && !(g == ir.Command && holdsUnsaid(r))
@@ -101,7 +109,7 @@ func (c *compiler) beyondRules(g ir.Group) need {
 			said = !c.mayAllow || c.allows(g, &r)
 		}
 		if !said {
-			return need{r.Decision.String() + " " + r.Pattern.String(), r.Pos}
+			return need{what: r.Decision.String() + " " + r.Pattern.String(), at: r.Pos}
 		}
 	}
 	return need{}
@@ -141,7 +149,7 @@ func (e *emitter) ofModes(r *ir.Role, s *policy.Subject) need {
 			continue // reported where the mode is emitted
 		}
 		if n := e.modeNeedsHook(c); n.what != "" {
-			return need{n.what + " in the mode " + m.Slug, n.at}
+			return need{n.what + " in the mode " + m.Slug, n.at, n.role}
 		}
 	}
 	return need{}
@@ -152,18 +160,18 @@ func (e *emitter) ofModes(r *ir.Role, s *policy.Subject) need {
 func (e *emitter) modeNeedsHook(c *compiler) need {
 	for _, g := range ir.Groups {
 		if g != ir.MCP && !c.closed(g) && e.beyondTools(c, g) {
-			return need{"what is denied or asked about of " + string(g), c.s.Default(g).Pos}
+			return need{"what is denied or asked about of " + string(g), c.s.Default(g).Pos, e.unheldIn(c, g)}
 		}
 	}
 	for i := range e.in.Project.Servers {
 		sv := &e.in.Project.Servers[i]
 		if e.opensTool(c, sv, contract.UnknownTool) ||
 			slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return e.opensTool(c, sv, t.Name) }) {
-			return need{fmt.Sprintf("what is asked about of the server %q", sv.Name), sv.Pos}
+			return need{what: fmt.Sprintf("what is asked about of the server %q", sv.Name), at: sv.Pos}
 		}
 	}
 	if c.own.Tools == nil && c.s.UnknownTool().Decision == ir.Agent && c.unlistedServers() {
-		return need{"servers that the inventory does not list", c.s.Default(ir.MCP).Pos}
+		return need{what: "servers that the inventory does not list", at: c.s.Default(ir.MCP).Pos}
 	}
 	return need{}
 }
@@ -199,7 +207,28 @@ func (e *emitter) heldBySessions(c *compiler, g ir.Group, d ir.Decision) bool {
 	if e.in.Project.Baseline == "" || c.s.Default(g).Decision == d {
 		return false
 	}
-	return !e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
+	return e.notHeldBy(c, g, d) == ""
+}
+
+// unheldIn returns the role in whose session nothing holds back what a mode denies of a group or asks about, where
+// the baseline's rules do; "" for none.
+func (e *emitter) unheldIn(c *compiler, g ir.Group) string {
+	if e.in.Project.Baseline == "" {
+		return ""
+	}
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
+		if role := e.notHeldBy(c, g, d); role != "" && role != e.in.Project.Baseline && c.s.Default(g).Decision != d {
+			return role
+		}
+	}
+	return ""
+}
+
+// notHeldBy returns the first role that a mode may be entered from and whose rules do not hold back what the mode denies
+// of a group, or what it asks about; "" for none.
+func (e *emitter) notHeldBy(c *compiler, g ir.Group, d ir.Decision) (role string) {
+	held := !e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
+		role = r.Name
 		session, _, err := e.compiler(r)
 		return err != nil || session.beyondRules(g).what != "" ||
 			slices.ContainsFunc(c.s.Rules(g), func(own ir.Rule) bool {
@@ -208,6 +237,10 @@ func (e *emitter) heldBySessions(c *compiler, g ir.Group, d ir.Decision) bool {
 				})
 			})
 	})
+	if held {
+		return ""
+	}
+	return role
 }
 
 // deniesPartly reports whether a mode denies something of a group that it has.

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"errors"
+	"fmt"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -52,12 +53,12 @@ func (e *emitter) own() (out []ir.NativeRule) {
 			case n.Decision < ir.Allow:
 				e.diags.Errorf(codeSetting, n.Pos,
 					"settings hold for every session, and %q is for role %s", n.Text, r.Name).
-					Hint("say it in can").
+					Hint(e.apart(everybody)).
 					Target(name)
 			default:
 				e.diags.Warnf(codeSetting, n.Pos,
 					"settings hold for every session, and %q is for role %s: it is left out", n.Text, r.Name).
-					Hint("say it in can").
+					Hint(e.apart(everybody)).
 					Target(name).
 					Subject("role "+r.Name).
 					Loses(diag.Narrowing, string(ir.Unknown))
@@ -124,4 +125,19 @@ func settingLists(own []ir.NativeRule) (sections contract.Object, places []strin
 		}
 	}
 	return sections, places, nil
+}
+
+// apart returns how settings that one role has stay written: where no other role is one of Gemini CLI's.
+func (e *emitter) apart(everybody string) string {
+	const can = "say it in can"
+	if everybody == "" {
+		return can + ", or make the role the baseline (targets.gemini.subject)"
+	}
+	for i := range e.in.Project.Roles {
+		if r := &e.in.Project.Roles[i]; r.Name != everybody {
+			return fmt.Sprintf("role %s is one of Gemini CLI's too: give it `targets` without %q (targets: [\"claude\"]), "+
+				"or %s", r.Name, name, can)
+		}
+	}
+	return can
 }
