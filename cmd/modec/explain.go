@@ -72,6 +72,7 @@ type verdict struct {
 	At          string       `json:"at" jsonschema:"where it stands"`
 	WithoutHook *ir.Decision `json:"withoutHook,omitempty" jsonschema:"the decision if the hook were gone"`
 	Hole        string       `json:"hole,omitempty" jsonschema:"how the agent itself goes past its artifact"`
+	Kept        bool         `json:"kept,omitempty" jsonschema:"by a rule of the role for this agent alone"`
 
 	at diag.Pos // where the rule stands
 }
@@ -296,6 +297,11 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 			}
 			x := verdict{Target: j.Name(), Surface: d.Surface(), Decision: v.Decision,
 				Governs: halves[v.Governs], ByItself: byItself, Rule: secret.Text(v.Rule), At: v.At.String(), at: v.At}
+			if r := j.source.Role(of.Role); r != nil && !byItself {
+				x.Kept = slices.ContainsFunc(r.Native, func(n ir.NativeRule) bool {
+					return n.Target == j.Name() && n.Text == v.Rule && n.Decision == v.Decision
+				})
+			}
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}
