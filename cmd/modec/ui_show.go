@@ -93,8 +93,8 @@ func (u *ui) matrix(rows []row) {
 		}
 		if len(counts) > 0 {
 			_, name, _ := strings.Cut(r.Subject, " ")
-			u.item(0, "", "besides:", fmt.Sprintf("%s has rules that one agent alone understands and no cell shows: %s; "+
-				"`modec show %s` lists them", r.Subject, strings.Join(counts, ", "), name))
+			u.item(0, "", "besides:", fmt.Sprintf("%s has rules that one agent alone understands and no cell "+
+				"shows: %s; `modec show %s` lists them", r.Subject, strings.Join(counts, ", "), name))
 		}
 	}
 }

@@ -126,8 +126,8 @@ func plain(data []byte) string {
 }
 
 // Emitted returns the line of an emitted artifact that is at a line of its file on the disk,
-// in which others may write too; 0 where the artifact does not have that line. A line that people wrote in their own way
-// is the one on which the same entry begins.
+// in which others may write too; 0 where the artifact does not have that line. A line that people wrote in their own
+// way is the one on which the same entry begins.
 func Emitted(disk, emitted []byte, line int) int {
 	for _, l := range textdiff.Lines(plain(disk), plain(emitted)) {
 		if l.Old == line && l.Op == textdiff.Same {

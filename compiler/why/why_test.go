@@ -179,9 +179,10 @@ func TestEmittedInAnotherWay(t *testing.T) {
 		line, want          int
 	}{
 		{"a list in one line", "{\n\"a\": [\"x\", \"y\"]}", "{\n  \"a\": [\n    \"x\"\n  ]\n}", 2, 2},
-		{"another order", "{\"a\": [\n\"x\",\n\"y\"\n]}", "{\n  \"a\": [\n    \"z\",\n    \"y\",\n    \"x\"\n  ]\n}", 2, 5},
-		{"modes by their slug", "m:\n- {slug: b, n: 1}\n- {slug: a, n: 2}", "m:\n  - slug: a\n    n: 1\n  - slug: b\n    n: 1\n", 2,
-			4},
+		{"another order", "{\"a\": [\n\"x\",\n\"y\"\n]}",
+			"{\n  \"a\": [\n    \"z\",\n    \"y\",\n    \"x\"\n  ]\n}", 2, 5},
+		{"modes by their slug", "m:\n- {slug: b, n: 1}\n- {slug: a, n: 2}",
+			"m:\n  - slug: a\n    n: 1\n  - slug: b\n    n: 1\n", 2, 4},
 		{"front matter", "---\nname: a\ntools: Read, Grep\n---\nx", "---\nname: \"a\"\ntools: \"Grep\"\n---\nx", 3, 3},
 		{"what is not emitted", "{\n\"a\": 1,\n\"b\": 2}", "{\n  \"a\": 1\n}", 3, 0},
 		{"a comment", "# x\na: b\n", "a: \"b\"\n", 1, 0},

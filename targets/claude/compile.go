@@ -207,7 +207,8 @@ func (c *compiler) losesOwn(role *ir.Role, x ir.NativeRule, g ir.Group, outside 
 	}
 	mode := c.e.limitedInMode(role, g, aboutPaths(x, outside))
 	c.e.loss(c.name, x.Pos, g, codeTool,
-		"the rule %q is left out: it would hold in the mode %q too, which may not %s everything%s", x.Text, mode, g, where).
+		"the rule %q is left out: it would hold in the mode %q too, which may not %s everything%s",
+		x.Text, mode, g, where).
 		Hintf("leave %s of the mode to the agent, keep the mode out of the role (modes), or take the rule out of it", g)
 }
 
@@ -229,10 +230,10 @@ func aboutPaths(x ir.NativeRule, outside bool) paths {
 	return everyPath
 }
 
-// limitedInMode returns a mode that a role may enter and that has a group in part, "" for none. Without its hook it would
-// have what a bare rule of the session allows. What the role itself denies or asks about is held there by the
-// role's own rules, and an allow beside what is left to the agent limits nothing. Of paths outside the project only
-// rules about such paths do.
+// limitedInMode returns a mode that a role may enter and that has a group in part, "" for none. Without its hook
+// it would have what a bare rule of the session allows. What the role itself denies or asks about is held there by
+// the role's own rules, and an allow beside what is left to the agent limits nothing. Of paths outside the project
+// only rules about such paths do.
 func (e *emitter) limitedInMode(r *ir.Role, g ir.Group, of paths) string {
 	own, _ := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	i := slices.IndexFunc(e.in.Project.Modes, func(m ir.Mode) bool {

@@ -85,7 +85,8 @@ func (c *compiler) beyondInventory() need {
 	}
 	for i := range c.e.in.Project.Servers {
 		if sv := &c.e.in.Project.Servers[i]; c.growthDenied(sv) {
-			return need{what: fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name), at: sv.Pos}
+			what := fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name)
+			return need{what: what, at: sv.Pos}
 		}
 	}
 	return need{}

@@ -135,8 +135,8 @@ func (e *emitter) apart(everybody string) string {
 	}
 	for i := range e.in.Project.Roles {
 		if r := &e.in.Project.Roles[i]; r.Name != everybody {
-			return fmt.Sprintf("role %s is one of Gemini CLI's too: give it `targets` without %q (targets: [\"claude\"]), "+
-				"or %s", r.Name, name, can)
+			return fmt.Sprintf("role %s is one of Gemini CLI's too: give it `targets` without %q "+
+				"(targets: [\"claude\"]), or %s", r.Name, name, can)
 		}
 	}
 	return can

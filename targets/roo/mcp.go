@@ -134,8 +134,8 @@ func (e *emitter) stillApproved(sv *server) {
 			if err != nil || s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision != ir.Ask {
 				continue
 			}
-			e.diags.Warnf(diag.EntryChanged, item.Pos, "alwaysAllow of the external server %q has %q, about which the source "+
-				"asks in mode %s: it stays in force, for modec does not change the entry", sv.Name, tool,
+			e.diags.Warnf(diag.EntryChanged, item.Pos, "alwaysAllow of the external server %q has %q, about which the "+
+				"source asks in mode %s: it stays in force, for modec does not change the entry", sv.Name, tool,
 				e.in.Project.Modes[i].Slug).
 				Hintf("take %q out of alwaysAllow there yourself", tool).
 				Target(e.name)

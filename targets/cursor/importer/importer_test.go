@@ -319,8 +319,8 @@ func TestTokensThatRefuseNothing(t *testing.T) {
 		"Write(config/x)": "write Write(**/config/x)", "Read(**/.env)": "", "Read(*.pem)": "", "Read(/etc/x)": "",
 		"Read(~/.ssh/**)": "", `Read(C:\\x)`: "", "Shell(rm)": "",
 	} {
-		im, _ := Import(contract.Source{Root: fstest.MapFS{".cursor/cli.json": &fstest.MapFile{
-			Data: []byte(`{"permissions": {"allow": [], "deny": ["` + text + `"]}}`)}}})
+		data := []byte(`{"permissions": {"allow": [], "deny": ["` + text + `"]}}`)
+		im, _ := Import(contract.Source{Root: fstest.MapFS{".cursor/cli.json": {Data: data}}})
 		got := ""
 		for _, n := range im.Notes {
 			got += n.Why
