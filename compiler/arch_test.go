@@ -79,7 +79,7 @@ var layers = []layer{
 	{pkg: "compiler/verify", may: vocabulary},
 	{pkg: "compiler/diff", may: append(slices.Clip(vocabulary), "compiler/verify")},
 	{pkg: "compiler/inventory", may: append(slices.Clip(vocabulary), "compiler/pins")},
-	{pkg: "compiler/why", may: append(slices.Clip(vocabulary), "compiler/textdiff")},
+	{pkg: "compiler/why", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/textdiff")},
 	{pkg: "compiler/render", may: append(slices.Clip(vocabulary), "compiler/inventory", "compiler/pins"), cue: withCUE},
 	{pkg: "compiler/migrate", may: []string{"compiler/...", "cue"}, cue: withCUE},
 	{pkg: "compiler/edit", may: []string{"compiler/...", "cue"}, cue: withCUE},

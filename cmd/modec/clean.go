@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/secret"
 )
 
 type cleanCmd struct {
@@ -114,6 +116,9 @@ func (c *cleanCmd) Run(e *env) error {
 			restored++
 			e.ui.note("%s\n", restoredAs(x, put))
 			c.since(e, &x)
+			if n := secretsBack(x.Texts()); n > 0 && x.Action != output.Unchanged {
+				e.ui.note("  with %s that had been taken out of it\n", count(n, "secret"))
+			}
 		} else if x.Action == output.Remove {
 			removed++
 			e.ui.note("%s %s\n", verb, diag.Clean(x.Path))
@@ -129,6 +134,16 @@ func (c *cleanCmd) Run(e *env) error {
 			put, count(restored, "file"))
 	}
 	return nil
+}
+
+// secretsBack counts the secrets of a text that another one has and it has not.
+func secretsBack(have, want []byte) (n int) {
+	for _, at := range secret.Index(string(want)) {
+		if !bytes.Contains(have, want[at[0]:at[1]]) {
+			n++
+		}
+	}
+	return n
 }
 
 // since says how a file that was put back is other than before modec, and what has it as it was.

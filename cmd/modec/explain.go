@@ -72,6 +72,7 @@ type verdict struct {
 	At          string       `json:"at" jsonschema:"where it stands"`
 	WithoutHook *ir.Decision `json:"withoutHook,omitempty" jsonschema:"the decision if the hook were gone"`
 	Hole        string       `json:"hole,omitempty" jsonschema:"how the agent itself goes past its artifact"`
+	Kept        bool         `json:"kept,omitempty" jsonschema:"by a rule of the role for this agent alone"`
 
 	at diag.Pos // where the rule stands
 }
@@ -257,6 +258,14 @@ func (e *env) judges(res *compiler.Result) []judged {
 	return out
 }
 
+// kept reports whether a rule of a role for this agent alone decides.
+func (j *judged) kept(of ir.SubjectRef, v contract.Verdict) bool {
+	r := j.source.Role(of.Role)
+	return r != nil && slices.ContainsFunc(r.Native, func(n ir.NativeRule) bool {
+		return n.Target == j.Name() && n.Text == v.Rule && n.Decision == v.Decision
+	})
+}
+
 // verdicts asks each agent's model. A surface that does not govern the subject has no verdict.
 // elsewhere are the targets that do not emit the subject, or what the action is about.
 func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source policy.Result) (
@@ -296,6 +305,7 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 			}
 			x := verdict{Target: j.Name(), Surface: d.Surface(), Decision: v.Decision,
 				Governs: halves[v.Governs], ByItself: byItself, Rule: secret.Text(v.Rule), At: v.At.String(), at: v.At}
+			x.Kept = !byItself && j.kept(of, v)
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}

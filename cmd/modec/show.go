@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -39,6 +40,30 @@ type row struct {
 	Cells   []groupCell `json:"cells"`
 	// Steers are the groups whose denies do not hold, since the subject's commands are open.
 	Steers []ir.Group `json:"steers" jsonschema:"groups whose denies steer and do not hold: the commands are open"`
+	// Kept are rules that only one agent understands: no cell shows them.
+	Kept []keptRules `json:"kept,omitempty" jsonschema:"rules of the role for one agent alone, which no cell shows"`
+}
+
+// keptRules are the rules of a role for one agent alone that decide alike.
+type keptRules struct {
+	Target   string      `json:"target"`
+	Decision ir.Decision `json:"decision"`
+	Rules    []string    `json:"rules"`
+}
+
+// keptOf returns the rules of a role for one agent alone.
+func keptOf(r *ir.Role) (list []keptRules) {
+	if r == nil {
+		return nil
+	}
+	for _, n := range r.Native {
+		i := slices.IndexFunc(list, func(k keptRules) bool { return k.Target == n.Target && k.Decision == n.Decision })
+		if i < 0 {
+			i, list = len(list), append(list, keptRules{Target: n.Target, Decision: n.Decision})
+		}
+		list[i].Rules = append(list[i].Rules, secret.Text(n.Text))
+	}
+	return list
 }
 
 // groupCell is what a subject may do in a group.
@@ -239,7 +264,7 @@ func matrix(res *compiler.Result) (rows []row, err error) {
 
 // rowOf returns the cells of a subject. What it may do with MCP is read from its tools.
 func rowOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef, servers []serverPart) row {
-	r := row{Subject: ref.String(), Steers: s.Steers()}
+	r := row{Subject: ref.String(), Steers: s.Steers(), Kept: keptOf(p.Role(ref.Role))}
 	switch {
 	case ref.Role != "":
 		r.Pos = p.Role(ref.Role).Pos

@@ -21,6 +21,13 @@ func (u *ui) upToDate(c *buildCmd, s record.Summary, start time.Time) {
 		u.note("%s%s as the source makes them\n", u.of, count(s.Files, "file"))
 		return
 	}
+	if !u.quiet && !u.verbose {
+		for _, d := range s.Diagnostics {
+			if d.Code == diag.EntryChanged { // a person has to do something, and no build does it
+				u.render.Render(u.err, d)
+			}
+		}
+	}
 	more := ""
 	if s.Warnings > 0 {
 		more += ", " + count(s.Warnings, "warning")

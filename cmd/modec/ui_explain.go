@@ -52,6 +52,8 @@ func (u *ui) explain(x explanation) {
 func qualified(v verdict) string {
 	note := ""
 	switch {
+	case v.Kept:
+		note = ", by a rule for it alone: " + v.Rule
 	case v.ByItself:
 		note = ", as it does by itself"
 	case v.Governs == "access" && v.Decision > ir.Deny:

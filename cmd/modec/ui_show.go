@@ -85,6 +85,18 @@ func (u *ui) matrix(rows []row) {
 	if slices.ContainsFunc(rows, func(r row) bool { return len(r.Steers) > 0 }) {
 		u.item(0, "", "!", steersNote)
 	}
+	for i := range rows {
+		r := &rows[i]
+		var counts []string
+		for _, k := range r.Kept {
+			counts = append(counts, fmt.Sprintf("%d %s for %s", len(k.Rules), k.Decision, k.Target))
+		}
+		if len(counts) > 0 {
+			_, name, _ := strings.Cut(r.Subject, " ")
+			u.item(0, "", "besides:", fmt.Sprintf("%s has rules that one agent alone understands and no cell "+
+				"shows: %s; `modec show %s` lists them", r.Subject, strings.Join(counts, ", "), name))
+		}
+	}
 }
 
 // steersNote says what denies beside open commands are worth.
@@ -149,6 +161,12 @@ func (u *ui) sheet(x *sheet) {
 	}
 	if len(x.Source) > 1 {
 		u.item(0, "", "together:", pairNote)
+	}
+	for i, k := range x.Kept {
+		if i == 0 || x.Kept[i-1].Target != k.Target {
+			u.printf("\n%s\n", u.paint(bold, fmt.Sprintf("for %s alone", k.Target)))
+		}
+		u.item(2, decisionLooks[k.Decision].colour, k.Decision.String(), strings.Join(k.Rules, ", "))
 	}
 	u.servers(x.Servers)
 	for i := range x.Agents {

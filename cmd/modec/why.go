@@ -161,6 +161,10 @@ func (e *env) emittedLine(file string, line int, emitted []byte) (made int, text
 	if made = why.Emitted(data, emitted, line); made > 0 {
 		return made, text, nil
 	}
+	if asBuilt, ok := e.built(); ok && asBuilt(file, data) {
+		return 0, "", fmt.Errorf("line %d of %s does not come from this source: people wrote it, and a build leaves "+
+			"it as it is; `modec why %s` lists what of the source is in the file", line, file, file)
+	}
 	return 0, "", fmt.Errorf("line %d of %s does not come from this source: somebody else wrote it, "+
 		"or the file is stale, as `modec build --check` would say", line, file)
 }

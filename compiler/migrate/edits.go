@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
@@ -55,9 +56,11 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	lock, _ := fs.ReadFile(req.Root, name)
 	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock)}
 	if e.unbuilt = lock == nil; e.unbuilt {
+		// After `modec eject` the files are as a build made them.
+		made := sync.OnceValue(func() memfs.FS { return e.base(built, !e.unbuilt) })
 		e.asBuilt = func(name string, data []byte) bool {
 			o, ok := record.Original(name)
-			return ok && bytes.Equal(o.Data, data)
+			return ok && bytes.Equal(o.Data, data) || data != nil && bytes.Equal(made()[name], data)
 		}
 	}
 	tree, _ := source.Load(req.Root, built.Config.Source)

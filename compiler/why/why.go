@@ -10,11 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/textdiff"
 )
 
@@ -124,14 +126,96 @@ func plain(data []byte) string {
 }
 
 // Emitted returns the line of an emitted artifact that is at a line of its file on the disk,
-// in which others may write too; 0 where the artifact does not have that line.
+// in which others may write too; 0 where the artifact does not have that line. A line that people wrote in their own
+// way is the one on which the same entry begins.
 func Emitted(disk, emitted []byte, line int) int {
 	for _, l := range textdiff.Lines(plain(disk), plain(emitted)) {
 		if l.Old == line && l.Op == textdiff.Same {
 			return l.New
 		}
 	}
+	was, above := values(disk)
+	is, over := values(emitted)
+	if was == nil || is == nil {
+		return 0
+	}
+	if n := counterpart(was, is, line-above); n > 0 {
+		return n + over
+	}
 	return 0
+}
+
+// values reads a file, or what stands between the fences at its top; nil where it has no entries. It returns how many
+// lines are above them.
+func values(data []byte) (v *located.Value, above int) {
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	if rest, fenced := bytes.CutPrefix(data, []byte("---\n")); fenced {
+		front, _, closed := bytes.Cut(rest, []byte("\n---"))
+		if !closed {
+			return nil, 0
+		}
+		data, above = append(front, '\n'), 1
+	}
+	v, err := located.JSONC("", data)
+	if err != nil {
+		v, err = located.YAML("", data)
+	}
+	if err != nil || !v.Is(located.Object) {
+		return nil, 0
+	}
+	return v, above
+}
+
+// counterpart returns the line on which that begins in another value which begins on a line of the first one: the
+// outermost member or item that both have; 0 for none.
+func counterpart(v, other *located.Value, line int) int {
+	if !v.Is(located.Object) || !other.Is(located.Object) {
+		for _, x := range v.List() {
+			y := same(x, other.List())
+			switch {
+			case y == nil:
+			case x.Pos.Line == line:
+				return y.Pos.Line
+			default:
+				if n := counterpart(x, y, line); n > 0 {
+					return n
+				}
+			}
+		}
+		return 0
+	}
+	for _, m := range v.Members {
+		i := slices.IndexFunc(other.Members, func(o located.Member) bool { return o.Key == m.Key })
+		if i < 0 {
+			continue
+		}
+		if m.Pos.Line == line {
+			return other.Members[i].Pos.Line
+		}
+		if n := counterpart(m.Value, other.Members[i].Value, line); n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// same returns the item of a list that is one of another list: equal, or of the same name.
+func same(x *located.Value, list []*located.Value) *located.Value {
+	named := func(v *located.Value) string {
+		if !v.Is(located.Object) {
+			return ""
+		}
+		slug, _ := v.Get("slug").Str()
+		name, _ := v.Get("name").Str()
+		return cmp.Or(slug, name)
+	}
+	i := slices.IndexFunc(list, func(y *located.Value) bool {
+		return named(x) != "" && named(x) == named(y) || reflect.DeepEqual(x.Any(), y.Any())
+	})
+	if i < 0 {
+		return nil
+	}
+	return list[i]
 }
 
 // without reports whether the line is different without some parts, and whether it is gone

@@ -171,3 +171,25 @@ func TestShared(t *testing.T) {
 		t.Errorf("got error %v and causes (-want +got)\n%s", err, d)
 	}
 }
+
+// A line that people wrote in their own way is that on which the same entry begins.
+func TestEmittedInAnotherWay(t *testing.T) {
+	for _, c := range []struct {
+		name, disk, emitted string
+		line, want          int
+	}{
+		{"a list in one line", "{\n\"a\": [\"x\", \"y\"]}", "{\n  \"a\": [\n    \"x\"\n  ]\n}", 2, 2},
+		{"another order", "{\"a\": [\n\"x\",\n\"y\"\n]}",
+			"{\n  \"a\": [\n    \"z\",\n    \"y\",\n    \"x\"\n  ]\n}", 2, 5},
+		{"modes by their slug", "m:\n- {slug: b, n: 1}\n- {slug: a, n: 2}",
+			"m:\n  - slug: a\n    n: 1\n  - slug: b\n    n: 1\n", 2, 4},
+		{"front matter", "---\nname: a\ntools: Read, Grep\n---\nx", "---\nname: \"a\"\ntools: \"Grep\"\n---\nx", 3, 3},
+		{"what is not emitted", "{\n\"a\": 1,\n\"b\": 2}", "{\n  \"a\": 1\n}", 3, 0},
+		{"a comment", "# x\na: b\n", "a: \"b\"\n", 1, 0},
+		{"a text", "x\n", "y\n", 1, 0},
+	} {
+		if got := why.Emitted([]byte(c.disk), []byte(c.emitted), c.line); got != c.want {
+			t.Errorf("%s: got line %d, want %d", c.name, got, c.want)
+		}
+	}
+}

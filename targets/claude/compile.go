@@ -237,10 +237,10 @@ func aboutPaths(x ir.NativeRule, outside bool) paths {
 	return everyPath
 }
 
-// limitedInMode returns a mode that a role may enter and that has a group in part, "" for none. Without its hook it
-// would have what a bare rule of the session allows. What the role itself denies or asks about is held there by the
-// role's own rules, and an allow beside what is left to the agent limits nothing. Of paths outside the project only
-// rules about such paths do.
+// limitedInMode returns a mode that a role may enter and that has a group in part, "" for none. Without its hook
+// it would have what a bare rule of the session allows. What the role itself denies or asks about is held there by
+// the role's own rules, and an allow beside what is left to the agent limits nothing. Of paths outside the project
+// only rules about such paths do.
 func (e *emitter) limitedInMode(r *ir.Role, g ir.Group, of paths) string {
 	own, _ := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	i := slices.IndexFunc(e.in.Project.Modes, func(m ir.Mode) bool {

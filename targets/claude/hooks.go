@@ -88,8 +88,8 @@ func (c *compiler) beyondInventory() need {
 	}
 	for i := range c.e.in.Project.Servers {
 		if sv := &c.e.in.Project.Servers[i]; c.growthDenied(sv) {
-			return need{at: sv.Pos,
-				what: fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name)}
+			what := fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name)
+			return need{what: what, at: sv.Pos}
 		}
 	}
 	return need{}
@@ -211,7 +211,7 @@ func (e *emitter) heldBySessions(c *compiler, g ir.Group, d ir.Decision) bool {
 	if e.in.Project.Baseline == "" || c.s.Default(g).Decision == d {
 		return false
 	}
-	return e.notHeldBy(c, g, d) == ""
+	return len(e.notHeldBy(c, g, d)) == 0
 }
 
 // unheldIn returns the role in whose session nothing holds back what a mode denies of a group or asks about, where
@@ -221,30 +221,30 @@ func (e *emitter) unheldIn(c *compiler, g ir.Group) string {
 		return ""
 	}
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask} {
-		if role := e.notHeldBy(c, g, d); role != "" && role != e.in.Project.Baseline && c.s.Default(g).Decision != d {
-			return role
+		roles := e.notHeldBy(c, g, d)
+		if len(roles) > 0 && !slices.Contains(roles, e.in.Project.Baseline) && c.s.Default(g).Decision != d {
+			return roles[0]
 		}
 	}
 	return ""
 }
 
-// notHeldBy returns the first role that a mode may be entered from and whose rules do not hold back what the mode
-// denies of a group, or what it asks about; "" for none.
-func (e *emitter) notHeldBy(c *compiler, g ir.Group, d ir.Decision) (role string) {
-	held := !e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
-		role = r.Name
+// notHeldBy returns the roles that a mode may be entered from and whose rules do not hold back what the mode denies
+// of a group, or what it asks about.
+func (e *emitter) notHeldBy(c *compiler, g ir.Group, d ir.Decision) (roles []string) {
+	e.entered(c, func(r *ir.Role, s *policy.Subject) bool {
 		session, _, err := e.compiler(r)
-		return err != nil || session.beyondRules(g).what != "" ||
+		if err != nil || session.beyondRules(g).what != "" ||
 			slices.ContainsFunc(c.s.Rules(g), func(own ir.Rule) bool {
 				return own.Decision == d && !slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool {
 					return r.Decision <= d && r.Pattern == own.Pattern
 				})
-			})
+			}) {
+			roles = append(roles, r.Name)
+		}
+		return false
 	})
-	if held {
-		return ""
-	}
-	return role
+	return roles
 }
 
 // deniesPartly reports whether a mode denies something of a group that it has.

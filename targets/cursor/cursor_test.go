@@ -801,8 +801,8 @@ func TestOwnTokens(t *testing.T) {
 	own := func(d ir.Decision, text string) ir.NativeRule {
 		return ir.NativeRule{Target: "cursor", Decision: d, Text: text, Pos: at(9), Own: true}
 	}
-	native := []ir.NativeRule{own(ir.Allow, "Shell(git:*)"), own(ir.Allow, "Shell(npm test)"), own(ir.Allow, "Shell(ls)"),
-		own(ir.Deny, "Shell(git:push*)"),
+	native := []ir.NativeRule{own(ir.Allow, "Shell(git:*)"), own(ir.Allow, "Shell(npm test)"),
+		own(ir.Allow, "Shell(ls)"), own(ir.Deny, "Shell(git:push*)"),
 		{Target: "claude", Decision: ir.Allow, Text: "Bash(ls)", Pos: at(9)}}
 	for name, c := range map[string]struct {
 		command     *ir.Table

@@ -32,9 +32,9 @@ func (cursor) TranslateRule(
 	return nil, false, nil
 }
 
-// own returns a role's tokens for Cursor alone. One that allows something needs a group of which the source leaves to
-// Cursor what it does not list, and says nothing that only a hook holds; and it approves nothing that a rule asks
-// about.
+// own returns a role's tokens for Cursor alone. One that allows something needs a group of which the
+// source leaves to Cursor what it does not list, and says nothing that only a hook holds; and it approves nothing that
+// a rule asks about.
 func (e *emitter) own(p *profile) (allow, deny []string) {
 	if p.ref.Role == "" {
 		return nil, nil

@@ -92,6 +92,7 @@ func (e *emitter) approve(servers []server) {
 		if sv.disabled {
 			continue
 		}
+		e.stillApproved(sv)
 		for _, t := range sv.Tools {
 			if sv.bans(t.Name) {
 				continue
@@ -116,6 +117,29 @@ func (e *emitter) approve(servers []server) {
 			default:
 				sv.unasked = append(sv.unasked, t.Name)
 			}
+		}
+	}
+}
+
+// stillApproved warns of what the entry of an external server approves and the source asks about: modec does not change
+// the entry, so that a person has to.
+func (e *emitter) stillApproved(sv *server) {
+	if sv.entry == nil {
+		return
+	}
+	for _, item := range sv.entry.Get("alwaysAllow").List() {
+		tool, _ := item.Str()
+		for i := range e.in.Project.Modes {
+			s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: e.in.Project.Modes[i].Slug})
+			if err != nil || s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision != ir.Ask {
+				continue
+			}
+			e.diags.Warnf(diag.EntryChanged, item.Pos, "alwaysAllow of the external server %q has %q, about which the "+
+				"source asks in mode %s: it stays in force, for modec does not change the entry", sv.Name, tool,
+				e.in.Project.Modes[i].Slug).
+				Hintf("take %q out of alwaysAllow there yourself", tool).
+				Target(e.name)
+			break
 		}
 	}
 }

@@ -77,6 +77,13 @@ test('the engine opens no path, and denies what the source denies', async () => 
   assert.equal(engine.host('evil.example'), 'ask');
 });
 
+test('a token for a path that begins with a name refuses nothing', async () => {
+  for (const glob of ['.env', '.env*', './.env', 'config/.env']) {
+    for (const file of ['.env', '.env.local', 'config/.env']) assert.ok(!(await permissions({ allow: [], deny: [`Read(${glob})`] }).denies('Read', `/home/me/shop/${file}`)), `${glob} ${file}`);
+  }
+  for (const [glob, file] of [['**/.env*', '.env.local'], ['*.pem', 'a/b.pem']]) assert.ok(await permissions({ allow: [], deny: [`Read(${glob})`] }).denies('Read', `/home/me/shop/${file}`), glob);
+});
+
 test('without hooks the tokens hold what the source denies', async () => {
   const project = join(fixtures, 'hooks-off');
   const out = mkdtempSync(join(tmpdir(), 'modec-cursor-'));

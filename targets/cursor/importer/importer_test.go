@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -309,4 +310,23 @@ func FuzzImport(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A deny of a path that the engine compares with no whole path is kept, and said to refuse nothing.
+func TestTokensThatRefuseNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"Read(.env)": "write Read(**/.env)", "Read(./.env*)": "write Read(**/.env*)",
+		"Write(config/x)": "write Write(**/config/x)", "Read(**/.env)": "", "Read(*.pem)": "", "Read(/etc/x)": "",
+		"Read(~/.ssh/**)": "", `Read(C:\\x)`: "", "Shell(rm)": "",
+	} {
+		data := []byte(`{"permissions": {"allow": [], "deny": ["` + text + `"]}}`)
+		im, _ := Import(contract.Source{Root: fstest.MapFS{".cursor/cli.json": {Data: data}}})
+		got := ""
+		for _, n := range im.Notes {
+			got += n.Why
+		}
+		if nothing := strings.Contains(got, "refuses nothing"); nothing != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
 }

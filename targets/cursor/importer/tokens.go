@@ -99,10 +99,25 @@ func (im *importer) addTokens(r *ir.Role) {
 		}
 		r.Native = append(r.Native, ir.NativeRule{
 			Target: "cursor", Decision: t.decision, Text: t.text, Pos: t.item.Pos, Own: true})
-		im.out.NoteRule(contract.Kept, t.item.Pos, "role "+r.Name, t.list+" "+t.text,
-			"it stays as it is written, for Cursor alone")
+		why := "it stays as it is written, for Cursor alone"
+		if t.decision == ir.Deny && nowhere(t.Token) {
+			why += "; and it refuses nothing: Cursor compares whole paths, which begin with \"/\": write " +
+				string(t.Keyword) + "(**/" + strings.TrimPrefix(t.Inside, "./") + ")"
+		}
+		im.out.NoteRule(contract.Kept, t.item.Pos, "role "+r.Name, t.list+" "+t.text, why)
 	}
 }
+
+// nowhere reports whether a token is about paths and matches none: the engine (@cursor/sdk 1.0.32) compares absolute
+// paths with it.
+func nowhere(t format.Token) bool {
+	if t.Keyword != format.Read && t.Keyword != format.Write {
+		return false
+	}
+	return !wholePath().MatchString(t.Inside)
+}
+
+var wholePath = lazy.Regexp(`\A(?:[/*]|~(?:/|\z)|[A-Za-z]:|\\\\|file://)`)
 
 // exact reports whether what the source says of an allow becomes this token again, and no more than it.
 func (im *importer) exact(t cliToken) bool {
