@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"modec.dev/modec/compiler/diag"
 )
 
 // A server whose name has two underscores is held by a rule with a wildcard: without one Claude Code takes the end of the
@@ -25,5 +27,25 @@ func TestServersWithUnderscores(t *testing.T) {
 				t.Errorf("%s: %s has no %s: %s", name, file, rule, res.FS()[file])
 			}
 		}
+	}
+}
+
+// What a rule of the source for one agent permits beyond its table is no defect of modec: the error is at the rule.
+func TestOwnRuleWidens(t *testing.T) {
+	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", `{"roles": {"dev": {"description": "Does",
+		"extra": {"claude": {"allowedTools": ["Bash(rm *)"]}},
+		"can": {"command": {"allow": ["npm test *"], "default": "ask"}}}}}`)
+	_, diags := res.Verify(t.Context(), 1, nil)
+	errors := 0
+	for _, d := range diags {
+		if d.Severity != diag.Error || d.Pos.IsZero() {
+			continue
+		}
+		if errors++; d.Code != diag.Wider || d.Pos.Line != 2 || strings.Contains(d.Hint, "defect") || len(d.Related) != 2 {
+			t.Errorf("got %+v", d)
+		}
+	}
+	if errors == 0 {
+		t.Error("nothing is wider")
 	}
 }
