@@ -81,6 +81,20 @@ func (r *globReader) all() string {
 	return expr
 }
 
+// ends are the signs at which a sequence ends, by what closes it; 0 for that of the whole glob.
+var ends = map[rune]string{0: ")}", ')': ")|", '}': "},"}
+
+// repeated returns a group as often as the sign before it says.
+func repeated(group string, sign rune) string {
+	switch sign {
+	case '@':
+		return group
+	case '!':
+		return ".*"
+	}
+	return group + string(sign)
+}
+
 // sequence reads up to the end, or to a sign that ends an alternative of a group that closes with a bracket.
 func (r *globReader) sequence(closing rune) string {
 	var b strings.Builder
@@ -88,9 +102,7 @@ func (r *globReader) sequence(closing rune) string {
 		c := r.rest[0]
 		grouped := len(r.rest) > 1 && r.rest[1] == '('
 		switch {
-		case closing != 0 && (c == closing || closing == '}' && c == ',' || closing == ')' && c == '|'):
-			return b.String()
-		case closing == 0 && (c == ')' || c == '}'):
+		case strings.ContainsRune(ends[closing], c):
 			return b.String()
 		case c == '\\' && len(r.rest) > 1:
 			b.WriteString(regexp.QuoteMeta(string(r.rest[1])))
@@ -98,15 +110,7 @@ func (r *globReader) sequence(closing rune) string {
 			r.rest = r.rest[2:]
 		case grouped && strings.ContainsRune("*?+@!", c):
 			r.rest = r.rest[1:]
-			of := r.group(')')
-			switch c {
-			case '@':
-			case '!':
-				of = ".*"
-			default:
-				of += string(c)
-			}
-			b.WriteString(of)
+			b.WriteString(repeated(r.group(')'), c))
 		case c == '(':
 			b.WriteString(r.group(')'))
 		case c == '{':
