@@ -238,6 +238,10 @@ func (r *Result) widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.F
 		hint = "undo what somebody changed there, or say in the source what it permits " +
 			"(`modec migrate` offers a patch); then `modec build`"
 	}
+	written := r.ownRule(s.Target, f)
+	if written != nil {
+		hint = "take the rule out of the source, or let `can` permit what it does; an exception in modec.toml accepts it"
+	}
 	without := ""
 	if f.Without {
 		without = " without the hook"
@@ -246,6 +250,10 @@ func (r *Result) widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.F
 	at, others := f.Pos, []diag.Related{permitted}
 	if !f.At.IsZero() && (f.Foreign || at.IsZero()) {
 		at, others = f.At, []diag.Related{permitted, {Pos: f.Pos, Message: "decided by " + f.Rule}}
+	}
+	if written != nil {
+		at = written.Pos
+		others = []diag.Related{permitted, {Pos: f.Pos, Message: "decided by " + f.Rule}}
 	}
 	d := diags.Errorf(code, at, "got %s%s for %s %q of %s (%s), want %s: %s",
 		f.Artifact, without, f.Group, f.Action, f.Subject, f.Half, f.Source, f.Rule).
@@ -258,6 +266,31 @@ func (r *Result) widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.F
 			d.Related(r.Pos, r.Message)
 		}
 	}
+}
+
+// ownRule returns the rule of the source for one agent alone by which a finding's artifact permits; nil where it is no
+// such rule.
+func (r *Result) ownRule(target string, f verify.Finding) *ir.NativeRule {
+	if f.Foreign {
+		return nil
+	}
+	for _, o := range r.Outputs {
+		if s, ok := o.Target.(contract.Sharer); ok && o.Target.Name() == target {
+			target = s.Shares()
+			break
+		}
+	}
+	for i := range r.Project.Roles {
+		role := &r.Project.Roles[i]
+		for j := range role.Native {
+			of := ir.SubjectRef{Role: role.Name}.String()
+			n := &role.Native[j]
+			if n.Target == target && n.Text == f.By && n.Decision == f.Artifact && (f.Subject == of || role.Name == r.Project.Baseline) {
+				return n
+			}
+		}
+	}
+	return nil
 }
 
 // notVerified reports why verify returned no report.

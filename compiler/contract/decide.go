@@ -105,6 +105,15 @@ type Patterned interface {
 	Patterns(ir.SubjectRef) map[ir.Group][]ir.Pattern
 }
 
+// CallNamer is a Decider that returns an action for each call that a rule in a subject's artifacts names and that a
+// source may not know: a tool of a server, and one of the agent's own tools ([ir.Unknown]). Verify tries them too:
+// elsewhere one name stands for all that no inventory lists. What a rule names of the given servers, by whatever name
+// the agent has for them, is not among them.
+type CallNamer interface {
+	Decider
+	NamedCalls(ref ir.SubjectRef, servers []string) []policy.Action
+}
+
 // Container is a Decider that says which subjects its artifacts contain. Of any other subject
 // Decide returns the zero Verdict.
 type Container interface {

@@ -94,7 +94,7 @@ func StartedIn(fsys fs.FS, file string) (list []Started) {
 	if err != nil {
 		return nil
 	}
-	root, err := located.JSON(file, data)
+	root, err := located.JSONC(file, data) // some agents read comments
 	if err != nil {
 		return nil // the target's model tells it
 	}

@@ -127,7 +127,47 @@ func (f *foreign) apart(ctx context.Context, t contract.Target, p *ir.Project) (
 			}
 		}
 	}
+	theirs.servers = append(theirs.servers, f.listed(ctx, t, p, theirs.servers)...)
 	return ours, theirs
+}
+
+// listed returns the servers of an agent's lists that neither the source has nor some others: an import leaves out a
+// name that no source takes, and one that differs from another only in case. To the agent each is a server.
+func (f *foreign) listed(ctx context.Context, t contract.Target, p *ir.Project, but []ir.Server) (servers []ir.Server) {
+	host, ok := t.(contract.GatewayHost)
+	if !ok {
+		return nil
+	}
+	called := func(name string) func(ir.Server) bool {
+		return func(sv ir.Server) bool { return cmp.Or(sv.As, sv.Name) == name }
+	}
+	known := func(name string) bool {
+		ours := func(sv ir.Server) bool { return called(name)(sv) && sv.For(t.Name()) }
+		return slices.ContainsFunc(but, called(name)) || slices.ContainsFunc(servers, called(name)) ||
+			slices.ContainsFunc(p.Servers, ours)
+	}
+	var files []string
+	for _, ref := range append(p.Subjects(), ir.SubjectRef{}) {
+		files = append(files, host.Lists(f.req.Root, ref)...)
+	}
+	slices.Sort(files)
+	for _, file := range slices.Compact(files) {
+		if f.left(file) {
+			continue
+		}
+		written := contract.StartedIn(f.written, file)
+		for _, s := range contract.StartedIn(f.req.Root, file) {
+			same := func(o contract.Started) bool { return o.Name == s.Name }
+			if !known(s.Name) && !slices.ContainsFunc(written, same) {
+				servers = append(servers, ir.Server{Name: s.Name, Pos: s.At})
+			}
+		}
+	}
+	if f.req.Ignored == nil || len(servers) == 0 {
+		return servers
+	}
+	ignored := f.req.Ignored(ctx, slices.Compact(files))
+	return slices.DeleteFunc(servers, func(sv ir.Server) bool { return slices.Contains(ignored, sv.Pos.File) })
 }
 
 // compared notes whether a file was read, or was not there, that is otherwise in another file system.

@@ -337,6 +337,10 @@ func (t *fileTable) decide(p *filePath) *Result {
 // beyond returns what is said of all paths outside, as a person reads it of this one.
 func (p *filePath) beyond(r *Result) *Result {
 	of := *r
+	if p.nothing != "" {
+		of.Reason = fmt.Sprintf("%s: where a path with the name %q leads on Windows is not known", of.Rule, p.nothing)
+		return &of
+	}
 	of.Reason = fmt.Sprintf("%s: %q is outside the project", of.Rule, diag.Short(string(p.exact.text)))
 	return &of
 }

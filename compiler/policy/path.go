@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -18,7 +19,8 @@ type filePath struct {
 	exact   names // as it is written
 	folded  names // in the form of Fold
 	outside bool
-	short   bool // some name may be the short form of another
+	short   bool   // some name may be the short form of another
+	nothing string // the first name of which nothing stays on Windows
 }
 
 // names is a path split at its slashes.
@@ -54,7 +56,7 @@ const (
 
 // read cleans a path as a system reads it.
 func (p *filePath) read(raw string, on system) {
-	p.outside, p.short = outsidePrefix(raw, on), false
+	p.outside, p.short, p.nothing = outsidePrefix(raw, on), false, ""
 	if on != posix || !p.readClean(raw) {
 		p.readAny(raw, on)
 	}
@@ -100,9 +102,11 @@ func (p *filePath) readAny(raw string, on system) {
 		}
 		name := raw[i:j]
 		if on == folding && !(i == 0 && drive(name)) {
-			var ok bool
-			name, ok = asOnWindows(name)
-			p.outside = p.outside || !ok
+			opened, ok := asOnWindows(name)
+			if p.outside = p.outside || !ok; !ok {
+				p.nothing = cmp.Or(p.nothing, name)
+			}
+			name = opened
 			p.short = p.short || isShort(name)
 		}
 		exact.push(name, root)

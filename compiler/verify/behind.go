@@ -187,6 +187,14 @@ func (b *behind) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	return out
 }
 
+// NamedCalls returns those that rules of the agent's files name.
+func (b *behind) NamedCalls(ref ir.SubjectRef, servers []string) []policy.Action {
+	if n, ok := b.Decider.(contract.CallNamer); ok {
+		return n.NamedCalls(ref, servers)
+	}
+	return nil
+}
+
 // Languages returns a language for each tool of a server behind a gateway, which has no others.
 func (b *behind) Languages(ref ir.SubjectRef, f policy.Field, sp *regular.Space) ([]regular.Language, error) {
 	if f.Group == ir.MCP && b.fronts(f.Server) {

@@ -91,6 +91,59 @@ func TestForeignEntries(t *testing.T) {
 	}
 }
 
+// A rule that names a server or a tool that the source does not know is found, whatever the name: of a server of the
+// inventory in another case, of a tool that is new, and of PowerShell, which is for commands.
+func TestForeignNames(t *testing.T) {
+	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n[targets.cursor]\nhooks = false\n", `{
+		"servers": {"github": {"command": "gh", "tools": {"read": {"risk": "read"}}}, "my.docs": {"command": "d", "tools": {"t": {}}}},
+		"roles": {"dev": {"description": "Does", "can": {"command": {"allow": ["npm test *"], "default": "ask"},
+			"mcp": {"github": "allow", "my.docs": {"allow": ["t"], "default": "ask"}, "default": "ask"}, "unknown": "ask"}}}}`)
+	for rule, wider := range map[string]bool{
+		"mcp__GitHub": true, "mcp__GitHub__read": true, "mcp__evil__": true, "mcp__evil__get_*": true,
+		"mcp__github__read": false, "mcp__my_docs__t": false, "mcp__My_docs__t": true,
+		"BrandNewTool2": true, "TodoWrite": false, "LSP": false,
+		"PowerShell": true, "PowerShell(rm *)": true, "PowerShell(npm test *)": true, "Bash(npm test x)": false, // in any case: npm tesT
+	} {
+		const name, at = ".claude/settings.json", `"allow": [`
+		if report := edited(t, res, name, at, at+`"`+rule+`",`); (report.Wider() > 0) != wider {
+			t.Errorf("%s: got %d wider, want some: %v", rule, report.Wider(), wider)
+		}
+	}
+}
+
+// An entry of Cursor's that allows is read as its documentation and as its engine have it, and under whatever id the IDE
+// gives a server.
+func TestForeignGlobs(t *testing.T) {
+	res := compileSource(t, "baseline = \"dev\"\n[targets.cursor]\nhooks = false\nlists = \"dev\"\n", `{
+		"servers": {"github": {"command": "gh", "tools": {"list": {"risk": "read"}, "create": {}}}, "docs": {"command": "d"}},
+		"roles": {"dev": {"description": "Does", "can": {"command": {"allow": ["npm test *"], "default": "ask"},
+			"mcp": {"github": {"allow": ["list"], "default": "ask"}, "docs": "allow", "default": "ask"}}}}}`)
+	for entry, wider := range map[string]bool{
+		"github:create": true, "github:{create,x}": true, "github:?reate": true, "github:[c]reate": true, "github:+(create)": true,
+		"{github,x}:create": true, "github:!x": true, "!docs:*": true, "{evil,x}:*": true, "evil:*": true, "e*l:x": true,
+		"github:{list,list}": false, "github:[l]ist": false, "github:@(list)": false, "{docs,x}:*": true, "@(docs):*": false,
+		"docs:{a,b}": false, "DOCS:*": false, "user-docs:*": false, "user-evil:*": true,
+	} {
+		report := edited(t, res, ".cursor/cli.json", `"allow": [`, `"allow": ["Mcp(`+entry+`)", `)
+		if (report.Wider() > 0) != wider {
+			t.Errorf("%s: got %d wider, want some: %v", entry, report.Wider(), wider)
+		}
+	}
+	for entry, wider := range map[string]bool{
+		"user-github:create": true, "project-0-any-where-github:create": true, "project-0-any-where-github:list": false,
+		"project-3-x-github:*": true, "project-0-x-evil:*": true, "project-0-x-docs:*": false, "github:{create,x}": true,
+	} {
+		report := edited(t, res, ".cursor/permissions.json", `"mcpAllowlist": [`, `"mcpAllowlist": ["`+entry+`", `)
+		if (report.Wider() > 0) != wider {
+			t.Errorf("%s: got %d wider, want some: %v", entry, report.Wider(), wider)
+		}
+	}
+	report := edited(t, res, ".cursor/cli.json", `"allow": [`, `"allow": ["Shell({rm,x})", `)
+	if report.Wider() == 0 {
+		t.Error("nothing is wider by a glob of commands")
+	}
+}
+
 // An entry that names a tool in another case permits it, as Cursor compares names. What the compiled entries
 // open in this way stays a hole.
 func TestForeignSpelling(t *testing.T) {
@@ -127,7 +180,7 @@ func TestSilenceInCells(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("no cell is wider: %+v", report.Surfaces[0].Findings)
+	t.Errorf("no cell is wider: %+v", report.Surfaces)
 }
 
 // A pattern that is written with a blank of no shell denies the line with an ordinary one too.
@@ -178,7 +231,7 @@ func TestKeptRules(t *testing.T) {
 		report := edited(t, res, name, `"`+rule+`"`, `"Read(nothing)"`)
 		told := "a rule for claude alone: " + strings.ReplaceAll(rule, `\`, "")
 		if !slices.ContainsFunc(report.Surfaces[0].Findings, func(f verify.Finding) bool { return f.Rule == told && f.Foreign }) {
-			t.Errorf("without %s: got %+v, want a finding by it", rule, report.Surfaces[0].Findings)
+			t.Errorf("without %s: got %+v, want a finding by it", rule, report.Surfaces)
 		}
 	}
 	if report := edited(t, res, name, `"Bash(npm *)"`, `"Bash(npm test)"`); report.Wider() > 0 {

@@ -125,6 +125,9 @@ func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
 		u.once.Do(func() {
 			u.universe, u.err = universeOf(ctx, req.Policy, j.ref, more.get(j.ref), req.Seed, universes.plan,
 				ir.Decided)
+			if u.err == nil {
+				u.named(more.names(j.ref))
+			}
 		})
 		return u.universe, u.err
 	}

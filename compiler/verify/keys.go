@@ -133,7 +133,7 @@ func (k *keys) subject(ref ir.SubjectRef) shared {
 	if ref.Role == "" || ref.Mode == "" {
 		own, err := k.parts.Own(ref)
 		of.add(own, err == nil)
-		more, err := digest.Of(k.more.get(ref), nil)
+		more, err := digest.Of([]any{k.more.get(ref), k.more.names(ref)}, nil)
 		of.add(more, err == nil)
 	} else { // to read the patterns takes longer than the keys of what they are read from
 		for _, d := range k.more.deciders {

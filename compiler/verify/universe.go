@@ -135,6 +135,13 @@ func (u *universe) matches(patterns map[ir.Group][]ir.Pattern) {
 	}
 }
 
+// named adds the calls that rules of the artifacts name.
+func (u *universe) named(calls []policy.Action) {
+	for _, a := range calls {
+		u.witness(Witness{Action: a, Class: "named by an artifact"})
+	}
+}
+
 func (u *universe) add(g ir.Group, arg, class string) {
 	if (g == ir.Read || g == ir.Edit) && looksOutside().MatchString(arg) {
 		arg = "./" + arg

@@ -462,7 +462,7 @@ func (r *Report) reserve(jobs []*job) {
 
 // open reads the artifacts and returns a job for each subject on each surface.
 func (r *Report) open(req *Request, refs []ir.SubjectRef) (jobs []*job, more *patterns) {
-	more = &patterns{}
+	more = &patterns{servers: servers(req.Policy.Project())}
 	opened := make([]opened, len(req.Targets))
 	var wg sync.WaitGroup
 	for i := range req.Targets {
@@ -572,9 +572,11 @@ func (t *Target) open(req *Request) (o opened) {
 	return o
 }
 
-// patterns are those of the artifacts, by subject, read when they are first asked for.
+// patterns are those of the artifacts, by subject, read when they are first asked for, and what rules name.
 type patterns struct {
 	deciders []contract.Patterned
+	naming   []contract.CallNamer
+	servers  []string // of the inventory, and the gateways in their place
 
 	mu sync.Mutex
 	of map[ir.SubjectRef]map[ir.Group][]ir.Pattern
@@ -584,6 +586,31 @@ func (m *patterns) add(d contract.Decider) {
 	if p, ok := d.(contract.Patterned); ok {
 		m.deciders = append(m.deciders, p)
 	}
+	if n, ok := d.(contract.CallNamer); ok {
+		m.naming = append(m.naming, n)
+	}
+}
+
+// servers returns the names of the servers that agents may start for a project.
+func servers(p *ir.Project) (names []string) {
+	for i := range p.Servers {
+		names = append(names, p.Servers[i].Name)
+	}
+	for _, list := range p.Gateways {
+		for i := range list {
+			names = append(names, list[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// names returns the calls that rules in a subject's artifacts name.
+func (m *patterns) names(ref ir.SubjectRef) (all []policy.Action) {
+	for _, d := range m.naming {
+		all = append(all, d.NamedCalls(ref, m.servers)...)
+	}
+	return all
 }
 
 func (m *patterns) get(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {

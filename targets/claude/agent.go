@@ -235,9 +235,9 @@ func (c *compiler) withheldTools() (names []string) {
 		sv := &c.e.in.Project.Servers[i]
 		server := "mcp__" + rule.Name(sv.Name)
 		switch {
-		case slices.Contains(c.out.deny, "mcp__*"), slices.Contains(c.out.deny, server):
+		case slices.Contains(c.out.deny, "mcp__*"), slices.Contains(c.out.deny, wholeServer(sv)):
 		case c.losesAsk(sv, contract.UnknownTool):
-			names = append(names, server)
+			names = append(names, wholeServer(sv))
 		default:
 			for _, t := range sv.Tools {
 				if c.losesAsk(sv, t.Name) {
@@ -278,7 +278,7 @@ func (c *compiler) serverTools(sv *ir.Server) []string {
 			"mode denies: it loses the tools of %q that the inventory does not list", sv.Name).
 			Hint(c.e.remedy)
 	case usable && (!denied || len(some) == 0):
-		return []string{server}
+		return []string{wholeServer(sv)}
 	}
 	return some
 }

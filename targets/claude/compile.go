@@ -661,15 +661,26 @@ func (c *compiler) uniform(sv *ir.Server) bool {
 		!slices.ContainsFunc(c.s.UnlistedToolRules(sv.Name), func(r ir.Rule) bool { return r.Decision != unknown })
 }
 
+// wholeServer returns the rule that is about every tool of a server. A name with two underscores, or one at its end, needs
+// the wildcard: without it an allow has no effect, as observed on 2.1.330, since mcp__A__B may be the tool B of A.
+func wholeServer(sv *ir.Server) string {
+	name := rule.Name(sv.Name)
+	if strings.Contains(name, "__") || strings.HasSuffix(name, "_") {
+		name += "__*"
+	}
+	return "mcp__" + name
+}
+
 // server writes one rule for a server all of whose tools have the same decision, else one
 // for each tool.
 func (c *compiler) server(sv *ir.Server) {
 	name, unknown := "mcp__"+rule.Name(sv.Name), c.tool(sv, contract.UnknownTool)
+	every := wholeServer(sv)
 	def := c.s.Default(ir.MCP).Decision
 	asks := c.approves() || def == ir.Agent || def == ir.Allow // else Claude Code asks by itself
 	if c.uniform(sv) {
 		if unknown != ir.Ask || asks {
-			c.out.add(unknown, name)
+			c.out.add(unknown, every)
 		}
 		return
 	}
@@ -678,11 +689,11 @@ func (c *compiler) server(sv *ir.Server) {
 			c.e.loss(c.name, sv.Pos, ir.MCP, codeServers,
 				"no rule denies the tools of %q that the inventory does not list: the server is denied", sv.Name).
 				Hint(c.instead("list every tool, and close the inventory"))
-			c.out.add(ir.Deny, name)
+			c.out.add(ir.Deny, every)
 			return
 		}
 		if c.approves() { // as far as rules can without the hook
-			c.out.add(ir.Ask, name)
+			c.out.add(ir.Ask, every)
 		}
 	}
 	if c.approves() && unknown == ir.Ask && !c.e.in.Project.ListsTools(sv) {
@@ -693,7 +704,7 @@ func (c *compiler) server(sv *ir.Server) {
 	whole := unknown == ir.Allow && !c.e.in.Project.ListsTools(sv)
 	if whole { // what is denied or asked about has rules of its own, which win
 		asks = true
-		c.out.add(ir.Allow, name)
+		c.out.add(ir.Allow, every)
 	}
 	asks = c.unlistedTools(sv, name, asks)
 	for _, t := range sv.Tools {
@@ -726,7 +737,7 @@ func (c *compiler) unlistedTools(sv *ir.Server, name string, asks bool) bool {
 // askServer asks about every tool of a server, where the mode would approve those that the inventory
 // does not list. What is denied stays so.
 func (c *compiler) askServer(sv *ir.Server, name string) {
-	c.out.add(ir.Ask, name)
+	c.out.add(ir.Ask, wholeServer(sv))
 	c.e.loss(c.name, sv.Pos, ir.MCP, codeAsked, "Claude Code would approve the tools of %q that the inventory does "+
 		"not list, so that a rule asks about all of them", sv.Name).
 		Hint("list every tool, and close the inventory")

@@ -23,7 +23,8 @@ func spelled(place, text string) string {
 		return ""
 	}
 	switch server, all := strings.CutSuffix(text, "__*"); {
-	case all && strings.HasPrefix(server, "mcp__") && !strings.Contains(server, "*"):
+	case all && strings.HasPrefix(server, "mcp__") && !strings.Contains(server, "*") &&
+		!strings.Contains(server[len("mcp__"):], "__") && !strings.HasSuffix(server, "_"):
 		return server
 	case text == "Bash(*)" && d == ir.Allow: // a deny or an ask of it leaves what no rule on lines sees, such as export
 		return "Bash"

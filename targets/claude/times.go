@@ -67,7 +67,7 @@ func (c *compiler) shut(r *ir.TimedRule) (why, hint string) {
 	}
 	names := format.Tools[r.Group]
 	if r.Group == ir.MCP {
-		names = []string{"mcp__*", "mcp__" + rule.Name(r.Server)}
+		names = []string{"mcp__*", wholeServer(&ir.Server{Name: r.Server})}
 		if r.Pattern.Kind == ir.Plain {
 			names = append(names, "mcp__"+rule.Name(r.Server)+"__"+rule.Name(r.Pattern.Text))
 		}

@@ -21,6 +21,9 @@ func (s *session) rule(c *call) ruling {
 	case ir.Edit:
 		return s.besideRules(c, s.editRule(c), func(rs *ruleSet) []pathRule { return rs.edit })
 	case ir.Command:
+		if c.tool == "PowerShell" {
+			return s.powerShellRule(c.line)
+		}
 		return s.besideBash(c.tool, s.lineRule(c.line))
 	case ir.Web:
 		return s.fetchRule(c)
@@ -33,6 +36,28 @@ func (s *session) rule(c *call) ruling {
 		return s.agentRule(c)
 	}
 	return s.freeRule(c.tool)
+}
+
+// powerShellRule decides a line in PowerShell, which no rule for Bash is about. The reference has each command of it
+// compared with rules of its own as Bash does, but without case.
+func (s *session) powerShellRule(l *line) ruling {
+	if r := s.rules[ir.Ask].tool("PowerShell"); r != nil {
+		return byAsk(r)
+	}
+	var by *place
+	plain := !l.opaque && len(l.ins)+len(l.outs) == 0
+	for _, c := range l.simple {
+		r := matchBash(s.rules[ir.Allow].power, []string{strings.ToLower(c.raw)})
+		plain, by = plain && r != nil && !c.dynamic, first(r, by)
+	}
+	all := func(r bashRule) bool { return r.all }
+	switch i := slices.IndexFunc(s.rules[ir.Allow].power, all); {
+	case i >= 0:
+		return byAllow(&s.rules[ir.Allow].power[i].place)
+	case plain && by != nil:
+		return byAllow(by)
+	}
+	return s.byMode(ir.Ask, "a line in PowerShell")
 }
 
 // besideBash returns what becomes of a line in another tool than Bash: the rules for Bash hold for it too, and where

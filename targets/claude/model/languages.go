@@ -213,6 +213,9 @@ func (l *lists) lines(s *session) (denied regular.Language) {
 	denying, asking := l.commands(s.rules[ir.Deny].bash), l.commands(s.rules[ir.Ask].bash)
 	denied = policy.Anywhere(l.Space, denying)
 	l.add(nil, policy.Anywhere(l.Space, asking), l.commands(s.rules[ir.Allow].bash))
+	if power := s.rules[ir.Allow].power; len(power) > 0 {
+		l.add(nil, l.pieces(power, l.TextInAnyCase), denied)
+	}
 	// What a rule holds back of another line: the program alone, the line in another case, what may
 	// follow a word, one word, and the line without the words before its subcommand.
 	held := l.Or(denying, asking)

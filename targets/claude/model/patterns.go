@@ -1,9 +1,14 @@
 package model
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
@@ -40,6 +45,9 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 		if d != ir.Allow {
 			continue
 		}
+		for i := range of.power {
+			add(ir.Command, of.power[i].text)
+		}
 		for i := range of.read {
 			add(ir.Read, of.read[i].text)
 		}
@@ -51,4 +59,29 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 		}
 	}
 	return out
+}
+
+// NamedCalls returns the calls that the allow rules of a subject's session name: of servers, and of built-in tools that no
+// group has.
+func (d *decider) NamedCalls(ref ir.SubjectRef, servers []string) (all []policy.Action) {
+	s := d.of(ref)
+	if s == nil {
+		return nil
+	}
+	for i := range s.rules[ir.Allow].tools {
+		known := func(server string) bool {
+			return strings.HasPrefix(s.rules[ir.Allow].tools[i].text+"__", "mcp__"+toolName(server)+"__")
+		}
+		name := s.rules[ir.Allow].tools[i].text
+		server, tool, mcp := rule.Rule{Tool: name}.MCP()
+		switch {
+		case mcp && slices.ContainsFunc(servers, known):
+		case mcp:
+			tool = cmp.Or(strings.ReplaceAll(tool, "*", "x"), contract.UnknownTool)
+			all = append(all, policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+		case !format.KnownTool(name), slices.Contains(format.UnknownTools, name):
+			all = append(all, policy.Action{Group: ir.Unknown, Arg: name})
+		}
+	}
+	return all
 }

@@ -28,6 +28,7 @@ func (p *place) said() string {
 type ruleSet struct {
 	tools  []toolRule // a tool's name: Bash, mcp__docs, mcp__docs__*, *
 	bash   []bashRule
+	power  []bashRule // allows for PowerShell, in lower case
 	read   []pathRule
 	edit   []pathRule
 	hosts  []hostRule
@@ -70,8 +71,11 @@ func (rs *ruleSet) add(list ir.Decision, text string, at diag.Pos, base string) 
 		return rs.addSpec(p, r, list, base)
 	}
 	rs.tools = append(rs.tools, toolRule{p, r.Names()})
-	if r.Tool == "Bash" {
+	switch r.Tool {
+	case "Bash":
 		rs.bash = append(rs.bash, newBashRule(p, "*"))
+	case "PowerShell":
+		rs.power = append(rs.power, newBashRule(p, "*"))
 	}
 	return nil
 }
@@ -81,6 +85,8 @@ func (rs *ruleSet) addSpec(p place, r rule.Rule, list ir.Decision, base string) 
 	switch r.Tool {
 	case "Bash":
 		rs.bash = append(rs.bash, newBashRule(p, r.Spec))
+	case "PowerShell":
+		rs.power = append(rs.power, newBashRule(p, strings.ToLower(r.Spec)))
 	case "Read", "Edit":
 		pr, err := newPathRule(p, r, list, base)
 		if err != nil {
@@ -110,6 +116,7 @@ func newHostRule(p place, host string) hostRule {
 func (rs *ruleSet) join(o *ruleSet) {
 	rs.tools = append(rs.tools, o.tools...)
 	rs.bash = append(rs.bash, o.bash...)
+	rs.power = append(rs.power, o.power...)
 	rs.read = append(rs.read, o.read...)
 	rs.edit = append(rs.edit, o.edit...)
 	rs.hosts = append(rs.hosts, o.hosts...)

@@ -289,6 +289,9 @@ func (s *session) performers(c *call) []string {
 	case ir.Command:
 		if a.Arg != "" {
 			c.line = newLine(a.Arg)
+			if len(s.rules[ir.Allow].power) > 0 { // else it asks about every line, as Bash does
+				return []string{"Bash", "Monitor", "PowerShell"}
+			}
 			return []string{"Bash", "Monitor"}
 		}
 	case ir.Web:

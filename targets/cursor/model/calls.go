@@ -3,11 +3,14 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/cursor/format"
 )
 
 // event is the union of Cursor's payloads, as the engine sends them.
@@ -157,8 +160,25 @@ func (o *opened) ids(on surface, server string) []string {
 	if on != ide {
 		return []string{server}
 	}
-	return []string{server, "user-" + server, fmt.Sprintf("project-0-%s-%s", o.folder, server)}
+	ids := []string{server, "user-" + server, o.projectID(server)}
+	for _, id := range o.entryIDs { // the workspace may lie in any folder; of two servers it is the one of the longer name
+		if strings.HasSuffix(id, "-"+format.Fold(server)) && !slices.ContainsFunc(o.listed,
+			func(other string) bool {
+				return other != server && strings.HasSuffix(id, "-"+format.Fold(other)) &&
+					len(other) > len(server)
+			}) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
+
+func (o *opened) projectID(server string) string {
+	return fmt.Sprintf("project-0-%s-%s", o.folder, server)
+}
+
+// projectIDs matches the ids of servers of a project in lower case, and globs of them.
+var projectIDs = lazy.Regexp(`^project-[^-:]+-.+-`)
 
 // serverCalls returns one tool for each id of the server.
 func (o *opened) serverCalls(on surface, a policy.Action) [][]call {

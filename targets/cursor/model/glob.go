@@ -11,14 +11,25 @@ import (
 // it matches the whole text, `*` stands for any text without a line terminator, every
 // other character for itself.
 type glob struct {
-	parts []string // what stands between the stars
+	parts []string    // what stands between the stars
+	also  *documented // another reading, of an entry that allows; nil: there is none
 }
 
 func newGlob(pattern string) glob {
 	return glob{parts: strings.Split(format.Trim(pattern), "*")}
 }
 
-func (g glob) match(text string) bool {
+// newAllowGlob is the glob of an entry that allows, which matches what either reading does: the CLI may be another
+// engine than the one that was observed.
+func newAllowGlob(pattern string) glob {
+	g := newGlob(pattern)
+	g.also = readDocumented(format.Trim(pattern))
+	return g
+}
+
+func (g glob) match(text string) bool { return g.matchStars(text) || g.also.match(text) }
+
+func (g glob) matchStars(text string) bool {
 	last := len(g.parts) - 1
 	if last == 0 {
 		return text == g.parts[0]

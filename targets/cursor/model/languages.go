@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -111,7 +112,14 @@ func lines(list []token, sp *regular.Space) (matched, meant regular.Language) {
 }
 
 // language returns the plain arguments that a glob matches.
-func (g glob) language(sp *regular.Space) regular.Language { return sp.Pieces(g.parts, sp.Text) }
+func (g glob) language(sp *regular.Space) regular.Language {
+	return sp.Or(sp.Pieces(g.parts, sp.Text), g.also.language(sp, nil))
+}
+
+// folded returns the plain arguments that a glob in lower case matches in any case.
+func (g glob) folded(sp *regular.Space) regular.Language {
+	return sp.Or(sp.Pieces(g.parts, sp.TextInAnyCase), g.also.language(sp, unicode.ToLower))
+}
 
 // language returns the plain hosts that an entry matches: no network has one.
 func (h hostEntry) language(sp *regular.Space) regular.Language {
@@ -183,7 +191,7 @@ func (d *decider) named(s setup, sp *regular.Space) (all []regular.Language) {
 	}
 	for i := range tokens {
 		if t := &tokens[i]; t.Keyword == format.MCP && t.pair && !t.anySecond {
-			all = append(all, sp.Pieces(t.second.parts, sp.TextInAnyCase), t.writtenTool().language(sp))
+			all = append(all, t.second.folded(sp), t.written.language(sp))
 		}
 	}
 	for _, e := range slices.Concat(list, d.settings.admin) {

@@ -91,16 +91,10 @@ func (d *decider) otherwiseWritten(s setup, id, tool string) bool {
 func anyNames(tokens []token, id, tool string) (matched, written bool) {
 	for i := range tokens {
 		if t := &tokens[i]; t.Keyword == format.MCP && t.matchesMCP(id, tool) {
-			matched, written = true, written || t.anySecond || t.writtenTool().match(tool)
+			matched, written = true, written || t.anySecond || t.written.match(tool)
 		}
 	}
 	return matched, written
-}
-
-// writtenTool returns the glob of the tools of Mcp(server:tool) in its own case.
-func (t *token) writtenTool() glob {
-	_, tool, _ := strings.Cut(t.Inside, ":")
-	return newGlob(tool)
 }
 
 // strictly returns what the lists say of a command line, and the hole by which

@@ -43,10 +43,12 @@ type opened struct {
 	placed  bool          // the disk is a real one, and not where the model places the project
 	hook    Hook
 	settings
-	setups  map[ir.SubjectRef][]setup
-	answers *recent.Cache[hookCall, opinion]
-	keys    map[ir.SubjectRef]digest.Key
-	engines contract.Engines
+	setups   map[ir.SubjectRef][]setup
+	listed   []string // the servers of mcp.json and of the policy
+	entryIDs []string // the ids of a project's servers that the entries of the IDE name, in lower case
+	answers  *recent.Cache[hookCall, opinion]
+	keys     map[ir.SubjectRef]digest.Key
+	engines  contract.Engines
 }
 
 // setup is a set of files that Cursor decides by at one time.
@@ -126,6 +128,9 @@ func (r *reader) policy(name string) (*policy.Engine, error) {
 
 // readProject reads who and which servers there are.
 func (r *reader) readProject() {
+	for _, s := range contract.StartedIn(r.fsys, path.Join(format.Dir, format.ServersFile)) {
+		r.listed = append(r.listed, s.Name)
+	}
 	e, err := r.policy(contract.PolicyFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -138,6 +143,7 @@ func (r *reader) readProject() {
 	r.folder = cmp.Or(r.folder, r.project.Name)
 	for i := range r.project.Servers {
 		r.servers[r.project.Servers[i].Name] = &r.project.Servers[i]
+		r.listed = append(r.listed, r.project.Servers[i].Name)
 	}
 }
 
@@ -208,6 +214,9 @@ func (r *reader) readPermissions(dir string) *permissionsFile {
 	}
 	f, diags := readPermissions(name, data)
 	r.diags = append(r.diags, diags...)
+	if f != nil {
+		r.entryIDs = append(r.entryIDs, f.ids...)
+	}
 	return f
 }
 

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -51,4 +53,62 @@ func (t *token) pattern() (ir.Group, string, bool) {
 		return ir.Web, t.host.text, !strings.Contains(t.host.text, "/")
 	}
 	return "", "", false
+}
+
+// server returns the server of Mcp(server:tool) as it is written.
+func (t *token) server() string {
+	server, _, _ := strings.Cut(t.Inside, ":")
+	return format.Trim(server)
+}
+
+// NamedCalls returns the tools that a subject's entries allow, on servers but for those of given ones in whatever
+// case and under whatever id.
+func (d *decider) NamedCalls(ref ir.SubjectRef, servers []string) (all []policy.Action) {
+	known := func(name string) bool {
+		for _, server := range servers {
+			id := format.Fold(server)
+			if name == id || projectIDs().MatchString(name) && strings.HasSuffix(name, "-"+id) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, s := range d.setups[ref] {
+		var list []token
+		switch {
+		case d.surface == cli && s.tokens != nil:
+			list = s.tokens.allow
+		case d.surface == ide && s.permissions != nil:
+			list = s.permissions.globs
+		}
+		for i := range list {
+			t := &list[i]
+			if t.Keyword != format.MCP || !t.pair {
+				continue
+			}
+			_, tool, _ := strings.Cut(t.Inside, ":")
+			for _, server := range samples(t.server()) {
+				of := strings.TrimPrefix(server, "user-")
+				if of == "" || known(format.Fold(of)) {
+					continue
+				}
+				if d.surface == ide {
+					server = of
+				}
+				for _, tool := range samples(format.Trim(tool)) {
+					tool = cmp.Or(tool, contract.UnknownTool)
+					all = append(all, policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// samples returns names that a pattern of an entry that allows matches; "" where one may be any.
+func samples(pattern string) []string {
+	if d := readDocumented(pattern); d != nil {
+		return d.samples
+	}
+	return []string{strings.ReplaceAll(pattern, "*", "")}
 }

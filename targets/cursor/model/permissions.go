@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -21,6 +22,7 @@ type permissionsFile struct {
 	mcp     Allowlist
 	entries []diag.Pos // of mcp
 	globs   []token    // the MCP entries as the engine reads them
+	ids     []string   // of a project's servers that they name, in lower case
 	shell   []token
 	// hasMCP and hasShell are set where the file replaces the settings' list.
 	hasMCP, hasShell bool
@@ -60,6 +62,9 @@ func (f *permissionsFile) readServers(list *located.Value, diags *diag.List) {
 		}
 		if t, ok := entryToken(format.MCP, text, item.Pos); ok {
 			f.globs = append(f.globs, t)
+			if id := format.Fold(t.server()); projectIDs().MatchString(id) && !slices.Contains(f.ids, id) {
+				f.ids = append(f.ids, id)
+			}
 		}
 		e, err := format.ParseEntry(text)
 		if err != nil {
@@ -89,7 +94,7 @@ func entryToken(keyword format.Keyword, text string, at diag.Pos) (token, bool) 
 		return token{}, false
 	}
 	t.Text = text
-	return newToken(t), true
+	return newAllowToken(t), true
 }
 
 // autoRun returns what decides whether an MCP tool runs without a question.

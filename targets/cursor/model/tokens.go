@@ -23,14 +23,20 @@ type token struct {
 
 	pair          bool // there is a `:`
 	first, second glob // Shell(command:args), Mcp(server:tool)
+	written       glob // the tool of Mcp(server:tool) in its own case
 	// anyFirst and anySecond are set where a segment of Mcp is `*`.
 	anyFirst, anySecond bool
 
 	host hostEntry
 }
 
-// newToken prepares a token to be matched.
-func newToken(t format.Token) token {
+// newToken prepares a token to be matched as the engine was observed to.
+func newToken(t format.Token) token { return tokenOf(t, newGlob) }
+
+// newAllowToken prepares one that allows, which matches what any reading does.
+func newAllowToken(t format.Token) token { return tokenOf(t, newAllowGlob) }
+
+func tokenOf(t format.Token, newGlob func(string) glob) token {
 	first, second, pair := strings.Cut(t.Inside, ":")
 	out := token{Token: t, pair: pair}
 	switch t.Keyword {
@@ -42,6 +48,8 @@ func newToken(t format.Token) token {
 		first, second = format.Fold(first), format.Fold(second)
 		out.first, out.second = newGlob(first), newGlob(second)
 		out.anyFirst, out.anySecond = first == "*", second == "*"
+		_, tool, _ := strings.Cut(t.Inside, ":")
+		out.written = newGlob(tool)
 	case format.WebFetch:
 		out.host = newHostEntry(t.Inside)
 	}
@@ -180,6 +188,10 @@ func (r *reader) tokens(v *located.Value, key string) []token {
 			continue
 		default:
 			r.ignored(item.Pos, "Cursor matches nothing by this %s token", key)
+			continue
+		}
+		if key == "allow" {
+			out = append(out, newAllowToken(t))
 			continue
 		}
 		out = append(out, newToken(t))

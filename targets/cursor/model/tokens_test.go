@@ -9,6 +9,8 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -323,5 +325,66 @@ func TestShellDecision(t *testing.T) {
 	}
 	if got, _, at := shellDecision(nil, nil, "ls", "f"); got != ir.Ask || at.File != "f" {
 		t.Errorf("without entries: got %s at %v", got, at)
+	}
+}
+
+// An entry that allows matches what picomatch does too, which the documentation means and the CLI may use.
+func TestAllowGlob(t *testing.T) {
+	for _, c := range []struct {
+		pattern, text string
+		want          bool
+	}{
+		{"create_*", "create_issue", true},
+		{"create_?ssue", "create_issue", true},
+		{"create_?ssue", "create_ssue", false},
+		{"[c]reate", "create", true},
+		{"[!c]reate", "create", false},
+		{"[^c]reate", "xreate", true},
+		{"{create,x}", "create", true},
+		{"{create,x}", "x", true},
+		{"{create,x}", "createx", false},
+		{"{create,x}", "{create,x}", true}, // as the engine was observed to read it
+		{"a{b,c{d,e}}f", "acef", true},
+		{"a{b,c{d,e}}f", "acf", false},
+		{"+(ab)", "abab", true},
+		{"+(ab)", "", false},
+		{"@(ab|cd)", "cd", true},
+		{"@(ab|cd)", "abcd", false},
+		{"?(ab)c", "c", true},
+		{"*(ab)c", "ababc", true},
+		{"!(ab)", "x", true},
+		{"!ab", "x", true},
+		{"!ab", "ab", false},
+		{"!!ab", "ab", true},
+		{"!ab*", "abc", false},
+		{`\create`, "create", true},
+		{`\\create`, "create", false},
+		{"(ab|c)d", "cd", true},
+		{"a)b", "a)b", true},
+		{"a}b", "a}b", true},
+		{"{ab", "{ab", true},
+		{"a[b", "a[b", true},
+		{"{1..3}", "2", true},
+		{"[[:alpha:]]b", "ab", true},
+		{"[z-a]", "z", true}, // which nobody can read
+		{"a|b", "b", false},
+	} {
+		g := newAllowGlob(c.pattern)
+		if got := g.match(c.text); got != c.want {
+			t.Errorf("%q matches %q: got %v, want %v", c.pattern, c.text, got, c.want)
+		}
+		alphabet, plain := policy.Plain(ir.Command)
+		sp := regular.New(alphabet)
+		if got := sp.Has(g.language(sp), c.text); regexp.MustCompile(plain).MatchString(c.text) && got != c.want {
+			t.Errorf("the language of %q has %q: got %v, want %v", c.pattern, c.text, got, c.want)
+		}
+		for _, one := range samples(c.pattern) {
+			if !g.match(one) {
+				t.Errorf("%q does not match %q, which is said to be a sample", c.pattern, one)
+			}
+		}
+	}
+	if token, _ := parsed("Mcp(github:{a,b})"); token.matchesMCP("github", "a") {
+		t.Error("a token that denies matches by a reading that was not observed")
 	}
 }

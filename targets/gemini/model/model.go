@@ -119,7 +119,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 		if own {
 			usual = append([]string{format.PolicyFile(ref)}, shared...)
 		}
-		switch list := adminPolicies(settings); {
+		switch list := adminPolicies(fsys, settings, &r.diags); {
 		case len(list) > 0 && !slices.Equal(list, usual):
 			d.setups[ref] = append(d.setups[ref], r.setup(list))
 		case !own && len(r.settings) > 0:
@@ -183,6 +183,9 @@ func (r *reader) policy(file string) rules {
 		r.diags = append(r.diags, found...)
 		for i := range all {
 			r := &all[i]
+			if !inForce(r) {
+				continue
+			}
 			if r.Priority += format.AdminTier; r.Subagent != "" {
 				out.agents[r.Subagent] = append(out.agents[r.Subagent], r)
 			} else {
@@ -192,6 +195,18 @@ func (r *reader) policy(file string) rules {
 	}
 	r.policies[file] = out
 	return out
+}
+
+// inForce reports whether a rule counts, whose approval modes are then no matter: a person may work in any, so that an
+// allow for one of them permits, and what holds back in some only does not.
+func inForce(r *format.Rule) bool {
+	held := true
+	for _, mode := range []string{"default", "autoEdit", "yolo"} {
+		held = held && slices.Contains(r.Modes, mode)
+	}
+	counts := len(r.Modes) == 0 || r.Decision == ir.Allow || held
+	r.Modes = nil
+	return counts
 }
 
 func ignored(diags *diag.List, at diag.Pos, message string, args ...any) {
@@ -217,12 +232,32 @@ func readSettings(fsys fs.FS, diags *diag.List) *located.Value {
 	return v
 }
 
-// adminPolicies returns the policies that the project's settings put above all others.
-func adminPolicies(settings *located.Value) (out []string) {
+// adminPolicies returns the policies that the project's settings put above all others: files, and those in folders. It
+// reports what only the machine knows that Gemini CLI runs on.
+func adminPolicies(fsys fs.FS, settings *located.Value, diags *diag.List) (out []string) {
 	for _, item := range settings.Get("adminPolicyPaths").List() {
-		if s, ok := item.Str(); ok {
-			out = append(out, path.Clean(s))
+		text, ok := item.Str()
+		name := path.Clean(text)
+		switch {
+		case !ok:
+			continue
+		case strings.Contains(text, "$") || !fs.ValidPath(name):
+			diags.Errorf(diag.ForeignWidening, item.Pos, "Gemini CLI goes by the policy %q above all others, and it is not "+
+				"judged: where it lies is not known here", text).
+				Hint("name a file or a folder of the project, without a variable, or take it out").
+				Target("gemini")
+			continue
 		}
+		if info, err := fs.Stat(fsys, name); err == nil && info.IsDir() {
+			entries, _ := fs.ReadDir(fsys, name)
+			for _, e := range entries {
+				if path.Ext(e.Name()) == ".toml" {
+					out = append(out, path.Join(name, e.Name()))
+				}
+			}
+			continue
+		}
+		out = append(out, name)
 	}
 	return out
 }

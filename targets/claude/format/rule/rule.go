@@ -141,7 +141,8 @@ var ErrInert = errors.New("it never matches a call")
 // Inert reports whether Claude Code keeps a rule in a list of a decision and never
 // matches it, as observed on 2.1.330: a path pattern that negates, an allow that is a comment, a
 // host without "domain:", and the content of every tool that has no rules of its own.
-// Write(x), NotebookEdit(x), MultiEdit(x) and Glob(x) are among these.
+// Write(x), NotebookEdit(x), MultiEdit(x) and Glob(x) are among these. PowerShell(x) is one of them
+// on a system without PowerShell: an allow of it counts, what holds it back does not.
 func (r Rule) Inert(list ir.Decision) bool {
 	if !r.HasSpec {
 		return false
@@ -154,6 +155,8 @@ func (r Rule) Inert(list ir.Decision) bool {
 		return !ok
 	case "WebFetch":
 		return !strings.HasPrefix(r.Spec, "domain:")
+	case "PowerShell":
+		return list != ir.Allow
 	}
 	return true
 }
