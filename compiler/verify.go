@@ -240,7 +240,8 @@ func (r *Result) widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.F
 	}
 	written := r.ownRule(s.Target, f)
 	if written != nil {
-		hint = "take the rule out of the source, or let `can` permit what it does; an exception in modec.toml accepts it"
+		hint = "take the rule out of the source, or let `can` permit what it does; " +
+			"an exception in modec.toml accepts it"
 	}
 	without := ""
 	if f.Without {
@@ -285,7 +286,8 @@ func (r *Result) ownRule(target string, f verify.Finding) *ir.NativeRule {
 		for j := range role.Native {
 			of := ir.SubjectRef{Role: role.Name}.String()
 			n := &role.Native[j]
-			if n.Target == target && n.Text == f.By && n.Decision == f.Artifact && (f.Subject == of || role.Name == r.Project.Baseline) {
+			if n.Target == target && n.Text == f.By && n.Decision == f.Artifact &&
+				(f.Subject == of || role.Name == r.Project.Baseline) {
 				return n
 			}
 		}

@@ -61,8 +61,8 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	return out
 }
 
-// NamedCalls returns the calls that the allow rules of a subject's session name: of servers, and of built-in tools that no
-// group has.
+// NamedCalls returns the calls that the allow rules of a subject's session name: of servers, and of built-in tools that
+// no group has.
 func (d *decider) NamedCalls(ref ir.SubjectRef, servers []string) (all []policy.Action) {
 	s := d.of(ref)
 	if s == nil {

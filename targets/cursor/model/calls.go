@@ -161,7 +161,7 @@ func (o *opened) ids(on surface, server string) []string {
 		return []string{server}
 	}
 	ids := []string{server, "user-" + server, o.projectID(server)}
-	for _, id := range o.entryIDs { // the workspace may lie in any folder; of two servers it is the one of the longer name
+	for _, id := range o.entryIDs { // the workspace may lie in any folder; of two servers it is the longer name's
 		if strings.HasSuffix(id, "-"+format.Fold(server)) && !slices.ContainsFunc(o.listed,
 			func(other string) bool {
 				return other != server && strings.HasSuffix(id, "-"+format.Fold(other)) &&

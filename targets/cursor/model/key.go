@@ -35,7 +35,8 @@ func (o *opened) key(setups []setup) (digest.Key, error) {
 	digest.For(known, func(m *ecma.Regexp) any { return m.String() })
 	digest.For(known, func(*documented) any { return nil })        // it stands beside the text that it comes from
 	digest.For(known, func(f *ir.Fronts) any { return f.Gateway }) // what it passes on the engines say
-	key, err := digest.Of([]any{setups, o.servers, o.folder, o.entryIDs, o.listed, o.settings, o.disk.Root, o.disk.Home}, known)
+	key, err := digest.Of(
+		[]any{setups, o.servers, o.folder, o.entryIDs, o.listed, o.settings, o.disk.Root, o.disk.Home}, known)
 	if err != nil {
 		return key, err
 	}
