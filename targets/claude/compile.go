@@ -662,7 +662,8 @@ func (c *compiler) uniform(sv *ir.Server) bool {
 }
 
 // wholeServer returns the rule that is about every tool of a server. A name with two underscores, or one at its end,
-// needs the wildcard: without it an allow has no effect, as observed on 2.1.330, since mcp__A__B may be the tool B of A.
+// needs the wildcard: without it an allow has no effect, as observed on 2.1.330, since mcp__A__B may be the tool B of
+// A.
 func wholeServer(sv *ir.Server) string {
 	name := rule.Name(sv.Name)
 	if strings.Contains(name, "__") || strings.HasSuffix(name, "_") {

@@ -9,8 +9,8 @@ import (
 )
 
 // documented is a glob as Cursor's documentation means it, which is as picomatch reads it: ?, classes, braces, groups
-// as in +(a|b), and ! before what is not matched. Where picomatch knows more (a name that begins with a dot, a number in
-// braces, what a group !( ) leaves out) it matches more than picomatch does.
+// as in +(a|b), and ! before what is not matched. Where picomatch knows more (a name that begins with a dot, a number
+// in braces, what a group !( ) leaves out) it matches more than picomatch does.
 type documented struct {
 	expr    string // in the grammar of Go
 	re      *regexp.Regexp
