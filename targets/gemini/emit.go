@@ -497,7 +497,8 @@ func (w *writer) left() {
 			}
 		}
 	}
-	w.itself(byGemini, true, func(tool string) bool { return of[tool] })
+	const inside = true // the agent's session alone
+	w.itself(byGemini, inside, func(tool string) bool { return of[tool] })
 }
 
 // toolsOf are the tools of groups.
