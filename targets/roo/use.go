@@ -74,11 +74,18 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 			}
 		}
 	}
-	if !closed || s.Decide(other).Decision > ir.Deny || e.offersResources(sv.Gateway) {
+	if !closed || s.Decide(other).Decision > ir.Deny || opensAnyTool(m) || e.offersResources(sv.Gateway) {
 		other.Kind = policy.Resource
 		u.resources = !decide(other, "resources", x)
 	}
 	return u
+}
+
+// opensAnyTool reports whether a mode may call tools at some times that the inventory does not list.
+func opensAnyTool(m *ir.Mode) bool {
+	return slices.ContainsFunc(m.Can.Timed(), func(r ir.TimedRule) bool {
+		return r.Group == ir.MCP && policy.Wildcard(r.Pattern.Text, contract.UnknownTool)
+	})
 }
 
 // offersResources reports whether a gateway has the resources of some server, which all its modes read.
