@@ -348,15 +348,19 @@ func (w *writer) server(sv *ir.Server, unlisted *policy.Result) {
 		decision ir.Decision
 		rank     rank
 	}
+	said := rest != ir.Agent || decided(*unlisted) != ir.Agent
+	every := w.rankMCP(oneServer, sv.Name, &of, rest)
 	by := map[kind][]string{}
 	add := func(tool string, level rank, r *policy.Result, d ir.Decision) {
 		k := kind{d, w.rankMCP(level, sv.Name, r, d)}
-		if d == ir.Agent { // as Gemini CLI does, where the mode or the role says nothing of it
+		switch {
+		case d == ir.Agent: // as Gemini CLI does, where the mode or the role says nothing of it
 			k = kind{ir.Ask, askedOfOne}
+		case level == oneTool && said && d < rest && k.rank < every: // what gives way does not to its own server
+			k.rank = oneTool.below(d)
 		}
 		by[k] = append(by[k], tool)
 	}
-	said := rest != ir.Agent || decided(*unlisted) != ir.Agent
 	for _, t := range sv.Tools {
 		r := w.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
 		d := decided(r)

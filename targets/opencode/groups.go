@@ -314,7 +314,15 @@ func (w *writer) outwards(g ir.Group, base ir.Decision, list []entry) []entry {
 			at = i + 1
 		}
 	}
-	return slices.Insert(slices.Clone(list), at, entry{"..", out}, entry{"../*", out})
+	var before, beyond []entry
+	for _, e := range list[:at] { // the last one that matches decides
+		if strings.HasPrefix(e.pattern, "..") && e.decision < out {
+			beyond = append(beyond, e)
+		} else {
+			before = append(before, e)
+		}
+	}
+	return slices.Concat(before, []entry{{"..", out}, {"../*", out}}, beyond, list[at:])
 }
 
 func other(g ir.Group) ir.Group {
