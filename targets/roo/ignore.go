@@ -64,7 +64,8 @@ var classes = lazy.Regexp(`\[[0-9A-Za-z]+\]`)
 // the case of ASCII letters.
 func ignoreLine(p ir.Pattern) (line string, ok bool) {
 	special := func(c rune) bool {
-		letter := unicode.IsLetter(c) && policy.Fold(string(c)) == string(unicode.ToLower(c)) // else it is another one too
+		// One that folds to others is each of them, too.
+		letter := unicode.IsLetter(c) && policy.Fold(string(c)) == string(unicode.ToLower(c))
 		return !letter && !strings.ContainsRune(plainCharacters+"# ", c)
 	}
 	if p.Kind != ir.Plain || p.Text == "" || strings.TrimRight(p.Text, " /") != strings.TrimRight(p.Text, "/") ||
