@@ -390,6 +390,9 @@ func ofTransport(e *jsonrpc.Error) bool { return -32005 <= e.Code && e.Code <= -
 // maxErrorData is the most bytes of an error's data that are passed on.
 const maxErrorData = 16 << 10
 
+// missingCapability is the code of a server that needs what the client has not declared (revision 2026-07-28).
+const missingCapability = -32021
+
 // failed returns the error that a client sees: that of the server, or why there is none.
 func (u *upstream) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
@@ -404,7 +407,9 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 		if data, bad := tidy(of.Data, nil); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
 			out.Data = data
 		}
-		if of.Code == 0 || -32099 <= of.Code && of.Code <= -32020 { // of the hop to the server, and no client's
+		// The codes of a hop are those of the one to the server. But what a client cannot do is passed on as it is.
+		hop := -32099 <= of.Code && of.Code <= -32020 && of.Code != missingCapability
+		if of.Code == 0 || hop {
 			out.Code, out.Data = jsonrpc.CodeInternalError, nil
 		}
 		return out
