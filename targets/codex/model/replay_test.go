@@ -2,19 +2,14 @@ package model_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io/fs"
-	"os"
 	"testing"
 	"time"
 
 	"modec.dev/modec/compiler"
-	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets"
 	"modec.dev/modec/targets/codex/model"
@@ -36,8 +31,6 @@ type session struct {
 	said    []ir.Decision
 }
 
-const decideFile = "../e2e/testdata/decide.json"
-
 // TestReplay writes with -update what Codex is asked, and holds the model against what Codex did (`make agents`).
 func TestReplay(t *testing.T) {
 	res := compiled(t)
@@ -49,18 +42,8 @@ func TestReplay(t *testing.T) {
 	}
 	today.Sessions = sessions(t, res)
 	text, n := today.text(t)
-	if *update {
-		if err := os.WriteFile(decideFile, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if replay.Questions(t, *update, "codex", text, n, 300) {
 		return
-	}
-	if n < 300 {
-		t.Errorf("Codex is asked about %d calls only", n)
-	}
-	if was, err := os.ReadFile(decideFile); err != nil || !bytes.Equal(was, text) {
-		t.Fatalf("%s is not what the model says today (%v): go test ./targets/codex/model -update, then make agents",
-			decideFile, err)
 	}
 	replay.Run(t, replay.Case{
 		Folder:    "../e2e",
@@ -74,13 +57,7 @@ func TestReplay(t *testing.T) {
 // text returns the file, and how many calls are in it.
 func (a *asked) text(t *testing.T) (text []byte, n int) {
 	t.Helper()
-	line := func(v any) []byte {
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
-	}
+	line := func(v any) string { return replay.JSON(t, v) }
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\"Servers\": %s, \"Sessions\": [", line(a.Servers))
 	for i, s := range a.Sessions {
@@ -98,19 +75,9 @@ func (a *asked) text(t *testing.T) (text []byte, n int) {
 // compiled compiles the showcase.
 func compiled(t *testing.T) *compiler.Result {
 	t.Helper()
-	fsys, source := memfs.FS{}, os.DirFS("../../../fixtures/acme")
-	err := fs.WalkDir(source, ".", func(file string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			fsys[file], err = fs.ReadFile(source, file)
-		}
-		return err
-	})
-	settings, missing := os.ReadFile("../e2e/testdata/acme.toml") // the showcase is for other agents
-	if fsys[config.File] = settings; err != nil || missing != nil {
-		t.Fatal(err, missing)
-	}
 	today := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: fsys, Targets: targets.All(), Today: today})
+	files := replay.Fixture(t, "acme")
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All(), Today: today})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -120,16 +87,8 @@ func compiled(t *testing.T) *compiler.Result {
 // sessions returns what is asked about each subject: of the actions that are many each a part.
 func sessions(t *testing.T, res *compiler.Result) (out []session) {
 	t.Helper()
-	var target contract.Judged
-	for _, at := range targets.All() {
-		if j, ok := at.(contract.Judged); ok && at.Name() == "codex" {
-			target = j
-		}
-	}
-	deciders, diags := target.Open(res.FS(), res.Input(target).Options)
-	if len(diags) > 0 || len(deciders) != 1 {
-		t.Fatalf("got %d deciders, %v", len(deciders), diags)
-	}
+	target := replay.Target(t, targets.All(), "codex")
+	d := replay.Decider(t, target, res.FS(), res.Input(target).Options)
 	for i, ref := range res.Project.Subjects() {
 		s := session{Subject: "mode:" + ref.Mode}
 		if ref.Role != "" {
@@ -139,7 +98,7 @@ func sessions(t *testing.T, res *compiler.Result) (out []session) {
 			many := a.Group == ir.Read || a.Group == ir.Edit || a.Group == ir.Command || a.Group == ir.MCP
 			if c, ok := model.CallOf(a); ok && (!many || j%3 == i%3) {
 				s.Calls = append(s.Calls, c)
-				s.said = append(s.said, deciders[0].Decide(ref, a).Decision)
+				s.said = append(s.said, d.Decide(ref, a).Decision)
 			}
 		}
 		out = append(out, s)
@@ -208,11 +167,7 @@ func (a *asked) expected(t *testing.T) (out []replay.Expected) {
 	for _, s := range a.Sessions {
 		e := replay.Expected{Session: s.Subject}
 		for i, c := range s.Calls {
-			row, err := json.Marshal(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.Add(string(row), s.said[i])
+			e.Add(replay.JSON(t, c), s.said[i])
 		}
 		out = append(out, e)
 	}

@@ -3,13 +3,12 @@
 // TestReplay -update writes it), and here the engine answers. MODEC_BIN is the binary. MODEC_QUICK=1 asks
 // about a part of the calls, MODEC_RECORD=1 writes testdata/record.json.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { agent, artifacts, digest, Record, recording } from '../../internal/replay/record.mjs';
+import { agent, artifacts, built, digest, Record, recording } from '../../internal/replay/record.mjs';
 import { agents, decide, session } from './engine.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -17,19 +16,8 @@ const asked = JSON.parse(readFileSync(join(here, 'testdata/decide.json'), 'utf8'
 const every = process.env.MODEC_QUICK === '1' && !recording ? 16 : 1;
 const work = mkdtempSync(join(tmpdir(), 'modec-gemini-'));
 
-// built compiles a fixture for Gemini CLI alone.
-function built(name) {
-  const source = join(work, 'source', name), out = join(work, 'out', name);
-  cpSync(join(here, '../../../fixtures', name), source, { recursive: true });
-  const settings = join(here, 'testdata', `${name}.toml`);
-  if (existsSync(settings)) cpSync(settings, join(source, 'modec.toml'));
-  const { status, stderr } = spawnSync(process.env.MODEC_BIN, ['build', '-C', source, '--out', out], { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
-  return out;
-}
-
 const names = [...new Set(asked.Sessions.map((s) => s.Project))];
-const builds = Object.fromEntries(names.map((n) => [n, built(n)]));
+const builds = Object.fromEntries(names.map((n) => [n, built(here, work, n)]));
 
 const record = new Record({
   agent: agent(here, '@google/gemini-cli-core'),

@@ -2,20 +2,16 @@ package model_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"modec.dev/modec/compiler"
-	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets"
 	"modec.dev/modec/targets/gemini/format"
@@ -37,8 +33,6 @@ type session struct {
 	Calls             []model.EngineCall
 	Verdicts          []ir.Decision
 }
-
-const decideFile = "../e2e/testdata/decide.json"
 
 // TestReplay writes with -update what the engine is asked, and holds the model against what the engine
 // answered (`make agents`).
@@ -62,10 +56,7 @@ func TestReplay(t *testing.T) {
 		fmt.Fprintf(&b, "\n {\"Project\": %q, \"Policies\": [\"%s\"], \"Subagent\": %q, \"Calls\": [", s.Project,
 			strings.Join(s.Policies, `", "`), s.Subagent)
 		for j, c := range s.Calls {
-			row, err := json.Marshal([]any{c.Tool, c.Server, c.Args, s.Verdicts[j]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			row := replay.JSON(t, []any{c.Tool, c.Server, c.Args, s.Verdicts[j]})
 			if j > 0 {
 				b.WriteByte(',')
 			}
@@ -75,18 +66,8 @@ func TestReplay(t *testing.T) {
 		b.WriteString("]}")
 	}
 	b.WriteString("\n]}\n")
-	if *update {
-		if err := os.WriteFile(decideFile, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if replay.Questions(t, *update, "gemini", b.Bytes(), n, 3000) {
 		return
-	}
-	if n < 3000 {
-		t.Errorf("the engine is asked about %d calls only", n)
-	}
-	if was, err := os.ReadFile(decideFile); err != nil || !bytes.Equal(was, b.Bytes()) {
-		t.Fatalf("%s is not what the model says today (%v): go test ./targets/gemini/model -update, then make agents",
-			decideFile, err)
 	}
 	replay.Run(t, replay.Case{
 		Folder:    "../e2e",
@@ -100,21 +81,9 @@ func TestReplay(t *testing.T) {
 // compiled compiles a fixture for Gemini CLI.
 func compiled(t *testing.T, name string) *compiler.Result {
 	t.Helper()
-	fsys, source := memfs.FS{}, os.DirFS("../../../fixtures/"+name)
-	err := fs.WalkDir(source, ".", func(file string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			fsys[file], err = fs.ReadFile(source, file)
-		}
-		return err
-	})
-	if settings, missing := os.ReadFile("../e2e/testdata/" + name + ".toml"); missing == nil {
-		fsys[config.File] = settings // the fixture is for other agents
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	today := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: fsys, Targets: targets.All(), Today: today})
+	files := replay.Fixture(t, name)
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All(), Today: today})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -124,17 +93,8 @@ func compiled(t *testing.T, name string) *compiler.Result {
 // sessions returns what is asked about the subjects of a project.
 func sessions(t *testing.T, name string, res *compiler.Result) (out []session) {
 	t.Helper()
-	var target contract.Judged
-	for _, at := range targets.All() {
-		if j, ok := at.(contract.Judged); ok && at.Name() == "gemini" {
-			target = j
-		}
-	}
-	deciders, diags := target.Open(res.FS(), res.Input(target).Options)
-	if len(diags) > 0 || len(deciders) != 1 {
-		t.Fatalf("got %d deciders, %v", len(deciders), diags)
-	}
-	d := deciders[0].(contract.Container)
+	target := replay.Target(t, targets.All(), "gemini")
+	d := replay.Decider(t, target, res.FS(), res.Input(target).Options).(contract.Container)
 	refs := res.Project.Subjects()
 	for i := range res.Project.Roles {
 		for j := range res.Project.Modes {
@@ -249,11 +209,7 @@ func (a asked) expected(t *testing.T) (out []replay.Expected) {
 	for _, s := range a.Sessions {
 		e := replay.Expected{Session: s.Project + " " + s.Policies[0] + " " + s.Subagent}
 		for i, c := range s.Calls {
-			row, err := json.Marshal(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.Add(string(row), s.Verdicts[i])
+			e.Add(replay.JSON(t, c), s.Verdicts[i])
 		}
 		out = append(out, e)
 	}

@@ -1,8 +1,10 @@
 // Writes what a real agent did to testdata/record.json beside its tests: the payloads
 // that it sent to modec's hook, the answers that it got, and what became of each call.
 // replay.go reads it. With MODEC_RECORD=1 (make agents) the tests record.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const recording = process.env.MODEC_RECORD === '1';
@@ -14,6 +16,18 @@ export const sha256 = (data) => createHash('sha256').update(data).digest('hex');
 export function digest(value) {
   const sorted = (_, v) => (v && typeof v === 'object' && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1))) : v);
   return sha256(JSON.stringify(value, sorted).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'));
+}
+
+// built compiles a fixture below work, for the agents of NAME.toml in an agent's own testdata where that is there. It
+// returns the folder of the build.
+export function built(e2e, work, name) {
+  const source = join(work, 'source', name), out = join(work, 'out', name);
+  cpSync(join(import.meta.dirname, '../../../fixtures', name), source, { recursive: true });
+  const settings = join(e2e, 'testdata', `${name}.toml`);
+  if (existsSync(settings)) cpSync(settings, join(source, 'modec.toml'));
+  const { status, stderr } = spawnSync(process.env.MODEC_BIN, ['build', '-C', source, '--out', out], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return out;
 }
 
 // artifacts returns the digests of the files of a build that begin with one of the prefixes.

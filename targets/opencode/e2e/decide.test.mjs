@@ -4,12 +4,12 @@
 // testdata/record.json.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { agent, artifacts, digest, Record, recording } from '../../internal/replay/record.mjs';
+import { agent, artifacts, built, digest, Record, recording } from '../../internal/replay/record.mjs';
 import { Server } from './program.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -17,23 +17,12 @@ const asked = JSON.parse(readFileSync(join(here, 'testdata/decide.json'), 'utf8'
 const every = process.env.MODEC_QUICK === '1' && !recording ? 8 : 1;
 const work = mkdtempSync(join(tmpdir(), 'modec-opencode-'));
 
-// built compiles a fixture for opencode alone.
-function built(name) {
-  const source = join(work, 'source', name), out = join(work, 'out', name);
-  cpSync(join(here, '../../../fixtures', name), source, { recursive: true });
-  const settings = join(here, 'testdata', `${name}.toml`);
-  if (existsSync(settings)) cpSync(settings, join(source, 'modec.toml'));
-  const { status, stderr } = spawnSync(process.env.MODEC_BIN, ['build', '-C', source, '--out', out], { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
-  return out;
-}
-
 const names = [...new Set(asked.Sessions.map((s) => s.Project))];
-const builds = Object.fromEntries(names.map((n) => [n, built(n)]));
+const builds = Object.fromEntries(names.map((n) => [n, built(here, work, n)]));
 const prefixes = ['.modec/opencode/', 'opencode.json'];
 
 const record = new Record({
-  agent: agent(here, 'opencode-ai'),
+  agent: agent(here, 'opencode-linux-x64'),
   actions: digest(asked.Sessions.map((s) => ({ project: s.Project, file: s.File, agent: s.Agent, calls: s.Calls.map((c) => c.slice(0, 2)) }))),
   scenario: '',
   artifacts: Object.fromEntries(names.flatMap((n) => Object.entries(artifacts(builds[n], prefixes)).map(([f, sum]) => [`${n}/${f}`, sum]))),

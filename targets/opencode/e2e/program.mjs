@@ -2,7 +2,7 @@
 // no account, and no network.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,10 +10,8 @@ import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-// program is the executable of this machine's package.
-export const program = ['', '-baseline', '-musl', '-baseline-musl']
-  .map((kind) => join(here, 'node_modules', `opencode-${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}${kind}`, 'bin', 'opencode'))
-  .find((file) => existsSync(file));
+// program is the executable that opencode-ai runs on this system.
+export const program = join(here, 'node_modules/opencode-linux-x64/bin/opencode');
 
 const text = (content) => (typeof content === 'string' ? content : (content ?? []).map((p) => p.text ?? '').join('\n'));
 

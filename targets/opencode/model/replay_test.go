@@ -2,16 +2,12 @@ package model_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io/fs"
-	"os"
 	"testing"
 	"time"
 
 	"modec.dev/modec/compiler"
-	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
@@ -37,8 +33,6 @@ type session struct {
 	Verdicts             []ir.Decision
 }
 
-const decideFile = "../e2e/testdata/decide.json"
-
 // TestReplay writes with -update what opencode is asked, and holds the model against what it did (`make agents`).
 func TestReplay(t *testing.T) {
 	today := asked{Tools: map[string]map[string][]string{}, Files: []string{"README.md", "docs/a.md"}}
@@ -60,22 +54,12 @@ func TestReplay(t *testing.T) {
 		today.Sessions = append(today.Sessions, sessions(t, name, res)...)
 	}
 	data, n := today.text(t)
-	if *update {
-		if err := os.WriteFile(decideFile, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if replay.Questions(t, *update, "opencode", data, n, 500) {
 		return
-	}
-	if n < 500 {
-		t.Errorf("opencode is asked about %d calls only", n)
-	}
-	if was, err := os.ReadFile(decideFile); err != nil || !bytes.Equal(was, data) {
-		t.Fatalf("%s is not what the model says today (%v): go test ./targets/opencode/model -update, then make agents",
-			decideFile, err)
 	}
 	replay.Run(t, replay.Case{
 		Folder:    "../e2e",
-		Packages:  []string{"opencode-ai"},
+		Packages:  []string{"opencode-linux-x64"},
 		Artifacts: artifacts,
 		Actions:   today.actions(),
 		Want:      today.expected(t),
@@ -86,13 +70,7 @@ func TestReplay(t *testing.T) {
 func (a asked) text(t *testing.T) ([]byte, int) {
 	t.Helper()
 	var b bytes.Buffer
-	line := func(v any) string {
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
+	line := func(v any) string { return replay.JSON(t, v) }
 	fmt.Fprintf(&b, "{\"Tools\": %s,\n \"Files\": %s,\n \"Sessions\": [", line(a.Tools), line(a.Files))
 	n := 0
 	for i, s := range a.Sessions {
@@ -116,21 +94,9 @@ func (a asked) text(t *testing.T) ([]byte, int) {
 // compiled compiles a fixture for opencode.
 func compiled(t *testing.T, name string) *compiler.Result {
 	t.Helper()
-	fsys, source := memfs.FS{}, os.DirFS("../../../fixtures/"+name)
-	err := fs.WalkDir(source, ".", func(file string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			fsys[file], err = fs.ReadFile(source, file)
-		}
-		return err
-	})
-	if settings, missing := os.ReadFile("../e2e/testdata/" + name + ".toml"); missing == nil {
-		fsys[config.File] = settings // the fixture is for other agents
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	today := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: fsys, Targets: targets.All(), Today: today})
+	files := replay.Fixture(t, name)
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All(), Today: today})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -140,22 +106,13 @@ func compiled(t *testing.T, name string) *compiler.Result {
 // sessions returns what is asked about the subjects of a project.
 func sessions(t *testing.T, name string, res *compiler.Result) (out []session) {
 	t.Helper()
-	var target contract.Judged
-	for _, at := range targets.All() {
-		if j, ok := at.(contract.Judged); ok && at.Name() == "opencode" {
-			target = j
-		}
-	}
+	target := replay.Target(t, targets.All(), "opencode")
 	// The files of sessions are asked about alone: what every session reads has the same agents.
 	fsys := memfs.FS{}
 	for file, data := range replay.Artifacts(res.Outputs, nil, format.SessionsDir+"/") {
 		fsys[file] = data
 	}
-	deciders, diags := target.Open(fsys, res.Input(target).Options)
-	if len(diags) > 0 || len(deciders) != 1 {
-		t.Fatalf("got %d deciders, %v", len(deciders), diags)
-	}
-	d := deciders[0].(contract.Container)
+	d := replay.Decider(t, target, fsys, res.Input(target).Options).(contract.Container)
 	refs := res.Project.Subjects()
 	for i := range res.Project.Roles {
 		for j := range res.Project.Modes {
@@ -248,11 +205,7 @@ func (a asked) expected(t *testing.T) (out []replay.Expected) {
 	for _, s := range a.Sessions {
 		e := replay.Expected{Session: s.Project + " " + s.File + " " + s.Agent}
 		for i, c := range s.Calls {
-			row, err := json.Marshal(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.Add(string(row), s.Verdicts[i])
+			e.Add(replay.JSON(t, c), s.Verdicts[i])
 		}
 		out = append(out, e)
 	}
