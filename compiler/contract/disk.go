@@ -218,6 +218,16 @@ func (d *Disk) isFile(name string) bool {
 // not the project's.
 func NoFile(string) bool { return false }
 
+// ModelDisk returns a disk that only a model has, with a project in the folder root, a POSIX path. It has no links: the
+// artifacts do not say which there are.
+func ModelDisk(root string) Disk {
+	if runtime.GOOS == "windows" {
+		root = "C:" + filepath.FromSlash(root)
+	}
+	none := func(p string) (string, error) { return filepath.Clean(p), nil }
+	return Disk{Root: root, Resolve: none, File: NoFile, Kept: NewDecisions()}
+}
+
 // isUser reports whether a name behind "~" is that of the user whose home is known.
 func (d *Disk) isUser(name string) bool {
 	if name == "" || name == filepath.Base(d.Home) {

@@ -10,6 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // HookLine is a hook's command line, as a Decider reads it from an artifact.
@@ -28,6 +30,22 @@ type HookLine struct {
 	Otherwise string
 	// Refuses is set where what modec itself refuses (exit code 2) stays refused.
 	Refuses bool
+}
+
+// SubjectIn returns the subject of the line by the policy that it names. The error says why the hook refuses every
+// call.
+func (l *HookLine) SubjectIn(e *policy.Engine) (ir.SubjectRef, error) {
+	ref, err := e.Project().ParseSubject(l.Subject, "")
+	if err == nil {
+		_, err = e.Subject(ref)
+	}
+	switch {
+	case err != nil:
+		return ref, fmt.Errorf("this hook refuses every call: %w", err)
+	case l.Digest != "" && l.Digest != e.Digest(ref):
+		return ref, errors.New("the policy is not the one of the build that wrote this hook: it refuses every call")
+	}
+	return ref, nil
 }
 
 // PolicyCopy is a copy of the compiled policy outside the repository, where no agent edits it.

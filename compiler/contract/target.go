@@ -390,6 +390,17 @@ type Replacement struct {
 	Instead string // what to do: "leave it out"
 }
 
+// ByCommand is that of a command with which no session of a subject starts.
+func ByCommand(word string) Replacement {
+	return Replacement{What: word, Does: "it is a command of its own, and starts no such session",
+		Instead: "run it without modec"}
+}
+
+// ByOption is that of an option, and of what it does.
+func ByOption(option, does string) Replacement {
+	return Replacement{What: option, Does: does, Instead: "leave it out, or say in the source what it is for"}
+}
+
 // Copies puts what a session is started from outside the repository.
 type Copies struct {
 	Policy PolicyCopy

@@ -76,16 +76,14 @@ func (claude) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 		does, decisive := switches[name]
 		switch {
 		case slices.Contains(commands, arg):
-			return contract.Replacement{What: arg, Does: "it is a command of its own, and starts no such session",
-				Instead: "run it without modec"}, true
+			return contract.ByCommand(arg), true
 		case slices.Contains(repeated, name) && givenOption(line.Given, name):
 			decisive, does = true, "Claude Code reads only the last one"
 		case name == "--dangerously-skip-permissions":
 			decisive = !slices.Contains(line.Given, "--permission-mode="+format.Bypass)
 		}
 		if decisive && !slices.Contains(line.Given, name+"="+value) {
-			instead := "leave it out, or say in the source what it is for"
-			return contract.Replacement{What: name, Does: does, Instead: instead}, true
+			return contract.ByOption(name, does), true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {

@@ -177,8 +177,7 @@ func (codex) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 		name, value, joined := option(arg)
 		if name == "" {
 			if !positional && slices.Contains(commands, arg) {
-				return contract.Replacement{What: arg, Does: "it is a command of its own, and starts no such session",
-					Instead: "run it without modec"}, true
+				return contract.ByCommand(arg), true
 			}
 			positional = positional || !slices.Contains(sessions, arg)
 			continue
@@ -188,8 +187,7 @@ func (codex) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 			value = line.Own[i]
 		}
 		if does := switches[name]; does != "" && !(name == "--config" && ofUser().MatchString(value)) {
-			return contract.Replacement{What: arg, Does: does,
-				Instead: "leave it out, or say in the source what it is for"}, true
+			return contract.ByOption(arg, does), true
 		}
 	}
 	return owned(line)

@@ -3,7 +3,6 @@ package cursor
 import (
 	"fmt"
 	"path"
-	"time"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -193,11 +192,7 @@ func (e *emitter) loss(p *profile, g ir.Group, code diag.Code, at diag.Pos, mess
 
 // excepted warns that a written exception widens a group.
 func (e *emitter) excepted(x *contract.Exception, message string, args ...any) {
-	e.diags.Warnf(diag.ExceptionUsed, x.Pos, message, args...).
-		Hintf("reason: %s, until %s", x.Reason, x.Until.Format(time.DateOnly)).
-		Target("cursor").
-		Subject(x.Subject.String()).
-		Loses(diag.Widening, string(x.Group))
+	x.Used(&e.diags, "cursor", message, args...)
 }
 
 // asks reports, once a group, what is refused because Cursor cannot ask there.

@@ -331,16 +331,8 @@ func (e *emitter) servers(own []ir.NativeRule) contract.Object {
 
 // opened reports whether a written exception puts a server into the list that is off by default.
 func (e *emitter) opened(s *ir.Server) bool {
-	for i := range e.in.Exceptions {
-		if x := &e.in.Exceptions[i]; x.Group == ir.MCP && x.Server == s.Name {
-			e.diags.Warnf(diag.ExceptionUsed, x.Pos,
-				"the server %q, off by default, is in the list that everybody shares", s.Name).
-				Hintf("reason: %s, until %s", x.Reason, x.Until.Format("2006-01-02")).
-				Target(name).
-				Subject(x.Subject.String()).
-				Loses(diag.Widening, string(ir.MCP))
-			return true
-		}
+	if e.in.Shares(&e.diags, name, s) {
+		return true
 	}
 	e.diags.Warnf(codeServerOff, s.Pos,
 		"the server %q is off by default, and Gemini CLI has one list for everybody: it is left out", s.Name).

@@ -70,22 +70,7 @@ func (e *emitter) own() (out []ir.NativeRule) {
 
 // everybody returns the role of every session of the project, "" for none.
 func (e *emitter) everybody() string {
-	text := e.in.Options.String("subject")
-	if text == "" {
-		return e.in.Project.Baseline
-	}
-	ref, err := e.in.Project.ParseSubject(text, "")
-	switch {
-	case err != nil:
-		e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos("subject"), "%s", err.Error()).
-			Path("targets.gemini.subject").
-			Target(name)
-	case ref.Role == "":
-		e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos("subject"), "got %q, want a role", text).
-			Path("targets.gemini.subject").
-			Target(name)
-	}
-	return ref.Role
+	return e.in.Everybody(&e.diags, name, codeUnknownSubject)
 }
 
 // settingLists returns the lists of tools and of servers that a role's own rules are.

@@ -115,13 +115,11 @@ func (gemini) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 			break
 		}
 		if i == 0 && slices.Contains(commands, arg) {
-			return contract.Replacement{What: arg, Does: "it is a command of its own, and starts no such session",
-				Instead: "run it without modec"}, true
+			return contract.ByCommand(arg), true
 		}
 		if does, ok := switched(arg, append(slices.Clone(line.Own[i+1:]), "")[0]); ok {
 			what, _, _ := strings.Cut(arg, "=")
-			return contract.Replacement{What: what, Does: does,
-				Instead: "leave it out, or say in the source what it is for"}, true
+			return contract.ByOption(what, does), true
 		}
 	}
 	return contract.Replacement{}, false

@@ -377,22 +377,7 @@ func (e *emitter) quiet() *emitter { return &emitter{in: e.in, space: e.space} }
 
 // everybody returns the role of every session of the project, "" for none.
 func (e *emitter) everybody() string {
-	text := e.in.Options.String("subject")
-	if text == "" {
-		return e.in.Project.Baseline
-	}
-	ref, err := e.in.Project.ParseSubject(text, "")
-	switch {
-	case err != nil:
-		e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos("subject"), "%s", err.Error()).
-			Path("targets.opencode.subject").
-			Target(name)
-	case ref.Role == "":
-		e.diags.Errorf(codeUnknownSubject, e.in.Options.Pos("subject"), "got %q, want a role", text).
-			Path("targets.opencode.subject").
-			Target(name)
-	}
-	return ref.Role
+	return e.in.Everybody(&e.diags, name, codeUnknownSubject)
 }
 
 // texts reports what a role gives a session beside permissions.
@@ -521,16 +506,8 @@ func (e *emitter) shared(s *ir.Server) bool {
 
 // opened reports whether a written exception puts a server into the list that is off by default.
 func (e *emitter) opened(s *ir.Server) bool {
-	for i := range e.in.Exceptions {
-		if x := &e.in.Exceptions[i]; x.Group == ir.MCP && x.Server == s.Name {
-			e.diags.Warnf(diag.ExceptionUsed, x.Pos,
-				"the server %q, off by default, is in the list that everybody shares", s.Name).
-				Hintf("reason: %s, until %s", x.Reason, x.Until.Format("2006-01-02")).
-				Target(name).
-				Subject(x.Subject.String()).
-				Loses(diag.Widening, string(ir.MCP))
-			return true
-		}
+	if e.in.Shares(&e.diags, name, s) {
+		return true
 	}
 	if e.in.Reach.Server(s.Name).Any() > ir.Deny {
 		e.diags.Notef(codeServerOff, s.Pos, "the server %q is off by default: sessions that modec starts have it, and "+

@@ -110,8 +110,7 @@ func (opencode) Replaces(line contract.CommandLine) (contract.Replacement, bool)
 			break
 		}
 		if i == 0 && slices.Contains(commands, arg) {
-			return contract.Replacement{What: arg, Does: "it is a command of its own, and starts no such session",
-				Instead: "run it without modec"}, true
+			return contract.ByCommand(arg), true
 		}
 		if i == 0 && arg != "run" && !strings.HasPrefix(arg, "-") {
 			return contract.Replacement{What: arg, Does: "the session is in another folder",
@@ -119,8 +118,7 @@ func (opencode) Replaces(line contract.CommandLine) (contract.Replacement, bool)
 		}
 		option, _, _ := strings.Cut(arg, "=")
 		if does := switches[option]; does != "" {
-			return contract.Replacement{What: option, Does: does,
-				Instead: "leave it out, or say in the source what it is for"}, true
+			return contract.ByOption(option, does), true
 		}
 	}
 	return contract.Replacement{}, false

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 
 	"modec.dev/modec/compiler/contract"
@@ -81,17 +80,8 @@ func (r *reader) readPolicyOf(e *hookEntry, line contract.HookLine) (err error) 
 	if e.policy, err = r.policy(line.Model); err != nil {
 		return fmt.Errorf("the policy %q cannot be used: this hook refuses every call", line.Model)
 	}
-	e.subject, err = e.policy.Project().ParseSubject(line.Subject, "")
-	if err == nil {
-		_, err = e.policy.Subject(e.subject)
-	}
-	if err != nil {
-		return fmt.Errorf("this hook refuses every call: %w", err)
-	}
-	if line.Digest != "" && line.Digest != e.policy.Digest(e.subject) {
-		return errors.New("the policy is not the one of the build that wrote this hook: it refuses every call")
-	}
-	return nil
+	e.subject, err = line.SubjectIn(e.policy)
+	return err
 }
 
 // opinion is what a hook, or all hooks of an event, say of a call.

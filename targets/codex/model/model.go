@@ -10,8 +10,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"path/filepath"
-	"runtime"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -63,8 +61,7 @@ type session struct {
 // Open reads the configurations of sessions and the agents.
 func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.List) {
 	d := &decider{sessions: map[ir.SubjectRef]*session{}, agents: map[string]*format.Agent{}, hook: hook,
-		disk: contract.Disk{Root: onDisk(root), Resolve: resolve, File: contract.NoFile,
-			Kept: contract.NewDecisions()},
+		disk:     contract.ModelDisk(root),
 		policies: map[string]*policy.Engine{}, engines: contract.Engines{}, keys: map[ir.SubjectRef]digest.Key{}}
 	r := reader{fsys: fsys, decider: d}
 	r.readSessions()
@@ -204,19 +201,5 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	return key, err == nil
 }
 
-// home and root are where the model places the user and the project.
-const (
-	home = "/home/person"
-	root = home + "/project"
-)
-
-// onDisk writes an absolute path as this system does.
-func onDisk(p string) string {
-	if runtime.GOOS == "windows" {
-		return "C:" + filepath.FromSlash(p)
-	}
-	return p
-}
-
-// resolve knows no links: the artifacts do not say which there are.
-func resolve(p string) (string, error) { return filepath.Clean(p), nil }
+// root is where the model places the project.
+const root = "/home/person/project"

@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -143,17 +142,8 @@ func (r *reader) readPolicyOf(e *hookEntry, model string, line contract.HookLine
 	if e.policy, err = r.policy(model); err != nil {
 		return fmt.Errorf("the policy %q cannot be used: this hook refuses every call", line.Model)
 	}
-	e.subject, err = e.policy.Project().ParseSubject(line.Subject, "")
-	if err == nil {
-		_, err = e.policy.Subject(e.subject)
-	}
-	if err != nil {
-		return fmt.Errorf("this hook refuses every call: %w", err)
-	}
-	if line.Digest != "" && line.Digest != e.policy.Digest(e.subject) {
-		return errors.New("the policy is not the one of the build that wrote this hook: it refuses every call")
-	}
-	return nil
+	e.subject, err = line.SubjectIn(e.policy)
+	return err
 }
 
 // modelPath returns a policy's path from the project's root, at which its hooks run;

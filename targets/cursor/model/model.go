@@ -15,8 +15,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -64,8 +62,7 @@ type setup struct {
 // more than lists, both are judged, and the more permissive counts.
 func Open(fsys fs.FS, options contract.Options, hook Hook) ([]contract.Decider, diag.List) {
 	return open(fsys, options, &opened{
-		disk: contract.Disk{Root: onDisk(root), Resolve: resolve, File: contract.NoFile,
-			Kept: contract.NewDecisions()}, hook: hook})
+		disk: contract.ModelDisk(root), hook: hook})
 }
 
 // OpenAt does the same for a Cursor that works at a disk.
@@ -290,14 +287,3 @@ const (
 	home = "/home/person"
 	root = home + "/project"
 )
-
-// onDisk writes an absolute path as this system does.
-func onDisk(p string) string {
-	if runtime.GOOS == "windows" {
-		return "C:" + filepath.FromSlash(p)
-	}
-	return p
-}
-
-// resolve knows no links: the artifacts do not say which there are.
-func resolve(p string) (string, error) { return filepath.Clean(p), nil }

@@ -113,7 +113,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 		}
 	}
 	d.other = r.setup(shared)
-	if ref := everybody(o); ref != (ir.SubjectRef{}) {
+	if ref := o.Everybody(); ref != (ir.SubjectRef{}) {
 		own := d.setups[ref] != nil
 		usual := shared
 		if own {
@@ -131,15 +131,6 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 		return nil, r.diags
 	}
 	return []contract.Decider{d}, r.diags
-}
-
-// everybody returns the role to which the settings hold every session of the project.
-func everybody(o contract.Options) ir.SubjectRef {
-	name := strings.TrimPrefix(o.String("subject"), "role:")
-	if name == "" {
-		name = o.Baseline()
-	}
-	return ir.SubjectRef{Role: name}
 }
 
 // byPriority orders rules as the engine asks them.

@@ -39,7 +39,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	d := &decider{setups: map[ir.SubjectRef][]session{}}
 	var diags diag.List
 	if shared := readProject(fsys, &diags); shared != nil {
-		base := everybody(o)
+		base := o.Everybody()
 		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
 			d.add(base, shared, "build")
 		}
@@ -78,15 +78,6 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 		return nil, diags
 	}
 	return []contract.Decider{d}, diags
-}
-
-// everybody returns the role to which the project's file holds every session.
-func everybody(o contract.Options) ir.SubjectRef {
-	name := strings.TrimPrefix(o.String("subject"), "role:")
-	if name == "" {
-		name = o.Baseline()
-	}
-	return ir.SubjectRef{Role: name}
 }
 
 // readProject reads what every session reads, nil where there is nothing.

@@ -1,0 +1,64 @@
+package contract
+
+import (
+	"strings"
+	"time"
+
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// everybody is the option that names the role of every session of a project.
+const everybody = "subject"
+
+// Everybody returns the role of every session of the project, for a target that names it by the option subject: else it
+// is the baseline, "" for none. What the option says wrongly is an error with the code.
+func (in *Input) Everybody(diags *diag.List, target string, code diag.Code) (role string) {
+	text := in.Options.String(everybody)
+	if text == "" {
+		return in.Project.Baseline
+	}
+	ref, err := in.Project.ParseSubject(text, "")
+	wrong := func(message string, args ...any) {
+		diags.Errorf(code, in.Options.Pos(everybody), message, args...).
+			Path("targets." + target + "." + everybody).
+			Target(target)
+	}
+	switch {
+	case err != nil:
+		wrong("%s", err.Error())
+	case ref.Role == "":
+		wrong("got %q, want a role", text)
+	}
+	return ref.Role
+}
+
+// Everybody returns the same role as a model reads it, which has no project to look it up in.
+func (o Options) Everybody() ir.SubjectRef {
+	name := strings.TrimPrefix(o.String(everybody), "role:")
+	if name == "" {
+		name = o.Baseline()
+	}
+	return ir.SubjectRef{Role: name}
+}
+
+// Used warns that an exception widens what a target emits.
+func (x *Exception) Used(diags *diag.List, target, message string, args ...any) {
+	diags.Warnf(diag.ExceptionUsed, x.Pos, message, args...).
+		Hintf("reason: %s, until %s", x.Reason, x.Until.Format(time.DateOnly)).
+		Target(target).
+		Subject(x.Subject.String()).
+		Loses(diag.Widening, string(x.Group))
+}
+
+// Shares reports whether an exception puts a server that is off by default into the list that everybody shares, and
+// warns of it.
+func (in *Input) Shares(diags *diag.List, target string, s *ir.Server) bool {
+	for i := range in.Exceptions {
+		if x := &in.Exceptions[i]; x.Group == ir.MCP && x.Server == s.Name {
+			x.Used(diags, target, "the server %q, off by default, is in the list that everybody shares", s.Name)
+			return true
+		}
+	}
+	return false
+}
