@@ -13,7 +13,10 @@ func TestExactness(t *testing.T) {
 	part := verify.Sampled{Group: ir.MCP, Part: "servers", Why: "one for all", Subjects: []string{}}
 	one := verify.Sampled{Group: ir.Edit, Why: "letters", Subjects: []string{"mode a"}}
 	more := verify.Sampled{Group: ir.Edit, Why: "too many", Subjects: []string{"role d"}}
-	surfaces := []verify.Surface{{Subjects: 4, Sampled: []verify.Sampled{many, part}}, {Subjects: 4, Sampled: []verify.Sampled{many, one, more}}}
+	surfaces := []verify.Surface{
+		{Subjects: 4, Sampled: []verify.Sampled{many, part}},
+		{Subjects: 4, Sampled: []verify.Sampled{many, one, more}},
+	}
 	const want = "exact but for other ways to write the same: read, web, mcp, modes; sampled: " +
 		"command of mode a and 3 more groups (too many), edit of mode a (letters), servers"
 	if got := exactness(surfaces); got != want {

@@ -9,7 +9,8 @@ import (
 
 // What is written is read as the same, on a line and as a document.
 func TestTOML(t *testing.T) {
-	texts := []string{"", "a", "a\nb", "\n", "a\n\"", "a\n\"\"", "x\n\"\"\"\"\"y", "\\", "\\\n\\n", "é\u202e\x01\n", "\"\"\"", "a\r\nb", "  a\n b  ",
+	texts := []string{"", "a", "a\nb", "\n", "a\n\"", "a\n\"\"", "x\n\"\"\"\"\"y",
+		"\\", "\\\n\\n", "é\u202e\x01\n", "\"\"\"", "a\r\nb", "  a\n b  ",
 		"\u00a0", "a\n\\"}
 	for _, text := range texts {
 		o := Object{"t", text, "l", []string{text, "z"}, "n", 3, "b", true, "o", Object{"a.b", Object{"c", text}, "k", []Object{{"q", text}}},

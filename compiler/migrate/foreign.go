@@ -119,9 +119,9 @@ func (f *foreign) apart(ctx context.Context, t contract.Target, p *ir.Project) (
 	ours = f.load(ctx, t, f.written, nil, withSecrets)
 	theirs = f.beside(all, ours, t.Name(), p)
 	if len(theirs.subjects) > 0 || len(theirs.servers) > 0 {
-		all := f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, withSecrets), ours, t.Name(), p)
+		whole := f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, withSecrets), ours, t.Name(), p)
 		theirs = f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, withoutSecrets), ours, t.Name(), p)
-		for _, s := range all.subjects {
+		for _, s := range whole.subjects {
 			if !slices.Contains(theirs.subjects, s) {
 				theirs.withheld = append(theirs.withheld, s)
 			}

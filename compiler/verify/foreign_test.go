@@ -362,7 +362,8 @@ func TestServersSwitchedOn(t *testing.T) {
 // A group that somebody's edit alone keeps from being verified whole is told of, at the edit; one that the source itself
 // keeps from it is not.
 func TestSampledByEdits(t *testing.T) {
-	const source = `{"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": "allow", "edit": {"allow": ["docs/**"%s], "default": "deny"}}}}}`
+	const source = `{"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": "allow",
+		"edit": {"allow": ["docs/**"%s], "default": "deny"}}}}}`
 	for more, want := range map[string]string{"": ".roomodes:9:1", `, {"regex": "^(a|b)\\1\\.md$"}`: ""} {
 		res := compileSource(t, "[targets.roo]\n", fmt.Sprintf(source, more))
 		disk := memfs.FS{}

@@ -236,7 +236,8 @@ func TestOrdinarySources(t *testing.T) {
 					}
 					neverWider(t, memfs.FS{"modec/a.json": []byte("{" + source + "}"), "modec.toml": []byte(
 						fmt.Sprintf("inventory = %q\n[targets.gemini]\n[targets.opencode]\n[targets.roo]\n[targets.zoo]\n[targets.claude]\nhooks = %s\n"+
-							"[targets.cursor]\nhooks = %s\nsubject = %q\n[targets.thurbox]\n[targets.codex]\nhooks = %s\n", inventory, hooks, hooks, subject, hooks))})
+							"[targets.cursor]\nhooks = %s\nsubject = %q\n[targets.thurbox]\n[targets.codex]\nhooks = %s\n",
+							inventory, hooks, hooks, subject, hooks))})
 				})
 			}
 		}

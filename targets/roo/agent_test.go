@@ -117,9 +117,19 @@ type ignoreCase struct {
 	Read   []string `json:"read"`
 }
 
-var ignoreGlobs = []string{".env", "*.pem", "/.env", "a/b.md", "dir/", "dir/**", "a/dir/**", "**/dir/**", "**/dir", "a/*/b", "a/**/b", "a/**/", "a/*", "*/b", "Key", "secrets/", "*s", "k*", "a+b@c", "*.*", "*.py[cod]", "My Docs", " x", "**/données/*", "**/dir/*"}
+var ignoreGlobs = []string{
+	".env", "*.pem", "/.env", "a/b.md", "dir/", "dir/**", "a/dir/**", "**/dir/**", "**/dir", "a/*/b", "a/**/b",
+	"a/**/", "a/*", "*/b", "Key", "secrets/", "*s", "k*", "a+b@c", "*.*", "*.py[cod]", "My Docs", " x",
+	"**/données/*", "**/dir/*",
+}
 
-var ignorePaths = []string{".env", "x/.env", ".ENV", ".env/x", ".env.local", "k.pem", "x/K.PEM", "a/b.md", "x/a/b.md", "A/B.md", "dir", "x/dir", "dir/y", "x/dir/y/z", "a/dir", "a/dir/x", "a/b", "a/x/b", "a/x/y/b", "a", "b", "x/b", "key", "KEY/x", "\u212aey", "\u212a", "secrets", "\u017fecret\u017f/x", "x/SECRETS/y", "glass", "a+b@c", "x.y", "é.pem", "e\u0301.pem", "👩.pem", "dirs", "directory/x", "a.pyc", "x/A.PYO", "a.pyx", "My Docs/x", "my docs", " x", "x/ X", "données/a", "données"}
+var ignorePaths = []string{
+	".env", "x/.env", ".ENV", ".env/x", ".env.local", "k.pem", "x/K.PEM", "a/b.md", "x/a/b.md", "A/B.md", "dir",
+	"x/dir", "dir/y", "x/dir/y/z", "a/dir", "a/dir/x", "a/b", "a/x/b", "a/x/y/b", "a", "b", "x/b", "key", "KEY/x",
+	"\u212aey", "\u212a", "secrets", "\u017fecret\u017f/x", "x/SECRETS/y", "glass", "a+b@c", "x.y", "é.pem",
+	"e\u0301.pem", "👩.pem", "dirs", "directory/x", "a.pyc", "x/A.PYO", "a.pyx", "My Docs/x", "my docs", " x",
+	"x/ X", "données/a", "données",
+}
 
 func ignoreCases(t *testing.T) []ignoreCase {
 	t.Helper()

@@ -214,8 +214,9 @@ func TestHeaderMismatch(t *testing.T) {
 		"in a session":                         {"2025-11-25", nil, object{}, 200, 0},
 		"in a session, a newer body":           {"2025-11-25", nil, meta(newest, nil), 400, -32020},
 		"in a session, a version that is none": {"2025-11-25", header{"Mcp-Protocol-Version": {"1999-01-01"}}, object{}, 400, -32600},
-		"in a session, two versions":           {"2025-11-25", header{"Mcp-Protocol-Version": {"2025-11-25", "2025-06-18"}}, object{}, 400, -32020},
-		"in a session, two ids":                {"2025-11-25", header{"Mcp-Session-Id": {"a", "b"}}, object{}, 400, -32020},
+		"in a session, two versions": {"2025-11-25",
+			header{"Mcp-Protocol-Version": {"2025-11-25", "2025-06-18"}}, object{}, 400, -32020},
+		"in a session, two ids": {"2025-11-25", header{"Mcp-Session-Id": {"a", "b"}}, object{}, 400, -32020},
 		"in a session, the headers of the newest": {"2025-11-25", header{"Mcp-Method": {"tools/list"},
 			"Mcp-Param-Region": {"us"}}, object{}, 200, 0}, // which that revision does not have
 	} {
