@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	heapGrowth = 200       // per cent of what lives, until it is collected
+	heapGrowth = 400       // per cent of what lives, until it is collected
 	heapLimit  = 240 << 20 // bytes, from which on it is collected sooner
 	heapOfMany = 40        // per cent, of what serves for days and keeps little of each caller
 )
