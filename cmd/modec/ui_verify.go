@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,44 +122,69 @@ const mostElsewhere = 4
 // exactly stands before the groups of which every plain argument was verified.
 const exactly = "exact but for other ways to write the same: "
 
-// exactness says of which groups every plain argument was verified on all surfaces, and of which
-// some stand for all.
+// exactness says of which groups every plain argument was verified on all surfaces that govern them, and of
+// which some stand for all: on which surfaces, of which subjects and why.
 func exactness(surfaces []verify.Surface) string {
-	sampled, whys := map[ir.Group]bool{}, []string{}
-	groups := map[string][]string{} // of subjects, by why they are sampled
-	held := false
+	type reason struct {
+		group ir.Group
+		why   string
+	}
+	type sample struct{ surfaces, subjects []string }
+	exact, of, parts := map[ir.Group]bool{}, map[reason]*sample{}, map[string]bool{}
 	for i := range surfaces {
 		s := &surfaces[i]
-		held = held || s.Subjects > 0
+		for _, g := range s.Exact {
+			exact[g] = true
+		}
 		for _, x := range s.Sampled {
-			sampled[x.Group] = sampled[x.Group] || x.Part == ""
-			if part := cmp.Or(x.Part, string(x.Group)); len(x.Subjects) == 0 && !slices.Contains(whys, part) {
-				whys = append(whys, part)
+			if len(x.Subjects) == 0 {
+				parts[cmp.Or(x.Part, string(x.Group))] = true
+				continue
 			}
-			for _, subject := range x.Subjects {
-				if one := string(x.Group) + " of " + subject; !slices.Contains(groups[x.Why], one) {
-					groups[x.Why] = append(groups[x.Why], one)
-				}
+			at := reason{x.Group, x.Why}
+			if of[at] == nil {
+				of[at] = &sample{}
 			}
+			of[at].surfaces = append(of[at].surfaces, surfaceName(s))
+			of[at].subjects = append(of[at].subjects, x.Subjects...)
 		}
 	}
-	for why, of := range groups {
-		text := of[0]
-		if n := len(of) - 1; n > 0 {
-			text += " and " + count(n, "more group") // JSON and -v have all
+	var sampled []string
+	for at, x := range of {
+		delete(exact, at.group)
+		slices.Sort(x.subjects)
+		sampled = append(sampled, fmt.Sprintf("%s of %s for %s (%s)", at.group, someOf(distinct(x.surfaces)),
+			someOf(slices.Compact(x.subjects)), at.why))
+	}
+	slices.Sort(sampled)
+	sampled = append(sampled, slices.Sorted(maps.Keys(parts))...)
+	var texts []string
+	if groups := slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bool { return !exact[g] }); len(groups) > 0 {
+		texts = append(texts, exactly+listGroups(groups))
+	}
+	if len(sampled) > 0 {
+		texts = append(texts, "sampled: "+strings.Join(sampled, ", "))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// distinct returns texts each once, in their order.
+func distinct(texts []string) []string {
+	var once []string
+	for _, text := range texts {
+		if !slices.Contains(once, text) {
+			once = append(once, text)
 		}
-		whys = append(whys, text+" ("+why+")")
 	}
-	if !held {
-		return ""
+	return once
+}
+
+// someOf names the first of some things and counts the others: JSON and -v have all.
+func someOf(names []string) string {
+	if len(names) == 1 {
+		return names[0]
 	}
-	exact := slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bool { return sampled[g] })
-	slices.Sort(whys)
-	text := "sampled: " + strings.Join(whys, ", ")
-	if len(exact) > 0 {
-		text = exactly + listGroups(exact) + "; " + text
-	}
-	return text
+	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
 // missing lists artifacts that are not on disk, and says what mends it.

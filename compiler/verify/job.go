@@ -436,13 +436,19 @@ func widened(w *Witness, v, compiled contract.Verdict) contract.Verdict {
 		same := h != nil && was != nil && was.Why == h.Why && w.Group != ir.Command
 		return h != nil && !same && w.Source.Decision != ir.Agent && h.Decision > max(w.Source.Decision, decided)
 	}
+	by := func(a contract.Answer, h *contract.Hole) string {
+		if a.Rule == "" {
+			return h.Why
+		}
+		return a.Rule + ", since " + h.Why
+	}
 	before := whole(compiled)
 	if opened(v.Hole, compiled.Hole, before.Decision) {
-		v.Decision, v.Rule, v.Hole = max(v.Decision, v.Hole.Decision), v.Hole.Why, nil
+		v.Decision, v.Rule, v.Hole = max(v.Decision, v.Hole.Decision), by(v.Answer, v.Hole), nil
 	}
 	if v.Bare != nil && before.Bare != nil && opened(v.BareHole, compiled.BareHole, before.Bare.Decision) {
 		b := *v.Bare
-		b.Decision, b.Rule = max(b.Decision, v.BareHole.Decision), v.BareHole.Why
+		b.Decision, b.Rule = max(b.Decision, v.BareHole.Decision), by(b, v.BareHole)
 		v.Bare, v.BareHole = &b, nil
 	}
 	return v
@@ -729,6 +735,9 @@ func (j *job) into(s *Surface) {
 	}
 	s.sample(j)
 	for g, held := range j.governs {
+		if held != contract.Neither {
+			s.governed[g] = true
+		}
 		if held&contract.Access == 0 {
 			s.Ungoverned = append(s.Ungoverned, "access of "+string(g))
 		}

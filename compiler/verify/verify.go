@@ -152,10 +152,13 @@ type Surface struct {
 	Left map[ir.Group][]string `json:"left"`
 
 	// Exact are the groups in which every plain argument of every mode and role was verified: one
-	// that is written as everybody reads it. Other ways to write it are sampled.
+	// that is written as everybody reads it. Other ways to write it are sampled. A group of which the
+	// artifacts govern nothing is not among them.
 	Exact []ir.Group `json:"exact"`
 	// Sampled says of the other groups why some arguments stand for all.
 	Sampled []Sampled `json:"sampled"`
+
+	governed map[ir.Group]bool // of some subject, so that something was compared
 }
 
 // Sampled is why a group, or a part of one, was not verified exactly.
@@ -545,7 +548,7 @@ func (r *Report) surface(t *Target, d contract.Decider) int {
 		return at
 	}
 	r.Surfaces = append(r.Surfaces, Surface{
-		Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(), Left: map[ir.Group][]string{},
+		Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(), Left: map[ir.Group][]string{}, governed: map[ir.Group]bool{},
 	})
 	return len(r.Surfaces) - 1
 }
@@ -794,7 +797,7 @@ func (s *Surface) finish(p *ir.Project, parts []Sampled) {
 		return
 	}
 	for _, g := range ir.Groups {
-		if !slices.ContainsFunc(s.Sampled, func(x Sampled) bool { return x.Group == g }) {
+		if s.governed[g] && !slices.ContainsFunc(s.Sampled, func(x Sampled) bool { return x.Group == g }) {
 			s.Exact = append(s.Exact, g)
 		}
 	}
