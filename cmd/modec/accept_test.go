@@ -56,3 +56,38 @@ roles: temp: {claims: roles: ["temp"], can: mcp: shop: {allow: ["@read"], defaul
 		t.Errorf("pasted, and got exit code %d and\n%s", code, out)
 	}
 }
+
+// What somebody's own entry permits is accepted by its pattern, once: a table for an example that it permits would be
+// followed by one for the next example.
+func TestAcceptedPattern(t *testing.T) {
+	t.Setenv("MODEC_CACHE", "off")
+	dir := t.TempDir()
+	config := "baseline = \"dev\"\n[targets.claude]\nhooks = false\n"
+	mustWrite(t, filepath.Join(dir, "modec.toml"), []byte(config))
+	mustWrite(t, filepath.Join(dir, "modec", "source.cue"), []byte(`package modec
+
+roles: dev: {description: "d", can: {edit: {allow: ["src/**"], deny: ["*.pem"], default: "ask"}, command: {default: "ask"}}}
+`))
+	modec := func(args ...string) (int, string) {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), targets.All(), append([]string{"-C", dir}, args...), nil, &stdout, &stderr)
+		return code, stdout.String()
+	}
+	if code, out := modec("build"); code != 0 {
+		t.Fatalf("the project does not build:\n%s", out)
+	}
+	mustWrite(t, filepath.Join(dir, ".claude", "settings.local.json"),
+		[]byte(`{"permissions": {"allow": ["Edit(lib/**)", "Bash(make *)"]}}`))
+	code, out := modec("verify", "--disk")
+	_, tables, ok := strings.Cut(out, "your date:\n")
+	if code != int(exitFindings) || !ok || !strings.Contains(tables, "'edit lib/**'") {
+		t.Fatalf("got exit code %d and\n%s", code, out)
+	}
+	if n := strings.Count(tables, "[[exceptions]]"); n > 3 {
+		t.Errorf("got %d tables:\n%s", n, tables)
+	}
+	mustWrite(t, filepath.Join(dir, "modec.toml"), []byte(config+tables))
+	if code, out := modec("verify", "--disk"); code != 0 {
+		t.Errorf("pasted, and got exit code %d and\n%s", code, out)
+	}
+}

@@ -217,7 +217,8 @@ func (e *env) acceptances(res *compiler.Result, report *verify.Report) (tables [
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		for _, f := range s.Findings {
-			a := config.Acceptance{Target: s.Target, Subject: f.Subject, Group: f.Group, Action: f.Action, Until: until}
+			a := config.Acceptance{Target: s.Target, Subject: f.Subject, Group: f.Group,
+				Action: cmp.Or(f.Accept, f.Action), Until: until}
 			if text := a.Table(res.Project); text != "" && !slices.Contains(tables, text) {
 				tables = append(tables, text)
 			}

@@ -1,7 +1,9 @@
 package verify
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
@@ -55,6 +57,45 @@ func accepts(x *contract.Exception, w *Witness) bool {
 	}
 	s := accepted{x.Group, x.Pattern}.subject()
 	return s != nil && s.Decide(w.Action).Decision == ir.Allow
+}
+
+// acceptable returns the pattern of an entry of somebody's own by which the artifacts permit an action, as an exception
+// would accept it, "" for none. Where the agent compares without regard to case, so does the pattern.
+func (j *job) acceptable(w *Witness) string {
+	p, ok := j.decider.(contract.Patterned)
+	guarded := w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile
+	if !ok || j.compiled == nil || w.Group == ir.MCP || guarded {
+		return ""
+	}
+	compiled, _ := j.compiled.(contract.Patterned)
+	for _, pattern := range p.Patterns(j.ref)[w.Group] {
+		if pattern.Kind != ir.Plain || pattern.Everything() || literal(pattern.Text) ||
+			compiled != nil && slices.Contains(compiled.Patterns(j.ref)[w.Group], pattern) {
+			continue
+		}
+		for _, text := range []string{pattern.Text, anyCase(pattern.Text)} {
+			if accepts(&contract.Exception{Group: w.Group, Pattern: text}, w) {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// anyCase returns a glob that has each letter in both cases, "" where it has sets of letters of its own.
+func anyCase(glob string) string {
+	if strings.ContainsAny(glob, `[{\`) {
+		return ""
+	}
+	var b strings.Builder
+	for _, r := range glob {
+		if lower, upper := unicode.ToLower(r), unicode.ToUpper(r); lower != upper {
+			b.WriteString("[" + string(lower) + string(upper) + "]")
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // literal reports whether a pattern names one argument.

@@ -623,6 +623,7 @@ func (j *job) wider(w *Witness, h half, a contract.Answer, t *Tally) {
 	f := j.finding(w, h, a)
 	x := j.exception(w)
 	if x == nil {
+		f.Accept = j.acceptable(w)
 		j.out.Findings = append(j.out.Findings, f)
 		return
 	}
@@ -736,7 +737,7 @@ func (j *job) into(s *Surface) {
 	s.sample(j)
 	for g, held := range j.governs {
 		if held != contract.Neither {
-			s.governed[g] = true
+			s.Governed[g] = true
 		}
 		if held&contract.Access == 0 {
 			s.Ungoverned = append(s.Ungoverned, "access of "+string(g))

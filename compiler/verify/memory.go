@@ -415,6 +415,7 @@ func (w *outcomeWriter) finding(f *Finding) {
 	w.text(f.By)
 	w.place(f.At)
 	w.number(f.Count)
+	w.text(f.Accept)
 }
 
 func (w *outcomeWriter) witness(x *Witness) {
@@ -584,7 +585,7 @@ func (r *outcomeReader) finding() Finding {
 		Subject: r.subject, Group: r.group(), Action: r.text(), Class: r.text(), Half: r.text(),
 		Without: r.bool(), Alone: r.bool(),
 		Source: r.decision(), Artifact: r.decision(), Rule: r.text(), Pos: r.place(), By: r.text(), At: r.place(),
-		Count: r.number(),
+		Count: r.number(), Accept: r.text(),
 	}
 }
 

@@ -157,8 +157,8 @@ type Surface struct {
 	Exact []ir.Group `json:"exact"`
 	// Sampled says of the other groups why some arguments stand for all.
 	Sampled []Sampled `json:"sampled"`
-
-	governed map[ir.Group]bool // of some subject, so that something was compared
+	// Governed are the groups of which the artifacts govern something of some subject, so that it was compared.
+	Governed map[ir.Group]bool `json:"-"`
 }
 
 // Sampled is why a group, or a part of one, was not verified exactly.
@@ -280,6 +280,9 @@ type Finding struct {
 	At       diag.Pos    `json:"at"` // its place
 	// Count is how many decisions this one is the example of.
 	Count int `json:"count"`
+	// Accept is the pattern of somebody's own entry that permits the action, in the words of an exception; empty
+	// where there is none.
+	Accept string `json:"accept,omitempty"`
 
 	opened bool // see Witness
 }
@@ -548,7 +551,7 @@ func (r *Report) surface(t *Target, d contract.Decider) int {
 		return at
 	}
 	r.Surfaces = append(r.Surfaces, Surface{
-		Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(), Left: map[ir.Group][]string{}, governed: map[ir.Group]bool{},
+		Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(), Left: map[ir.Group][]string{}, Governed: map[ir.Group]bool{},
 	})
 	return len(r.Surfaces) - 1
 }
@@ -797,7 +800,7 @@ func (s *Surface) finish(p *ir.Project, parts []Sampled) {
 		return
 	}
 	for _, g := range ir.Groups {
-		if s.governed[g] && !slices.ContainsFunc(s.Sampled, func(x Sampled) bool { return x.Group == g }) {
+		if s.Governed[g] && !slices.ContainsFunc(s.Sampled, func(x Sampled) bool { return x.Group == g }) {
 			s.Exact = append(s.Exact, g)
 		}
 	}
