@@ -256,7 +256,8 @@ func (j *job) exactly(u *universe, w *worker, whole func([]ir.Group) (*universe,
 	}
 	for i := range more.list {
 		w := &more.list[i]
-		if j.sampled[w.Group] != nil || beyond[w.Group] && tellsLetters(w.Arg) {
+		odd := tellsLetters(w.Arg) || besideCells(ir.Pattern{Text: w.Arg})
+		if j.sampled[w.Group] != nil || beyond[w.Group] && odd {
 			list = append(list, w)
 		}
 	}
@@ -298,7 +299,7 @@ func (j *job) byEdits(u *universe, w *worker, most int) {
 }
 
 // errLetters is why a group is sampled beside its cells: there all letters outside of ASCII are one.
-var errLetters = errors.New("its patterns tell letters apart that cells have as one")
+var errLetters = errors.New("its patterns tell letters apart that cells do not")
 
 // beyond returns the groups of paths that cells decide, and of which a pattern tells letters apart that cells have as
 // one or have not.
@@ -308,7 +309,7 @@ func (j *job) beyond(u *universe, artifacts map[ir.Group][]ir.Pattern) map[ir.Gr
 		if j.sampled[g] != nil {
 			continue
 		}
-		told := func(p ir.Pattern) bool { return tellsLetters(p.Text) }
+		told := func(p ir.Pattern) bool { return tellsLetters(p.Text) || besideCells(p) }
 		ruled := func(r ir.Rule) bool { return told(r.Pattern) }
 		if slices.ContainsFunc(artifacts[g], told) || slices.ContainsFunc(u.subject.Rules(g), ruled) {
 			found[g] = true
@@ -321,6 +322,12 @@ func (j *job) beyond(u *universe, artifacts map[ir.Group][]ir.Pattern) map[ir.Gr
 func tellsLetters(text string) bool {
 	odd := func(r rune) bool { return r < ' ' || r >= 0x7f || r == '"' }
 	return strings.ContainsFunc(text, odd) || escapes().MatchString(text)
+}
+
+// besideCells reports whether a glob of paths names a letter that no path of a cell has, though names of files may
+// have it: a colon, say, which begins a stream on one system and is a letter on another.
+func besideCells(p ir.Pattern) bool {
+	return p.Kind == ir.Plain && (strings.ContainsAny(p.Text, `:<>|`) || strings.LastIndexByte(p.Text, '~') > 0)
 }
 
 var escapes = lazy.Regexp(`\\[xucntrvf0]`)
