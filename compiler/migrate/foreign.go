@@ -38,6 +38,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 		}
 		ours, theirs := of.apart(ctx, o.Target, res.Project)
 		of.judgeGrants(ctx, res, o.Target, &diags)
+		of.judgePrograms(ctx, res, o.Target, &diags)
 		for _, s := range theirs.servers {
 			of.judgeServer(ctx, res, o.Target, s, &diags)
 		}

@@ -230,6 +230,33 @@ You code.
 const hookLine = `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" ` +
 	`--subject role:dev --may-allow || exit 2`
 
+// A hook that reads another policy than the project's may allow anything.
+func TestDecideHookOfAnotherPolicy(t *testing.T) {
+	line := strings.Replace(hookLine, "policy.json", "other.json", 1)
+	v := hooked(t, "default", line).Decide(roleR, policy.Action{Group: ir.Read, Arg: "a"})
+	if does(v) != ir.Allow || v.Bare != nil {
+		t.Errorf("got %s by %s, want what holds without the hook", v.Decision, v.Rule)
+	}
+	for line, want := range map[string]bool{
+		line:                              false,
+		hookLine:                          true,
+		Allows("PreToolUse"):              true,
+		`echo "{}"`:                       true,
+		`echo "${ANSWER}"`:                false,
+		"./gate.sh":                       false,
+		hookLine + "; ./gate.sh":          false,
+		"modec hook cursor --model x":     false,
+		`echo {\"decision\":\"approve\"}`: true,
+	} {
+		if got := Known(line); got != want {
+			t.Errorf("%s: got known %v, want %v", line, got, want)
+		}
+	}
+	if !grants("PreToolUse", "{\"decision\":\"approve\"}") {
+		t.Error("an answer in the form of before does not allow")
+	}
+}
+
 func TestDecideHook(t *testing.T) {
 	type want struct {
 		group     ir.Group
@@ -263,8 +290,6 @@ func TestDecideHook(t *testing.T) {
 		"plan": {hooked(t, "plan", hookLine, "Edit(docs/**)"),
 			[]want{{ir.Edit, "docs/a", ir.Ask, ir.Ask}, {ir.Edit, "x", ir.Deny, ir.Ask},
 				{ir.Read, "a", ir.Allow, ir.Allow}}},
-		"without a policy": {hooked(t, "default", strings.Replace(hookLine, "policy.json", "other.json", 1)),
-			[]want{{ir.Read, "a", ir.Deny, ir.Allow}}},
 		"another subject": {hooked(t, "default", strings.Replace(hookLine, "role:dev", "role:nobody", 1)),
 			[]want{{ir.Read, "a", ir.Deny, ir.Allow}}},
 		"without allow": {hooked(t, "default", strings.Replace(hookLine, " --may-allow", "", 1)),
