@@ -318,7 +318,11 @@ func (f *foreign) judgeGrants(ctx context.Context, res *compiler.Result, t contr
 	if !ok || !judges {
 		return
 	}
-	grants := f.shared(ctx, granter.Grants(f.req.Root))
+	var nested []string
+	if glob := granter.Nested(); glob != "" && f.req.Tracked != nil {
+		nested = f.req.Tracked(ctx, glob)
+	}
+	grants := f.shared(ctx, granter.Grants(f.req.Root, nested))
 	for found := true; found && len(grants) > 0; { // a rule hides those that permit the same
 		said := f.widened(ctx, res, granter, judged, grants)
 		grants = slices.DeleteFunc(grants, func(g contract.Grant) bool {
