@@ -578,3 +578,18 @@ func doesBare(v contract.Verdict) ir.Decision {
 	}
 	return v.Bare.Decision
 }
+
+// An allow for PowerShell compares lines without case, and permits nothing of a line that it does not match as a whole.
+func TestDecidePowerShell(t *testing.T) {
+	d := opened(t, `{"permissions": {"allow": ["PowerShell(npm test *)"], "deny": ["Edit(.git/**)"]}}`, nil)
+	for line, want := range map[string]ir.Decision{
+		"npm test x": ir.Allow, "npm test": ir.Allow, "NPM tesT x": ir.Allow, "npm test && npm test x": ir.Allow,
+		"npm test && rm x": ir.Ask, "npm test '": ir.Ask, "npm test > x": ir.Ask, "npm testx": ir.Ask,
+		"ls > .git/config": ir.Deny, "npm test > .git/config": ir.Deny,
+	} {
+		v := d.Decide(roleR, policy.Action{Group: ir.Command, Arg: line})
+		if got := does(v); got != want {
+			t.Errorf("%s: got %s by %s, want %s", line, got, v.Rule, want)
+		}
+	}
+}
