@@ -72,8 +72,8 @@ func (e *env) tracked(ctx context.Context, glob string) []string {
 	}
 	paths, err := gittree.Matching(ctx, e.dir, glob)
 	if err != nil && ctx.Err() == nil {
-		fmt.Fprintf(e.ui.err, "modec: warning: git does not say which files %s it has, so that they are not judged: %s\n",
-			glob, diag.Clean(gittree.Said(err)))
+		fmt.Fprintf(e.ui.err, "modec: warning: git does not say which files %s it has, so that they are not "+
+			"judged: %s\n", glob, diag.Clean(gittree.Said(err)))
 	}
 	return paths
 }

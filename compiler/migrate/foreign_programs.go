@@ -29,32 +29,35 @@ func (f *foreign) judgePrograms(ctx context.Context, res *compiler.Result, t con
 		return adopted(p.At.File, p.Sum)
 	})
 	for _, programs := range f.sharedPrograms(ctx, list) {
-		for len(programs) > 0 { // one hides those that are asked about the same
-			said := f.allowed(ctx, res, answered, judged, programs)
-			if len(said) == 0 {
-				break
-			}
+		said := f.allowed(ctx, res, answered, judged, programs)
+		for len(said) > 0 {
 			programs = slices.DeleteFunc(programs, func(p contract.Program) bool {
 				found, ok := said[p.At]
 				if found != nil {
-					diags.Warnf(diag.ForeignWidening, p.At, "%s runs a program of somebody's own, and what it answers is not "+
-						"known: it can allow %s %q of %s, for which the source says %s: %s",
-						p.Of, found.Group, found.Action, found.Subject, found.Source, found.Rule).
-						Hint(fmt.Sprintf("take it out, or accept it: an [[exceptions]] of modec.toml with what = %q",
-							"hook "+p.Text)).
-						Target(t.Name()).
-						Subject(found.Subject)
+					mayAllow(diags, t, p, found)
 				}
 				return ok
 			})
+			said = f.allowed(ctx, res, answered, judged, programs) // one hides those that are asked about the same
 		}
 	}
+}
+
+// mayAllow warns of a program, with something that it can permit.
+func mayAllow(diags *diag.List, t contract.Target, p contract.Program, found *verify.Finding) {
+	diags.Warnf(diag.ForeignWidening, p.At, "%s runs a program of somebody's own, and what it answers is not known: "+
+		"it can allow %s %q of %s, for which the source says %s: %s",
+		p.Of, found.Group, found.Action, found.Subject, found.Source, found.Rule).
+		Hint(fmt.Sprintf("take it out, or accept it: an [[exceptions]] of modec.toml with what = %q", "hook "+p.Text)).
+		Target(t.Name()).
+		Subject(found.Subject)
 }
 
 // allowed returns for some programs in one file the first decision that would be wider if they allowed it, nil where
 // exceptions accept all of them. Programs without any are left out.
 func (f *foreign) allowed(
-	ctx context.Context, res *compiler.Result, answered contract.Answered, t contract.Judged, programs []contract.Program,
+	ctx context.Context, res *compiler.Result, answered contract.Answered, t contract.Judged,
+	programs []contract.Program,
 ) map[diag.Pos]*verify.Finding {
 	with, places := answered.Allowing(f.req.Root, programs)
 	if with == nil {
