@@ -28,7 +28,11 @@ func (c *buildCmd) memory(e *env, req compiler.Request, out string) *memory {
 	m := &memory{program: record.Program(version()), today: req.Today, dir: e.dir, out: out}
 	m.lock, m.pending = output.Locks(e.local)
 	if !e.ui.json && e.ui.annotator == nil && !e.ui.verbose && !c.DryRun && !c.Force && !c.Diff {
-		m.place = record.Place(append([]string{fmt.Sprint(c.Check), e.home(e.dir), out}, c.Target...)...)
+		key := append([]string{fmt.Sprint(c.Check), e.home(e.dir), out}, c.Target...)
+		if c.Check { // a file of these in a new folder is in nothing that the build before read
+			key = append(key, e.nested()...)
+		}
+		m.place = record.Place(key...)
 	}
 	return m
 }

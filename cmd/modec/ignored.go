@@ -11,6 +11,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/migrate"
@@ -60,7 +61,31 @@ func (e *env) ignored(folder, project string) func(context.Context, []string) []
 
 // foreign reports the modes and roles that lie in the agents' files below a root, and are none of the source's.
 func (e *env) foreign(res *compiler.Result, root fs.FS, ignored ignoring) diag.List {
-	return migrate.Foreign(e.ctx, migrate.Request{Root: root, Local: e.local, Ignored: ignored}, res)
+	return migrate.Foreign(e.ctx,
+		migrate.Request{Root: root, Local: e.local, Ignored: ignored, Tracked: e.tracked}, res)
+}
+
+// tracked returns the paths in the project that git has and a glob matches; none without a repository.
+func (e *env) tracked(ctx context.Context, glob string) []string {
+	if !inRepository(e.dir) {
+		return nil
+	}
+	paths, err := gittree.Matching(ctx, e.dir, glob)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(e.ui.err, "modec: warning: git does not say which files %s it has, so that they are not "+
+			"judged: %s\n", glob, diag.Clean(gittree.Said(err)))
+	}
+	return paths
+}
+
+// nested returns the files in folders below the project's own that may permit something to a session there.
+func (e *env) nested() (paths []string) {
+	for _, t := range e.targets {
+		if g, ok := t.(contract.Granter); ok && g.Nested() != "" {
+			paths = append(paths, e.tracked(e.ctx, g.Nested())...)
+		}
+	}
+	return paths
 }
 
 // resolved returns the path below a folder of the file that a path with links leads to, "" where

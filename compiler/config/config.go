@@ -213,7 +213,8 @@ var exceptionKeys = []contract.Option{
 		Name: "what", Type: contract.String,
 		Doc: "What it concerns: a tool group (\"mcp\"), a server (\"mcp github\"), " +
 			"a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\"), which means " +
-			"what it would mean in an allow of the source.",
+			"what it would mean in an allow of the source; or a program of somebody's own that the agent asks " +
+			"(\"hook ./gate.sh\"), and whatever that allows.",
 	},
 }
 

@@ -26,7 +26,10 @@ func (c *Config) Exceptions(p *ir.Project, today time.Time) (map[string][]contra
 			continue
 		}
 		e := contract.Exception{Subject: ref, Reason: raw.reason, Until: raw.until, Pos: raw.pos}
-		if e.Group, e.Server, e.Pattern, err = parseWhat(raw.what, p); err != nil {
+		if e.Program = programIn(raw.what); e.Program == "" {
+			e.Group, e.Server, e.Pattern, err = parseWhat(raw.what, p)
+		}
+		if err != nil {
 			diags.Errorf(diag.BadException, raw.at["what"], "%v", err).Path("exceptions.what")
 			continue
 		}
@@ -40,6 +43,18 @@ func (c *Config) Exceptions(p *ir.Project, today time.Time) (map[string][]contra
 		out[raw.target] = append(out[raw.target], e)
 	}
 	return out, diags
+}
+
+// programWord begins what an exception concerns that is about a program of somebody's own.
+const programWord = "hook"
+
+// programIn returns the command line in "hook ./scripts/gate.sh", "" for anything else.
+func programIn(what string) string {
+	word, line, _ := strings.Cut(strings.TrimSpace(what), " ")
+	if word != programWord {
+		return ""
+	}
+	return strings.TrimSpace(line)
 }
 
 // parseWhat reads what an exception concerns: "mcp", "mcp github",

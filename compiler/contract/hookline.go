@@ -213,7 +213,7 @@ func words(line string, s *syntax.Stmt) ([]string, error) {
 	var out []string
 	for _, w := range c.Args {
 		var b strings.Builder
-		if err := word(&b, line, w.Parts); err != nil {
+		if err := word(&b, line, w.Parts, bare); err != nil {
 			return nil, err
 		}
 		out = append(out, b.String())
@@ -222,15 +222,15 @@ func words(line string, s *syntax.Stmt) ([]string, error) {
 }
 
 // word writes the parts of a word.
-func word(b *strings.Builder, line string, parts []syntax.WordPart) error {
+func word(b *strings.Builder, line string, parts []syntax.WordPart, q quoting) error {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			b.WriteString(unescape.Replace(p.Value))
+			b.WriteString(unescaped(p.Value, q))
 		case *syntax.SglQuoted:
 			b.WriteString(p.Value)
 		case *syntax.DblQuoted:
-			if err := word(b, line, p.Parts); err != nil {
+			if err := word(b, line, p.Parts, inQuotes); err != nil {
 				return err
 			}
 		case *syntax.ParamExp:
@@ -246,5 +246,22 @@ func word(b *strings.Builder, line string, parts []syntax.WordPart) error {
 	return nil
 }
 
-// unescape removes the backslash before a single quote, which ShellQuote writes.
-var unescape = strings.NewReplacer(`\'`, `'`)
+// quoting is what a part of a word stands in.
+type quoting bool
+
+const (
+	bare     quoting = false
+	inQuotes quoting = true // double ones
+)
+
+// unescaped returns a text as a shell reads its backslashes.
+func unescaped(text string, q quoting) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) && (q == bare || strings.IndexByte("\"\\$`", text[i+1]) >= 0) {
+			i++
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}

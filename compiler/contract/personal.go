@@ -52,8 +52,11 @@ type Run struct {
 // or a skill, for as long as a session follows one.
 type Granter interface {
 	Target
-	// Grants returns what each of these files of a project permits.
-	Grants(project fs.FS) []Grant
+	// Grants returns what each of these files of a project permits. nested are those in folders below the
+	// project's own.
+	Grants(project fs.FS, nested []string) []Grant
+	// Nested is a glob over such files in any folder of a project, as git reads it; "": there are none.
+	Nested() string
 	// Granted returns the file of a project, as its agent would read it with some of them in it; nil
 	// for one that the agent does not read.
 	Granted(project fs.FS, grants []Grant) *File

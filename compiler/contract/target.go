@@ -243,9 +243,12 @@ type Exception struct {
 	// Server and Pattern are what the exception names; both are empty where it is about
 	// the whole group. Server is set for mcp only.
 	Server, Pattern string
-	Reason          string
-	Until           time.Time // the last day on which it holds
-	Pos             diag.Pos
+	// Program is the command line of a program that the agent asks, where the exception is about what that may
+	// allow; the group is then empty.
+	Program string
+	Reason  string
+	Until   time.Time // the last day on which it holds
+	Pos     diag.Pos
 }
 
 // Naming says how an exception has to name a tool to cover it.

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -246,6 +247,13 @@ func (g git) ignored(paths []string) (ignored []string, looked int, err error) {
 func Tracked(ctx context.Context, dir, path string) (bool, error) {
 	out, err := git{ctx, dir}.run("ls-files", "-z", "--", ":(icase,literal)"+path)
 	return len(out) > 0, err
+}
+
+// Matching returns the paths below a folder that git has and a glob of its own matches: `**` is any number of folders.
+func Matching(ctx context.Context, dir, glob string) ([]string, error) {
+	out, err := git{ctx, dir}.run("ls-files", "-z", "--", ":(glob)"+glob)
+	paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	return slices.DeleteFunc(paths, func(p string) bool { return p == "" }), err
 }
 
 // Said returns what git printed when it failed, else the error.

@@ -38,6 +38,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 		}
 		ours, theirs := of.apart(ctx, o.Target, res.Project)
 		of.judgeGrants(ctx, res, o.Target, &diags)
+		of.judgePrograms(ctx, res, o.Target, &diags)
 		for _, s := range theirs.servers {
 			of.judgeServer(ctx, res, o.Target, s, &diags)
 		}
@@ -317,7 +318,11 @@ func (f *foreign) judgeGrants(ctx context.Context, res *compiler.Result, t contr
 	if !ok || !judges {
 		return
 	}
-	grants := f.shared(ctx, granter.Grants(f.req.Root))
+	var nested []string
+	if glob := granter.Nested(); glob != "" && f.req.Tracked != nil {
+		nested = f.req.Tracked(ctx, glob)
+	}
+	grants := f.shared(ctx, granter.Grants(f.req.Root, nested))
 	for found := true; found && len(grants) > 0; { // a rule hides those that permit the same
 		said := f.widened(ctx, res, granter, judged, grants)
 		grants = slices.DeleteFunc(grants, func(g contract.Grant) bool {

@@ -98,13 +98,13 @@ func (w *writer) foundEqual(c *Change) bool {
 }
 
 // adopt notes in a lock what becomes of a file that a person wrote.
-func (w *writer) adopt(l *Lock, c *Change) {
+func (w *writer) adopt(b Build, l *Lock, c *Change) {
 	a, known := l.Adopted[c.Path]
 	if !known {
 		if _, ok := w.imported(c.Path, c.have); !ok && !w.foundEqual(c) || c.Merged && len(c.entries) == 0 {
 			return
 		}
-		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have)}
+		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have), Programs: w.programs(b, c)}
 	}
 	if sum := Sum(c.have); known && (c.Merged || c.Action == Unchanged) && c.have != nil {
 		a.Mixed = a.Mixed || sum != a.Built && sum != a.Original
@@ -120,6 +120,24 @@ func (w *writer) adopt(l *Lock, c *Change) {
 		l.Adopted = map[string]adopted{}
 	}
 	l.Adopted[c.Path] = a
+}
+
+// programs returns the sums of the programs of people's own that a file names.
+func (w *writer) programs(b Build, c *Change) (sums []string) {
+	files := w.files()
+	for _, o := range b.Outputs {
+		t, ok := o.Target.(contract.Answered)
+		if !ok || files == nil {
+			continue
+		}
+		for _, p := range t.Programs(files) {
+			if p.At.File == c.Path && !slices.Contains(sums, p.Sum) {
+				sums = append(sums, p.Sum)
+			}
+		}
+	}
+	slices.Sort(sums)
+	return sums
 }
 
 // keepReplaced copies to a folder of the user's, and says where, what is about to go of people's: what

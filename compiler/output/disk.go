@@ -168,6 +168,14 @@ func (d *disk) read(p string) ([]byte, error) {
 	return read(p)
 }
 
+// files returns the files of the folder; nil where it is not there.
+func (d *disk) files() fs.FS {
+	if d.from == nil && d.root != nil {
+		return d.root.FS()
+	}
+	return d.from
+}
+
 func (d *disk) reader() (func(string) (fs.FileInfo, error), func(string) ([]byte, error)) {
 	switch {
 	case d.from != nil:

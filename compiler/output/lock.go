@@ -62,6 +62,9 @@ type adopted struct {
 	Mixed bool `toml:"mixed,omitempty"`
 	// Places are those of a file that people write too.
 	Places []string `toml:"places,omitempty"`
+	// Programs are the sums of the programs that the person's bytes name ([contract.Program]): a check says nothing
+	// of them as long as they are as they were.
+	Programs []string `toml:"programs,omitempty"`
 }
 
 // is reports whether bytes are the original.
@@ -127,6 +130,13 @@ func Writer(lock []byte, path string) (target string, ok bool) {
 	}
 	target, hash := splitArtifact(l.Artifacts[path])
 	return target, hash != "" && hash != mergedFile
+}
+
+// AdoptedPrograms returns whether a program of somebody's own, by its sum, was in a file when modec took the file over,
+// as the bytes of the lock say.
+func AdoptedPrograms(lock []byte) func(path, sum string) bool {
+	l, err := parseLock(lock)
+	return func(path, sum string) bool { return err == nil && slices.Contains(l.Adopted[path].Programs, sum) }
 }
 
 // Built returns whether a build wrote a path of a project, or entries of it, as the bytes of the

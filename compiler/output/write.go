@@ -790,7 +790,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 	}
 	for i := range changes {
 		c := &changes[i]
-		w.adopt(l, c)
+		w.adopt(b, l, c)
 		l.found(c.Path, c.theirs)
 		switch {
 		case c.Action == Remove:

@@ -228,6 +228,8 @@ func TestOrdinarySources(t *testing.T) {
 			"can": {"read": {"deny": ["**/~/x/**"]}}}}`,
 		"a folder of the home folder": `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"read":
 			{"ask": ["~/\\\\*x/", "~/.y/"]}}}}`,
+		"folders that end like a command": `"roles": {"a": {"permissionMode": "acceptEdits", "can": {
+			"edit": {"default": "allow", "ask": ["a:*/**"]}, "read": {"deny": ["~/y:*/", "q?:*/"]}}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "false"} {

@@ -203,7 +203,7 @@ func (p *pathRules) hold(r *ir.Rule) {
 
 func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 	if strings.HasPrefix(glob, "~/") { // the home folder, and a folder of that name
-		p.out.add(r.Decision, p.tool+"("+strings.TrimSuffix(glob, "/")+")")
+		p.out.add(r.Decision, p.tool+"("+notCommand(strings.TrimSuffix(glob, "/"))+")")
 	}
 	pattern, rooted := held(glob)
 	if p.everywhere(p.group) && (!rooted || strings.HasPrefix(pattern, "**/")) {
@@ -237,7 +237,7 @@ func held(glob string) (pattern string, rooted bool) {
 		pattern = dir
 		if rooted && !strings.Contains(dir, "/") { // what is in a folder of the project itself
 			if strings.ContainsAny(dir, `*?[\!#~`) { // not one name, or not at the beginning of a rule
-				return ".//" + dir, true
+				return notCommand(".//" + dir), true
 			}
 			pattern += "/*"
 		}
@@ -249,10 +249,16 @@ func held(glob string) (pattern string, rooted bool) {
 	if strings.HasPrefix(pattern, "~/") {
 		pattern = "./" + pattern
 	}
+	return notCommand(pattern), rooted
+}
+
+// notCommand returns a pattern that does not end like one of commands: Claude Code leaves out such a
+// rule of files.
+func notCommand(pattern string) string {
 	if text, ok := strings.CutSuffix(pattern, ":*"); ok {
-		pattern = text + "[:]*" // Claude Code leaves out a rule of files that ends like one of commands
+		return text + "[:]*"
 	}
-	return pattern, rooted
+	return pattern
 }
 
 // forms returns a glob as it is written, and as its letters may be composed in the name of a file:

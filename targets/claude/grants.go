@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"path"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/targets/claude/format"
@@ -11,8 +12,9 @@ import (
 
 // Grants returns the rules of allowed-tools in commands and skills. Observed on 2.1.329: while a session
 // follows one they allow as rules of its settings do, whoever trusts the folder: a deny, an ask and a
-// hook go before them, and plan and dontAsk do not.
-func (claude) Grants(project fs.FS) (grants []contract.Grant) {
+// hook go before them, and plan and dontAsk do not. A skill of another folder is there once the session has read a
+// file in that, a command is not (2.1.330).
+func (claude) Grants(project fs.FS, nested []string) (grants []contract.Grant) {
 	if project == nil {
 		return nil
 	}
@@ -30,8 +32,14 @@ func (claude) Grants(project fs.FS) (grants []contract.Grant) {
 			grants = append(grants, contract.Grant{Rule: item, At: list.Pos})
 		}
 	}
-	for _, file := range format.Skills(project) {
+	skills := format.Skills(project)
+	for _, file := range skills {
 		add(file)
+	}
+	for _, file := range nested {
+		if !slices.Contains(skills, file) {
+			add(file)
+		}
 	}
 	// A folder that cannot be read has no commands for the agent either.
 	_ = fs.WalkDir(project, format.CommandsFolder, func(file string, d fs.DirEntry, err error) error {
@@ -42,6 +50,9 @@ func (claude) Grants(project fs.FS) (grants []contract.Grant) {
 	})
 	return grants
 }
+
+// Nested matches the skills of all folders.
+func (claude) Nested() string { return "**/" + format.SkillsFolder + "/*/SKILL.md" }
 
 // Granted returns the project's settings with rules as allows of their own.
 func (claude) Granted(project fs.FS, grants []contract.Grant) *contract.File {

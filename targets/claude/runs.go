@@ -43,7 +43,7 @@ func (claude) Runs(
 			}
 		}
 	}
-	for _, g := range (claude{}).Grants(project) {
+	for _, g := range (claude{}).Grants(project, nil) {
 		out = append(out, contract.Run{Of: g.At.File, Text: "allow " + g.Rule + " while it is active"})
 	}
 	if first := subjects[0]; first.Role != "" && first.Role != p.Baseline {

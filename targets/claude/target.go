@@ -40,6 +40,14 @@ func (claude) OpenAt(fsys fs.FS, o contract.Options, at contract.Disk) ([]contra
 // Alone returns a decider for Claude Code by itself.
 func (claude) Alone(p *ir.Project) []contract.Decider { return model.Alone(p) }
 
+// Programs returns the hooks of people's own that may allow a call.
+func (claude) Programs(project fs.FS) []contract.Program { return model.Programs(project) }
+
+// Allowing returns the settings as they would be if some of these hooks allowed every call.
+func (claude) Allowing(project fs.FS, programs []contract.Program) (*contract.File, []diag.Pos) {
+	return model.Allowing(project, programs)
+}
+
 // Hook answers a PreToolUse payload.
 func (claude) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }
 

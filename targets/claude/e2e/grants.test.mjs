@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { close, listen, place, turn } from './session.mjs';
+import { close, letter, listen, place, prompter, session, turn } from './session.mjs';
 
 before(listen);
 after(close);
@@ -36,5 +36,22 @@ for (const [what, prompt, settings, want] of [
       writeFileSync(join(at.root, name), text);
     }
     assert.equal((await turn(at, calls, [], [], prompt)).join(''), want);
+  });
+}
+
+// A skill of another folder is there once the session has read a file in that, and a command is not.
+for (const [what, file, name, want] of [
+  ['a skill', 'sub/.claude/skills/sk/SKILL.md', 'sk', 'aaakka'],
+  ['a command', 'sub/.claude/commands/go.md', 'go', 'aakkkk'],
+]) {
+  test(`${what} of another folder`, async () => {
+    const at = place(false);
+    for (const [name, text] of Object.entries({ [file]: files['.claude/skills/sk/SKILL.md'], 'sub/f.txt': 'x', '.claude/settings.json': '{}' })) {
+      mkdirSync(dirname(join(at.root, name)), { recursive: true });
+      writeFileSync(join(at.root, name), text);
+    }
+    const steps = [[{ name: 'Read', input: { file_path: 'ROOT/sub/f.txt' } }], [{ name: 'Skill', input: { skill: name } }], calls];
+    const { results, log } = await session(at, steps, ['--strict-mcp-config', ...prompter(), '--allowedTools=Skill']);
+    assert.equal(results.map((r) => letter(r, log)).join(''), want);
   });
 }

@@ -35,7 +35,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 `);
 
 let server, port;
-const turns = new Map(); // the folder and the calls of a session that has not had them
+const turns = new Map(); // the folder of a session, and the calls of each turn that it has not had
 
 export async function listen() {
   server = createServer((req, res) => {
@@ -49,9 +49,9 @@ export async function listen() {
       }
       const data = JSON.parse(body);
       const turn = (data.tools ?? []).length > 0 ? turns.get(session) : undefined;
-      turns.delete(turn && session);
-      const content = turn
-        ? turn.calls.map((c, i) => ({ type: 'tool_use', id: `toolu_${i}`, name: c.name, input: JSON.parse(JSON.stringify(c.input).replaceAll('ROOT', turn.root)) }))
+      const calls = turn?.steps.shift();
+      const content = calls
+        ? calls.map((c) => ({ type: 'tool_use', id: `toolu_${turn.made++}`, name: c.name, input: JSON.parse(JSON.stringify(c.input).replaceAll('ROOT', turn.root)) }))
         : [{ type: 'text', text: 'done' }];
       res.setHeader('content-type', 'text/event-stream');
       const send = (type, o) => res.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...o })}\n\n`);
@@ -62,7 +62,7 @@ export async function listen() {
         send('content_block_delta', { index, delta: tool ? { type: 'input_json_delta', partial_json: JSON.stringify(c.input) } : { type: 'text_delta', text: c.text } });
         send('content_block_stop', { index });
       });
-      send('message_delta', { delta: { stop_reason: turn ? 'tool_use' : 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } });
+      send('message_delta', { delta: { stop_reason: calls ? 'tool_use' : 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } });
       send('message_stop', {});
       res.end();
     });
@@ -90,10 +90,13 @@ export function place(trusted) {
 export const prompter = (servers = {}, env = {}) => [`--mcp-config=${JSON.stringify({ mcpServers: { ...servers, prompter: { command: process.execPath, args: [stub, 'ask'], env } } })}`, '--permission-prompt-tool=mcp__prompter__ask'];
 export const agrees = { AGREES: 'yes' };
 
-// session runs one and returns the result of each call, whether it failed and its text, and what it wrote. In arguments
+// session runs one and returns the result of each call, whether it failed and its text, and what it wrote. The calls are
+// made at once, or those of each list after the ones before have their answers. In arguments
 // and calls ROOT is the project's folder. The agent waits for its servers before its first turn.
 export async function session({ name, root, bin, home }, calls, args, prompt = 'hi') {
-  turns.set(name, { root, calls });
+  const steps = Array.isArray(calls[0]) ? [...calls] : [calls];
+  calls = steps.flat();
+  turns.set(name, { root, steps, made: 0 });
   const child = spawn(claude, ['-p', prompt, '--output-format=stream-json', '--verbose', ...args.map((a) => a.replaceAll('ROOT', root))], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -49,6 +49,34 @@ func Hooks(hooks *located.Value, event string) (list []Hook, err error) {
 	return list, nil
 }
 
+// AskedHook is a hook by which Claude Code may take a call for allowed.
+type AskedHook struct {
+	Event, Matcher string
+	Kind           string         // "command", "http" and the like
+	Text           string         // its command line, or what else it consists of
+	Entry          *located.Value // the whole of it
+	At             diag.Pos       // of the text
+}
+
+// Asked returns the hooks of the events that decide, whatever their kind; none where Claude Code loads nothing of what
+// they stand in.
+func Asked(hooks *located.Value) (list []AskedHook) {
+	if checkHooks(hooks) != nil {
+		return nil
+	}
+	for _, event := range guards {
+		for _, group := range hooks.Get(event).List() {
+			matcher, _ := group.Get("matcher").Str()
+			for _, entry := range group.Get("hooks").List() {
+				kind, _ := entry.Get("type").Str()
+				text := entry.Get(needed[kind])
+				list = append(list, AskedHook{event, matcher, kind, text.Text, entry, text.Line()})
+			}
+		}
+	}
+	return list
+}
+
 // firstOf returns the first member of some kind, "" where there is none.
 func firstOf(v *located.Value, is func(located.Member) bool) (key string, at diag.Pos) {
 	for _, m := range v.Fields() {

@@ -230,6 +230,33 @@ You code.
 const hookLine = `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" ` +
 	`--subject role:dev --may-allow || exit 2`
 
+// A hook that reads another policy than the project's may allow anything.
+func TestDecideHookOfAnotherPolicy(t *testing.T) {
+	line := strings.Replace(hookLine, "policy.json", "other.json", 1)
+	v := hooked(t, "default", line).Decide(roleR, policy.Action{Group: ir.Read, Arg: "a"})
+	if does(v) != ir.Allow || v.Bare != nil {
+		t.Errorf("got %s by %s, want what holds without the hook", v.Decision, v.Rule)
+	}
+	for line, want := range map[string]bool{
+		line:                              false,
+		hookLine:                          true,
+		Allows("PreToolUse"):              true,
+		`echo "{}"`:                       true,
+		`echo "${ANSWER}"`:                false,
+		"./gate.sh":                       false,
+		hookLine + "; ./gate.sh":          false,
+		"modec hook cursor --model x":     false,
+		`echo {\"decision\":\"approve\"}`: true,
+	} {
+		if got := Known(line); got != want {
+			t.Errorf("%s: got known %v, want %v", line, got, want)
+		}
+	}
+	if !grants("PreToolUse", "{\"decision\":\"approve\"}") {
+		t.Error("an answer in the form of before does not allow")
+	}
+}
+
 func TestDecideHook(t *testing.T) {
 	type want struct {
 		group     ir.Group
@@ -263,8 +290,6 @@ func TestDecideHook(t *testing.T) {
 		"plan": {hooked(t, "plan", hookLine, "Edit(docs/**)"),
 			[]want{{ir.Edit, "docs/a", ir.Ask, ir.Ask}, {ir.Edit, "x", ir.Deny, ir.Ask},
 				{ir.Read, "a", ir.Allow, ir.Allow}}},
-		"without a policy": {hooked(t, "default", strings.Replace(hookLine, "policy.json", "other.json", 1)),
-			[]want{{ir.Read, "a", ir.Deny, ir.Allow}}},
 		"another subject": {hooked(t, "default", strings.Replace(hookLine, "role:dev", "role:nobody", 1)),
 			[]want{{ir.Read, "a", ir.Deny, ir.Allow}}},
 		"without allow": {hooked(t, "default", strings.Replace(hookLine, " --may-allow", "", 1)),
@@ -552,4 +577,19 @@ func doesBare(v contract.Verdict) ir.Decision {
 		return max(v.Bare.Decision, v.BareHole.Decision)
 	}
 	return v.Bare.Decision
+}
+
+// An allow for PowerShell compares lines without case, and permits nothing of a line that it does not match as a whole.
+func TestDecidePowerShell(t *testing.T) {
+	d := opened(t, `{"permissions": {"allow": ["PowerShell(npm test *)"], "deny": ["Edit(.git/**)"]}}`, nil)
+	for line, want := range map[string]ir.Decision{
+		"npm test x": ir.Allow, "npm test": ir.Allow, "NPM tesT x": ir.Allow, "npm test && npm test x": ir.Allow,
+		"npm test && rm x": ir.Ask, "npm test '": ir.Ask, "npm test > x": ir.Ask, "npm testx": ir.Ask,
+		"ls > .git/config": ir.Deny, "npm test > .git/config": ir.Deny,
+	} {
+		v := d.Decide(roleR, policy.Action{Group: ir.Command, Arg: line})
+		if got := does(v); got != want {
+			t.Errorf("%s: got %s by %s, want %s", line, got, v.Rule, want)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
@@ -31,6 +32,26 @@ func grantsOf(hooks *located.Value) (list []grant) {
 		}
 	}
 	return list
+}
+
+// Known reports whether the answers of a hook's line are known: it is modec's and reads the project's policy, or prints
+// one text and does nothing else.
+func Known(line string) bool {
+	if text, ok := contract.EchoedText(line); ok {
+		return !strings.Contains(text, "${") // what a variable says, nobody knows
+	}
+	l, err := contract.ParseHookLine(line)
+	return err == nil && l.Agent == "claude" && l.Model == policyOfProject
+}
+
+// Allows returns a hook's line that allows every call of an event.
+func Allows(event string) string {
+	of := map[string]any{"hookEventName": event, "permissionDecision": "allow"}
+	if event == "PermissionRequest" {
+		of = map[string]any{"hookEventName": event, "decision": map[string]any{"behavior": "allow"}}
+	}
+	answer := contract.JSONLine(map[string]any{"hookSpecificOutput": of})
+	return "echo " + contract.ShellQuote(string(answer))
 }
 
 // grants reports whether the answer of a hook of an event allows the call.

@@ -122,8 +122,9 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, keeps: l.Refuses,
 		ofModes: l.Otherwise == abstains, text: "the hook of " + l.Subject}
 	if l.Model != policyOfProject {
-		o.warn(at, "got the policy %q, want %s", l.Model, policyOfProject)
-		return h
+		o.warn(at, "got the policy %q, want %s: what it decides by another one, modec does not know", l.Model,
+			policyOfProject)
+		return nil
 	}
 	e := o.engine(policyPath)
 	if e == nil {

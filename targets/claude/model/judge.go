@@ -39,25 +39,27 @@ func (s *session) rule(c *call) ruling {
 }
 
 // powerShellRule decides a line in PowerShell, which no rule for Bash is about. The reference has each command of it
-// compared with rules of its own as Bash does, but without case.
+// compared with rules of its own as Bash does, but without case. A line that no allow of its own matches is not one of
+// PowerShell alone: what becomes of it in Bash is what counts.
 func (s *session) powerShellRule(l *line) ruling {
 	if r := s.rules[ir.Ask].tool("PowerShell"); r != nil {
 		return byAsk(r)
 	}
+	power := s.rules[ir.Allow].power
+	all := func(r bashRule) bool { return r.all }
+	if i := slices.IndexFunc(power, all); i >= 0 {
+		return byAllow(&power[i].place)
+	}
 	var by *place
-	plain := !l.opaque && len(l.ins)+len(l.outs) == 0
+	plain := !l.opaque && !l.unknown && len(l.ins)+len(l.outs) == 0
 	for _, c := range l.simple {
-		r := matchBash(s.rules[ir.Allow].power, []string{strings.ToLower(c.raw)})
+		r := matchBash(power, []string{strings.ToLower(c.raw)})
 		plain, by = plain && r != nil && !c.dynamic, first(r, by)
 	}
-	all := func(r bashRule) bool { return r.all }
-	switch i := slices.IndexFunc(s.rules[ir.Allow].power, all); {
-	case i >= 0:
-		return byAllow(&s.rules[ir.Allow].power[i].place)
-	case plain && by != nil:
-		return byAllow(by)
+	if !plain || by == nil {
+		return s.lineRule(l)
 	}
-	return s.byMode(ir.Ask, "a line in PowerShell")
+	return byAllow(by)
 }
 
 // besideBash returns what becomes of a line in another tool than Bash: the rules for Bash hold for it too, and where

@@ -1,0 +1,71 @@
+package contract
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+// Answered is a target whose agent asks programs of people's own about calls, and takes their allow.
+type Answered interface {
+	Target
+	// Programs returns those that the files of a project name, and whose answer nobody knows from there.
+	Programs(project fs.FS) []Program
+	// Allowing returns the file that names some of them as it would be if each allowed whatever it is asked
+	// about, and for each the place in it at which a verdict names it; nil for a file that the agent does not read.
+	Allowing(project fs.FS, programs []Program) (file *File, at []diag.Pos)
+}
+
+// Program is a program of somebody's own that an agent asks.
+type Program struct {
+	Of   string // what it is asked about, as the file says it
+	Text string // its command line, or what else names it
+	// Sum is a hash of the whole entry, and of the files of the project that it names.
+	Sum string
+	At  diag.Pos
+}
+
+// Accepts returns whether an exception accepts what a program may allow to a subject.
+func (p *Program) Accepts(x *Exception, subject string) bool {
+	return x.Program != "" && x.Program == p.Text && x.Subject.String() == subject
+}
+
+// SumOfProgram returns the hash of an entry that names a program, and of the files of a project that its command line
+// names.
+func SumOfProgram(project fs.FS, entry []byte, line string) string {
+	var b bytes.Buffer
+	b.Write(entry)
+	for _, name := range filesIn(line) {
+		data, err := ReadImport(project, name)
+		if err != nil {
+			continue
+		}
+		sum := sha256.Sum256(data)
+		b.WriteString("\n" + name + " " + hex.EncodeToString(sum[:]))
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return hex.EncodeToString(sum[:])
+}
+
+// filesIn returns the words of a command line that may be paths in a project.
+func filesIn(line string) (names []string) {
+	line = strings.NewReplacer(`"`, "", "'", "", "${", "$", "}", "").Replace(line)
+	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>=`", r) })
+	for _, word := range words {
+		if rest, ok := strings.CutPrefix(word, "$"); ok { // the project's folder, in a variable of the agent's
+			if _, word, ok = strings.Cut(rest, "/"); !ok {
+				continue
+			}
+		}
+		if word = path.Clean(word); fs.ValidPath(word) && word != "." && !slices.Contains(names, word) {
+			names = append(names, word)
+		}
+	}
+	return names
+}
