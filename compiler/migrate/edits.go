@@ -484,6 +484,10 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 				data = merged.Data
 			}
 		}
+		if f.Stated != nil {
+			o, _ := e.record.Original(f.Path)
+			data = e.stated(&f, data, o.Data)
+		}
 		tree[f.Path] = data
 	}
 	return tree
