@@ -545,8 +545,8 @@ func (e *editor) rename(in *imports, t contract.Target, res *compiler.Result) {
 		_, ours := emitted[r.Pos.File]
 		i := slices.IndexFunc(from.Roles, func(x ir.Role) bool { return x.Place.Name(name, x.Name) == r.Name })
 		switch {
-		case r.Name == in.config.baseline:
-			r.Name = from.Baseline
+		case r.Name == in.config.baseline: // of the target alone: the project's may be another agent's
+			r.Name = cmp.Or(strings.TrimPrefix(opt.String("subject"), "role:"), from.Baseline)
 		case e.chooses(t) && !profile && !ours && !e.known(r.Pos.File): // nobody knows what it said before
 			in.notes = slices.DeleteFunc(in.notes, func(n contract.Note) bool { return n.Pos.File == r.Pos.File })
 			continue
