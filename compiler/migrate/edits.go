@@ -304,25 +304,7 @@ func (e *editor) named(names map[string]string) *policy.Engine {
 	if len(names) == 0 {
 		return e.built.Policy
 	}
-	p := *e.built.Project
-	p.Modes, p.Roles = slices.Clone(p.Modes), slices.Clone(p.Roles)
-	for i := range p.Modes {
-		m := &p.Modes[i]
-		m.Slug = cmp.Or(names[m.Slug], m.Slug)
-		renameModes(&m.Can, names)
-	}
-	for i := range p.Roles {
-		r := &p.Roles[i]
-		renameModes(&r.Can, names)
-		if r.Modes != nil {
-			list := slices.Clone(*r.Modes)
-			for j, slug := range list {
-				list[j] = cmp.Or(names[slug], slug)
-			}
-			r.Modes = &list
-		}
-	}
-	return policy.New(&p)
+	return policy.New(e.built.Project.Renamed(names, nil))
 }
 
 // others returns the names of all targets but one.
@@ -533,14 +515,14 @@ func (e *editor) rename(in *imports, t contract.Target, res *compiler.Result) {
 		m := &p.Modes[i]
 		m.Slug = cmp.Or(modes[m.Slug], m.Slug)
 		renameServers(&m.Can, m.Restrictions, servers)
-		renameModes(&m.Can, modes)
+		m.Can.RenameModes(modes)
 	}
 	opt := e.built.Input(t).Options
 	emitted := res.FS()
 	var roles []ir.Role
 	for _, r := range p.Roles {
 		renameServers(&r.Can, nil, servers)
-		renameModes(&r.Can, modes)
+		r.Can.RenameModes(modes)
 		profile := strings.Contains(r.Pos.File, "/modec/") // for sessions of this role
 		_, ours := emitted[r.Pos.File]
 		i := slices.IndexFunc(from.Roles, func(x ir.Role) bool { return x.Place.Name(name, x.Name) == r.Name })
