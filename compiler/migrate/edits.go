@@ -56,11 +56,11 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	lock, _ := fs.ReadFile(req.Root, name)
 	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock)}
 	if e.unbuilt = lock == nil; e.unbuilt {
-		// After `modec eject` the files are as a build made them.
-		made := sync.OnceValue(func() memfs.FS { return e.base(built, !e.unbuilt) })
+		made := sync.OnceValue(e.ejected)
 		e.asBuilt = func(name string, data []byte) bool {
 			o, ok := record.Original(name)
-			return ok && bytes.Equal(o.Data, data) || data != nil && bytes.Equal(made()[name], data)
+			return ok && bytes.Equal(o.Data, data) || data != nil &&
+				slices.ContainsFunc(made(), func(files memfs.FS) bool { return bytes.Equal(files[name], data) })
 		}
 	}
 	tree, _ := source.Load(req.Root, built.Config.Source)
@@ -76,6 +76,17 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 		return nil, diags
 	}
 	return out, diags
+}
+
+// ejected returns the files as `modec eject` may have left them: as a build made them, and without hooks.
+func (e *editor) ejected() []memfs.FS {
+	out := []memfs.FS{e.base(e.built, !e.unbuilt)}
+	of := e.of
+	of.Unhooked = true
+	if res, diags := compiler.Compile(e.ctx, of); !diags.HasErrors() {
+		out = append(out, e.base(res, !e.unbuilt))
+	}
+	return out
 }
 
 type editor struct {

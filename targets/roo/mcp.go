@@ -122,7 +122,8 @@ func (e *emitter) approve(servers []server) {
 	}
 }
 
-// tools returns the tools of a server, those that some mode allows by name included: an open inventory need not list them.
+// tools returns the tools of a server, those that some mode allows by name included: an open inventory need not list
+// them.
 func (e *emitter) tools(sv *server) []ir.Tool {
 	all := *sv.Server
 	all.Tools = slices.Clone(all.Tools)
@@ -140,8 +141,8 @@ func (e *emitter) tools(sv *server) []ir.Tool {
 	return all.Tools
 }
 
-// unlistedApprovals reports that the tools of a server are asked about which a mode may call unasked and of which nobody
-// knows the names.
+// unlistedApprovals reports that the tools of a server are asked about which a mode may call unasked and of which
+// nobody knows the names.
 func (e *emitter) unlistedApprovals(sv *server) {
 	if e.in.Project.ListsTools(sv.Server) {
 		return
@@ -162,7 +163,8 @@ func (e *emitter) unlistedApprovals(sv *server) {
 	if a.allows == "" || sv.approves("*") && !a.asks {
 		return
 	}
-	e.asked(a, at, "tools of the server %q that the inventory does not list are asked about: alwaysAllow names each", sv.Name).
+	e.asked(a, at, "tools of the server %q that the inventory does not list are asked about: alwaysAllow names each",
+		sv.Name).
 		Hint("list the server's tools: `modec inventory` asks it for them")
 }
 
