@@ -114,9 +114,10 @@ func (c *migrateCmd) targetless(
 			role = fmt.Sprintf("a role %[1]s with targets: [%[1]q] into the source, ", t.Name())
 		}
 		diags.Errorf(diag.NothingToMigrate, diag.Pos{File: files[0]},
-			"the source says nothing of %s, and modec.toml has no target %s: nothing was imported", few(files), t.Name()).
-			Hintf("write %s into modec.toml, %sand targets: [%s] on the modes, roles and servers that are not meant for "+
-				"it; then `modec migrate` offers what is there as a patch", table, role, strings.Join(known, ", "))
+			"the source says nothing of %s, and modec.toml has no target %s: nothing was imported",
+			few(files), t.Name()).
+			Hintf("write %s into modec.toml, %sand targets: [%s] on the modes, roles and servers that are not meant "+
+				"for it; then `modec migrate` offers what is there as a patch", table, role, strings.Join(known, ", "))
 	}
 	return diags
 }
