@@ -344,8 +344,7 @@ func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error)
 	return c.edits(e, req)
 }
 
-// again reports whether a project is imported again as a whole that was built, or whose files changed since a
-// migration read them.
+// again reports whether a project is imported again as a whole that was built, or whose source a migration made.
 func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
 	if len(c.Paths) > 0 || c.User || req.From != "" || c.Force {
 		return false
@@ -353,7 +352,18 @@ func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
 	if _, err := fs.Stat(req.Root, path.Join(e.local, config.File)); err != nil {
 		return false
 	}
-	return wasBuilt(e, req) || len(changedSince(originals.Load(e.home(e.dir)), req.Root)) > 0
+	return wasBuilt(e, req) || len(c.Approved) == 0 && !c.Suggest && stands(originals.Load(e.home(e.dir)), req.Root)
+}
+
+// stands reports whether the source is there that a migration made, as far as people have it.
+func stands(record *originals.Record, root fs.FS) bool {
+	read := func(name string) ([]byte, error) { return fs.ReadFile(root, name) }
+	for _, f := range record.Files {
+		if f.Import != "" && record.Stands(f, read) {
+			return true
+		}
+	}
+	return false
 }
 
 // changedSince returns the files that people changed or removed since a migration read them, into the source

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -47,7 +48,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 		c.tellKept(e)
 		return true, nil
 	default:
-		return false, nil
+		return true, e.ui.fail(c.targetless(e, *req, &others, was))
 	}
 	widens, err := widened(was, e.targets)
 	if err != nil {
@@ -84,6 +85,41 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	}
 	c.tellEdits(e, was, texts, widens)
 	return true, nil
+}
+
+// targetless reports the files of agents that are no targets of a project: an import of them would be another source.
+func (c *migrateCmd) targetless(
+	e *env, req migrate.Request, others *migrate.Request, was *migrate.Edited,
+) (diags diag.List) {
+	var known []string
+	for _, o := range was.Before.Outputs {
+		known = append(known, strconv.Quote(o.Target.Name()))
+	}
+	said := map[string]bool{}
+	for _, t := range others.Targets {
+		of := *others
+		of.Targets = []contract.Target{t}
+		files := slices.DeleteFunc(migrate.AgentFiles(e.ctx, of), func(f string) bool {
+			return said[f] || c.taken(e, req, f, was.Before.Project)
+		})
+		if len(files) == 0 {
+			continue
+		}
+		for _, f := range files {
+			said[f] = true
+		}
+		table, role := fmt.Sprintf("[targets.%s]", t.Name()), ""
+		if slices.ContainsFunc(t.Options(), func(o contract.Option) bool { return o.Name == "subject" }) {
+			table += fmt.Sprintf(" with subject = \"role:%s\"", t.Name())
+			role = fmt.Sprintf("a role %[1]s with targets: [%[1]q] into the source, ", t.Name())
+		}
+		diags.Errorf(diag.NothingToMigrate, diag.Pos{File: files[0]},
+			"the source says nothing of %s, and modec.toml has no target %s: nothing was imported",
+			few(files), t.Name()).
+			Hintf("write %s into modec.toml, %sand targets: [%s] on the modes, roles and servers that are not meant "+
+				"for it; then `modec migrate` offers what is there as a patch", table, role, strings.Join(known, ", "))
+	}
+	return diags
 }
 
 // tellKept prints what people changed beside the source since the last build, and no patch is needed for.

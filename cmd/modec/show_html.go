@@ -47,6 +47,7 @@ func inHTML() template.FuncMap {
 		"steers":   steersText,
 		"id":       func(subject string) string { return strings.ReplaceAll(subject, " ", "-") },
 		"said":     saidOf,
+		"besides":  func(r row) string { return besides(&r) },
 		"together": func() string { return pairNote },
 		"word":     func(l ruleList) ir.Decision { return l.decision },
 		"of":       func(l ruleList) string { return diag.Clean(l.text()) },

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -16,12 +17,32 @@ func (u *ui) lint(report lintReport) {
 	for _, file := range report.Fixed {
 		u.printf("fixed %s\n", diag.Clean(file))
 	}
-	for _, d := range report.Diagnostics {
+	for _, d := range together(report.Diagnostics) {
 		u.render.Render(u.err, d)
 	}
 	if n := len(report.Diagnostics); n > 0 {
 		u.note("%s\n", count(n, "finding"))
 	}
+}
+
+// together returns findings in which those that say the same are one, with the other places: an import writes a list of
+// a file for each subject that has it.
+func together(list diag.List) (out diag.List) {
+	for _, d := range list {
+		i := slices.IndexFunc(out, func(o diag.Diagnostic) bool {
+			return o.Code == d.Code && o.Severity == d.Severity && o.Message == d.Message && o.Hint == d.Hint
+		})
+		if i < 0 || len(d.Related) > 0 {
+			out = append(out, d)
+			continue
+		}
+		text := "the same"
+		if d.Subject != "" {
+			text += " of " + d.Subject
+		}
+		out[i].Related = append(slices.Clone(out[i].Related), diag.Related{Pos: d.Pos, Message: text})
+	}
+	return out
 }
 
 // rules lists what lint looks for.

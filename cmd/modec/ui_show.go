@@ -86,17 +86,24 @@ func (u *ui) matrix(rows []row) {
 		u.item(0, "", "!", steersNote)
 	}
 	for i := range rows {
-		r := &rows[i]
-		var counts []string
-		for _, k := range r.Kept {
-			counts = append(counts, fmt.Sprintf("%d %s for %s", len(k.Rules), k.Decision, k.Target))
-		}
-		if len(counts) > 0 {
-			_, name, _ := strings.Cut(r.Subject, " ")
-			u.item(0, "", "besides:", fmt.Sprintf("%s has rules that one agent alone understands and no cell "+
-				"shows: %s; `modec show %s` lists them", r.Subject, strings.Join(counts, ", "), name))
+		if text := besides(&rows[i]); text != "" {
+			_, name, _ := strings.Cut(rows[i].Subject, " ")
+			u.item(0, "", "besides:", fmt.Sprintf("%s; `modec show %s` lists them", text, name))
 		}
 	}
+}
+
+// besides counts the rules of a subject that no cell shows, "" where there are none.
+func besides(r *row) string {
+	var counts []string
+	for _, k := range r.Kept {
+		counts = append(counts, fmt.Sprintf("%d %s for %s", len(k.Rules), k.Decision, k.Target))
+	}
+	if len(counts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has rules that one agent alone understands and no cell shows: %s", r.Subject,
+		strings.Join(counts, ", "))
 }
 
 // steersNote says what denies beside open commands are worth.

@@ -251,7 +251,7 @@ func summaryOfSurface(s *verify.Surface) string {
 	if s.Subjects == 0 {
 		return "has none of the subjects"
 	}
-	wider, narrower := len(s.Findings), max(s.Access.Narrower, s.Approval.Narrower)
+	wider, narrower := len(s.Findings), s.Counts.Narrower
 	text := fmt.Sprintf("%s of %s, %d narrower, %d wider",
 		count(s.Compared, "decision"), count(s.Subjects, "subject"), narrower, wider)
 	if kept := kept(s.Utility, 0); kept != "" {
@@ -328,6 +328,7 @@ func (u *ui) surface(s *verify.Surface) {
 		u.printf("  wider: %s, %s%s\n", diag.Clean(f.Subject), compared(f), place(f.At))
 	}
 	u.reasons("accepted", s.Accepted, byReason)
+	u.reasons("narrower", s.Narrower, byReason)
 	u.reasons("hole", s.Holes, byReason)
 	u.reasons("held by the hook only", s.HookOnly, byGroup)
 	u.reasons("assumed not to exist", s.Assumed, byGroup)

@@ -168,6 +168,9 @@ type File struct {
 	// Judged is the file as the agent finds it where Data counts on what people's own entries
 	// say beside modec's; nil: Data.
 	Judged []byte
+	// Stated is what the source says in such a file about the entries that no build changes, those of external
+	// servers; nil: nothing.
+	Stated []byte
 }
 
 // PolicyFile is the compiled policy that the hooks read. A build writes it where an

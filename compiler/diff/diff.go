@@ -87,9 +87,10 @@ type Report struct {
 }
 
 // Projects compares what the subjects of two projects may do. A subject that only one of
-// them has may do nothing in the other one.
+// them has may do nothing in the other one, unless it has the same rules there under another name.
 func Projects(before, after *policy.Engine, seed uint64) (*Report, error) {
 	r := &Report{Changes: []Change{}, Others: []Other{}}
+	before = r.renamed(before, after)
 	a, b := before.Project().Decisions(), after.Project().Decisions()
 	same := surroundings(a) == surroundings(b)
 	for _, ref := range union(a, b) {

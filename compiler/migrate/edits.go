@@ -56,11 +56,11 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	lock, _ := fs.ReadFile(req.Root, name)
 	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock)}
 	if e.unbuilt = lock == nil; e.unbuilt {
-		// After `modec eject` the files are as a build made them.
-		made := sync.OnceValue(func() memfs.FS { return e.base(built, !e.unbuilt) })
+		made := sync.OnceValue(e.ejected)
 		e.asBuilt = func(name string, data []byte) bool {
 			o, ok := record.Original(name)
-			return ok && bytes.Equal(o.Data, data) || data != nil && bytes.Equal(made()[name], data)
+			return ok && bytes.Equal(o.Data, data) || data != nil &&
+				slices.ContainsFunc(made(), func(files memfs.FS) bool { return bytes.Equal(files[name], data) })
 		}
 	}
 	tree, _ := source.Load(req.Root, built.Config.Source)
@@ -76,6 +76,17 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 		return nil, diags
 	}
 	return out, diags
+}
+
+// ejected returns the files as `modec eject` may have left them: as a build made them, and without hooks.
+func (e *editor) ejected() []memfs.FS {
+	out := []memfs.FS{e.base(e.built, !e.unbuilt)}
+	of := e.of
+	of.Unhooked = true
+	if res, diags := compiler.Compile(e.ctx, of); !diags.HasErrors() {
+		out = append(out, e.base(res, !e.unbuilt))
+	}
+	return out
 }
 
 type editor struct {
@@ -304,25 +315,7 @@ func (e *editor) named(names map[string]string) *policy.Engine {
 	if len(names) == 0 {
 		return e.built.Policy
 	}
-	p := *e.built.Project
-	p.Modes, p.Roles = slices.Clone(p.Modes), slices.Clone(p.Roles)
-	for i := range p.Modes {
-		m := &p.Modes[i]
-		m.Slug = cmp.Or(names[m.Slug], m.Slug)
-		renameModes(&m.Can, names)
-	}
-	for i := range p.Roles {
-		r := &p.Roles[i]
-		renameModes(&r.Can, names)
-		if r.Modes != nil {
-			list := slices.Clone(*r.Modes)
-			for j, slug := range list {
-				list[j] = cmp.Or(names[slug], slug)
-			}
-			r.Modes = &list
-		}
-	}
-	return policy.New(&p)
+	return policy.New(e.built.Project.Renamed(names, nil))
 }
 
 // others returns the names of all targets but one.
@@ -484,6 +477,10 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 				data = merged.Data
 			}
 		}
+		if f.Stated != nil {
+			o, _ := e.record.Original(f.Path)
+			data = e.stated(&f, data, o.Data)
+		}
 		tree[f.Path] = data
 	}
 	return tree
@@ -529,20 +526,20 @@ func (e *editor) rename(in *imports, t contract.Target, res *compiler.Result) {
 		m := &p.Modes[i]
 		m.Slug = cmp.Or(modes[m.Slug], m.Slug)
 		renameServers(&m.Can, m.Restrictions, servers)
-		renameModes(&m.Can, modes)
+		m.Can.RenameModes(modes)
 	}
 	opt := e.built.Input(t).Options
 	emitted := res.FS()
 	var roles []ir.Role
 	for _, r := range p.Roles {
 		renameServers(&r.Can, nil, servers)
-		renameModes(&r.Can, modes)
+		r.Can.RenameModes(modes)
 		profile := strings.Contains(r.Pos.File, "/modec/") // for sessions of this role
 		_, ours := emitted[r.Pos.File]
 		i := slices.IndexFunc(from.Roles, func(x ir.Role) bool { return x.Place.Name(name, x.Name) == r.Name })
 		switch {
-		case r.Name == in.config.baseline:
-			r.Name = from.Baseline
+		case r.Name == in.config.baseline: // of the target alone: the project's may be another agent's
+			r.Name = cmp.Or(strings.TrimPrefix(opt.String("subject"), "role:"), from.Baseline)
 		case e.chooses(t) && !profile && !ours && !e.known(r.Pos.File): // nobody knows what it said before
 			in.notes = slices.DeleteFunc(in.notes, func(n contract.Note) bool { return n.Pos.File == r.Pos.File })
 			continue

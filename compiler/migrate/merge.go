@@ -56,14 +56,14 @@ func (m *merger) add(im contract.Imported, target string) (baseline string) {
 	}
 	modes := join(m, target, &m.project.Modes, p.Modes, modeKind, nil)
 	for i := range p.Roles {
-		renameModes(&p.Roles[i].Can, modes)
+		p.Roles[i].Can.RenameModes(modes)
 		for j, slug := range deref(p.Roles[i].Modes) {
 			(*p.Roles[i].Modes)[j] = cmp.Or(modes[slug], slug)
 		}
 	}
 	for i := range m.project.Modes {
 		if mode := &m.project.Modes[i]; slices.Equal(mode.Targets, []string{target}) {
-			renameModes(&mode.Can, modes)
+			mode.Can.RenameModes(modes)
 		}
 	}
 	roles := join(m, target, &m.project.Roles, p.Roles, roleKind, nil)
@@ -259,21 +259,6 @@ func renameServers(can *ir.Can, r *ir.MCPRestrictions, names map[string]string) 
 			name(&(*l)[i].Server)
 		}
 	}
-}
-
-// renameModes replaces the slugs of modes in what a subject may do.
-func renameModes(can *ir.Can, names map[string]string) {
-	if len(names) == 0 || can.Modes == nil {
-		return
-	}
-	t := *can.Modes
-	t.Rules = slices.Clone(t.Rules)
-	for i := range t.Rules {
-		if p := &t.Rules[i].Pattern; p.Kind == ir.Plain {
-			p.Text = cmp.Or(names[p.Text], p.Text)
-		}
-	}
-	can.Modes = &t
 }
 
 // deref returns a list, nil for one that is not there.

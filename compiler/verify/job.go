@@ -346,6 +346,11 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 		v = j.byItself(w, v)
 	}
 	v = merged(native(v, &w.Source), w.Source.Decision)
+	if v.Decision < w.Source.Decision {
+		if r := j.ownRule(v.Decision, v.Rule); r != nil { // the source says that, too
+			w.Source = byRule(r, v.Decision)
+		}
+	}
 	if w.Assumed {
 		j.assumed(w, v)
 		return
@@ -530,7 +535,20 @@ func (j *job) judgeAnswer(w *Witness, a contract.Answer) (wider bool) {
 		j.wider(w, approval, a, &j.out.Approval)
 		wider = true
 	}
+	switch {
+	case wider:
+	case a.Governs&contract.Access != 0 && w.Source.Decision > ir.Deny && a.Decision == ir.Deny:
+		j.narrower(w, access, a)
+	case a.Governs&contract.Approval != 0 && w.Source.Decision == ir.Allow && a.Decision < ir.Allow:
+		j.narrower(w, approval, a)
+	}
 	return wider
+}
+
+// narrower counts what the artifacts permit less of.
+func (j *job) narrower(w *Witness, h half, a contract.Answer) {
+	j.out.Counts.Narrower++
+	j.example(&j.out.Narrower, j.finding(w, h, a))
 }
 
 // judgeBare compares what the agent does without its hook. It reports whether the agent then
@@ -721,10 +739,12 @@ func (j *job) into(s *Surface) {
 	s.Findings = append(s.Findings, o.Findings...)
 	s.Accepted = append(s.Accepted, o.Accepted...)
 	s.Holes = append(s.Holes, o.Holes...)
+	s.Narrower = append(s.Narrower, o.Narrower...)
 	s.HookOnly = append(s.HookOnly, o.HookOnly...)
 	s.Assumed = append(s.Assumed, o.Assumed...)
 	s.Filled = append(s.Filled, o.Filled...)
 	s.Counts.Accepted += o.Counts.Accepted
+	s.Counts.Narrower += o.Counts.Narrower
 	s.Counts.Holes += o.Counts.Holes
 	s.Counts.HookOnly += o.Counts.HookOnly
 	s.Counts.Assumed += o.Counts.Assumed

@@ -373,7 +373,8 @@ func (w *outcomeWriter) outcome(j *job) {
 		w.tally(o.Bare)
 	}
 	u, c := &o.Utility, &o.Counts
-	w.number(u.Allow.Kept, u.Allow.Of, u.Ask.Kept, u.Ask.Of, c.Accepted, c.Holes, c.HookOnly, c.Assumed, c.Filled)
+	w.number(u.Allow.Kept, u.Allow.Of, u.Ask.Kept, u.Ask.Of, c.Accepted, c.Narrower, c.Holes, c.HookOnly, c.Assumed,
+		c.Filled)
 	for _, list := range kinds(o) {
 		w.number(len(*list))
 		for i := range *list {
@@ -395,7 +396,7 @@ func (w *outcomeWriter) sampled(j *job) {
 
 // kinds are the lists of findings that an outcome may have.
 func kinds(s *Surface) []*[]Finding {
-	return []*[]Finding{&s.Accepted, &s.Holes, &s.HookOnly, &s.Assumed, &s.Filled}
+	return []*[]Finding{&s.Accepted, &s.Narrower, &s.Holes, &s.HookOnly, &s.Assumed, &s.Filled}
 }
 
 func (w *outcomeWriter) tally(t *Tally) {
@@ -516,7 +517,8 @@ func (r *outcomeReader) outcome() (held bool, of groups, o Surface) {
 	}
 	o.Utility = Utility{Allow: Share{r.number(), r.number()}, Ask: Share{r.number(), r.number()}}
 	o.Counts = Counts{
-		Accepted: r.number(), Holes: r.number(), HookOnly: r.number(), Assumed: r.number(), Filled: r.number(),
+		Accepted: r.number(), Narrower: r.number(), Holes: r.number(), HookOnly: r.number(), Assumed: r.number(),
+		Filled: r.number(),
 	}
 	for _, list := range kinds(&o) {
 		if n := r.count(); n > 0 {

@@ -135,6 +135,8 @@ type Surface struct {
 
 	Findings []Finding `json:"wider"`    // each is a defect
 	Accepted []Finding `json:"accepted"` // wider, by an exception; one for each exception and group
+	// Narrower are those of which the artifacts permit less; one for each subject, group and rule.
+	Narrower []Finding `json:"narrower"`
 	Holes    []Finding `json:"holes"`    // one for each reason and subject
 	HookOnly []Finding `json:"hookOnly"` // refused by the hook alone; one for each subject and group
 	// Assumed are wider on what does not exist if the inventory is complete; one for each
@@ -188,6 +190,7 @@ var (
 // Counts are how many findings there are of those that the lists have examples of.
 type Counts struct {
 	Accepted int `json:"accepted"`
+	Narrower int `json:"narrower"`
 	Holes    int `json:"holes"`
 	HookOnly int `json:"hookOnly"`
 	Assumed  int `json:"assumed"` // compared, on what does not exist if the inventory is complete
@@ -453,7 +456,10 @@ func runView(ctx context.Context, req Request) (*Report, error) {
 
 // reserve makes room for what the jobs found.
 func (r *Report) reserve(jobs []*job) {
-	room := make([][5]int, len(r.Surfaces))
+	room := make([][]int, len(r.Surfaces))
+	for i := range r.Surfaces {
+		room[i] = make([]int, len(kinds(&r.Surfaces[i])))
+	}
 	for _, j := range jobs {
 		for i, list := range kinds(&j.out) {
 			room[j.surface][i] += len(*list)

@@ -194,6 +194,7 @@ func TestWholeGroups(t *testing.T) {
 
 // MCP is all or nothing, by server, or by tool.
 func TestMCP(t *testing.T) {
+	const unnamed = "3 mode m0 roo-mcp-approval narrowing" // no name of a tool is known, so that none is in alwaysAllow
 	all, read, none := mcp(entry("docs", ir.Allow)), mcp(entry("docs", ir.Ask, rule(ir.Deny, "write", 21))), (*ir.MCPTable)(nil)
 	quiet := func() *ir.MCPTable {
 		e := entry("docs", ir.Ask)
@@ -223,7 +224,7 @@ func TestMCP(t *testing.T) {
 		{"an exception for the whole server holds for those", []*ir.MCPTable{mcp(entry("docs", ir.Deny, rule(ir.Ask, "*d", 20), rule(ir.Ask, "write", 20)))}, true, []string{"m0 mcp docs *"}, "", "mcp docs", "mcp docs:read docs:write",
 			[]string{"10 mode m0 roo-mcp narrowing"}, []string{"60 mode m0 exception-used widening", "60 mode m0 exception-used widening"}, []string{"60 mode m0 exception-used widening"}},
 		{"everything is permitted, of servers that nobody lists too", []*ir.MCPTable{{Default: &ir.Default{Decision: ir.Ask, Pos: at(23)}}}, true, nil, "mcp", "mcp", "mcp", nil, nil, nil},
-		{"one server is permitted, and others are not", []*ir.MCPTable{all}, true, nil, "", "mcp docs", "mcp docs:*", []string{"10 mode m0 roo-mcp narrowing"}, nil, nil},
+		{"one server is permitted, and others are not", []*ir.MCPTable{all}, true, nil, "", "mcp docs", "mcp docs:*", []string{"10 mode m0 roo-mcp narrowing", unnamed}, []string{unnamed}, []string{unnamed}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for dialect, want := range map[string]struct {

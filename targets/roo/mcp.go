@@ -93,7 +93,8 @@ func (e *emitter) approve(servers []server) {
 			continue
 		}
 		e.stillApproved(sv)
-		for _, t := range sv.Tools {
+		e.unlistedApprovals(sv)
+		for _, t := range e.tools(sv) {
 			if sv.bans(t.Name) {
 				continue
 			}
@@ -119,6 +120,52 @@ func (e *emitter) approve(servers []server) {
 			}
 		}
 	}
+}
+
+// tools returns the tools of a server, those that some mode allows by name included: an open inventory need not list
+// them.
+func (e *emitter) tools(sv *server) []ir.Tool {
+	all := *sv.Server
+	all.Tools = slices.Clone(all.Tools)
+	for i := range e.in.Project.Modes {
+		s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: e.in.Project.Modes[i].Slug})
+		if err != nil {
+			continue // reported where the mode is emitted
+		}
+		for _, r := range s.UnlistedToolRules(sv.Name) {
+			if r.Decision == ir.Allow && contract.ToolName(r.Pattern.Text) {
+				all.AddTool(ir.Tool{Name: r.Pattern.Text, Pos: r.Pos})
+			}
+		}
+	}
+	return all.Tools
+}
+
+// unlistedApprovals reports that the tools of a server are asked about which a mode may call unasked and of which
+// nobody knows the names.
+func (e *emitter) unlistedApprovals(sv *server) {
+	if e.in.Project.ListsTools(sv.Server) {
+		return
+	}
+	a := e.approval(sv, &ir.Tool{Name: contract.UnknownTool})
+	at := sv.Pos
+	for i := range e.in.Project.Modes {
+		s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: e.in.Project.Modes[i].Slug})
+		if err != nil || a.allows != "" {
+			continue
+		}
+		for _, r := range s.UnlistedToolRules(sv.Name) {
+			if r.Decision == ir.Allow && !contract.ToolName(r.Pattern.Text) {
+				a.allows, at = e.in.Project.Modes[i].Slug, r.Pos
+			}
+		}
+	}
+	if a.allows == "" || sv.approves("*") && !a.asks {
+		return
+	}
+	e.asked(a, at, "tools of the server %q that the inventory does not list are asked about: alwaysAllow names each",
+		sv.Name).
+		Hint("list the server's tools: `modec inventory` asks it for them")
 }
 
 // stillApproved warns of what the entry of an external server approves and the source asks about: modec does not change
@@ -217,6 +264,41 @@ func (e *emitter) serversJSON(servers []server, of externals) []byte {
 		case sv.disabled: // a server of the project shadows the user's own, and this one never starts
 			all = append(all, sv.Name, contract.Object{"type", "stdio", "command", "false", "disabled", true})
 		}
+	}
+	return marshal(contract.Object{"mcpServers", all})
+}
+
+// statedJSON writes what the lists of the external servers whose entries lie in mcp.json would be, were they modec's.
+func (e *emitter) statedJSON(servers []server) []byte {
+	all := contract.Object{}
+	for i := range servers {
+		sv := &servers[i]
+		if sv.entry == nil || !e.reachesServers() {
+			continue
+		}
+		names := slices.Concat(sv.entry.Get(toolLists[0]).Strings(), sv.entry.Get(toolLists[1]).Strings())
+		for _, t := range e.tools(sv) {
+			names = append(names, t.Name)
+		}
+		lists := map[string][]string{}
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			t := ir.Tool{Name: name}
+			if name == "*" {
+				t.Name = contract.UnknownTool
+			}
+			switch a := e.approval(sv, &t); {
+			case a.allows != "" && !a.asks:
+				lists["alwaysAllow"] = append(lists["alwaysAllow"], name)
+			case a.allows == "" && !a.asks:
+				lists["disabledTools"] = append(lists["disabledTools"], name)
+			}
+		}
+		entry := contract.Object{}
+		for _, list := range toolLists {
+			entry = append(entry, list, append([]string{}, lists[list]...))
+		}
+		all = append(all, sv.Name, entry)
 	}
 	return marshal(contract.Object{"mcpServers", all})
 }

@@ -76,6 +76,7 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 			Defaults: serverDefaults()}
 		if slices.ContainsFunc(servers, func(sv server) bool { return sv.entry != nil }) {
 			list.Judged = e.serversJSON(servers, withExternals)
+			list.Stated = e.statedJSON(servers)
 		}
 		files = append(files, list)
 	}
