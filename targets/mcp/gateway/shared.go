@@ -99,6 +99,7 @@ type Shared struct {
 	stop    chan struct{}
 	asks    *approver
 	ended   serve.Endings
+	shelf   *shelf
 
 	hubMu sync.Mutex
 	hubs  map[hubKey]*hub
@@ -155,7 +156,8 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	m := model{e, opt.Pins}
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
 		visits: map[*visit]bool{}, tables: map[tableKey]*Table{},
-		hubs: map[hubKey]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys)}
+		hubs: map[hubKey]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys),
+		shelf: newShelf(mostKept)}
 	s.count()
 	if err := s.check(m); err != nil {
 		return nil, err
@@ -669,7 +671,7 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	key := id.table
 	log := s.opt.Logger.With("principal", p.ID)
 	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, Audit: s.opt.Audit,
-		principal: p.ID, asks: s.asks, headers: id.headers}
+		principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
 	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
 		if s.opt.Servers[sv.Name].Shared {
 			return s.join(g, hubKey{server: sv.Name}, sv, s.opt.Logger, nil)
@@ -756,6 +758,7 @@ func (s *Shared) tick() {
 func (s *Shared) afresh() map[*Gateway]*Table {
 	next := map[*Gateway]*Table{}
 	s.tables = map[tableKey]*Table{}
+	s.shelf.dropJoins()
 	for id, m := range s.members {
 		key, t, err := s.table(m.who, id.table.role, id.table.mode)
 		if err != nil || key != id.table { // roles are gone: the next request finds out what is left

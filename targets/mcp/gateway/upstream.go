@@ -148,9 +148,10 @@ type upstream struct {
 	backOff  time.Duration // after the second failure
 
 	session flight[*session]
-	lists   map[string]*flight[*list] // by the method
-	news    map[string]*calm          // of the lists
-	told    onceEach                  // of what the server tries or offers, and does not get
+	lists   map[string]*flight[sum] // by the method
+	shelf   *shelf                  // of what the lists say
+	news    map[string]*calm        // of the lists
+	told    onceEach                // of what the server tries or offers, and does not get
 
 	mu         sync.Mutex
 	failures   int
@@ -174,10 +175,11 @@ type session struct {
 
 func newUpstream(entry ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
 	u := &upstream{entry: entry, root: root, version: version, log: log.With("server", entry.Name), events: ev,
-		lists: map[string]*flight[*list]{}, news: map[string]*calm{}, subscribed: map[string]bool{}, backOff: backOff}
+		lists: map[string]*flight[sum]{}, news: map[string]*calm{}, subscribed: map[string]bool{}, backOff: backOff,
+		shelf: newShelf(mostKept)}
 	u.life, u.end = context.WithCancel(context.Background())
 	for _, k := range kinds {
-		u.lists[k.method], u.news[k.method] = &flight[*list]{}, &calm{gap: newsGap}
+		u.lists[k.method], u.news[k.method] = &flight[sum]{}, &calm{gap: newsGap}
 	}
 	return u
 }
