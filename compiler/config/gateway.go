@@ -13,6 +13,7 @@ import (
 // Gateway is [gateway].
 type Gateway struct {
 	Emit    bool     // agents have the gateway in the place of the servers
+	Denial  string   // how what is denied is answered: hidden, explicit
 	At      diag.Pos // of that
 	Auth    *Auth    // nil: nobody is asked who calls
 	Servers map[string]GatewayServer
@@ -42,6 +43,10 @@ type GatewayServer struct {
 
 var gatewayOptions = []contract.Option{
 	{
+		Name: "denial", Type: contract.String, Default: "hidden", Choices: []string{"explicit", "hidden"},
+		Doc: "What a call of what is denied is answered. hidden: the same as of what does not exist. " +
+			"explicit: that it is denied, by which rule, and where that is written. Lists show neither.",
+	}, {
 		Name: "emit", Type: contract.Bool, Default: false,
 		Doc: "Agents get the gateway as their only MCP server, in the place of the servers of the inventory. " +
 			"Targets whose agents cannot start it keep the servers.",
@@ -98,7 +103,8 @@ func (c *configReader) gateway(cfg *Config, v any) {
 			delete(scalars, k)
 		}
 	}
-	cfg.Gateway.Emit, cfg.Gateway.At = c.options(at, gatewayOptions, scalars).Bool("emit"), c.keys[at+".emit"]
+	o := c.options(at, gatewayOptions, scalars)
+	cfg.Gateway.Emit, cfg.Gateway.At, cfg.Gateway.Denial = o.Bool("emit"), c.keys[at+".emit"], o.String("denial")
 	if auth, ok := c.table(at+".auth", table["auth"]); ok {
 		cfg.Gateway.Auth = c.auth(at+".auth", auth)
 	}

@@ -19,6 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/audit"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/inventory"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/pins"
@@ -42,8 +43,11 @@ type Options struct {
 	// files that hold the others do not know of it.
 	Unite func(*ir.Project) []ir.SubjectRef
 	Who   string
-	Audit func(audit.Event) // writes an event; nil: nothing is written
-	Now   func() time.Time  // the clock, for what is permitted at times; nil: the machine's
+	// Explicit says that a call of what is denied is answered with the rule that denies it. Otherwise the answer is that
+	// of what does not exist.
+	Explicit bool
+	Audit    func(audit.Event) // writes an event; nil: nothing is written
+	Now      func() time.Time  // the clock, for what is permitted at times; nil: the machine's
 
 	principal string    // who calls; "": whoever started the gateway
 	asks      *approver // nil: one of its own
@@ -532,11 +536,11 @@ func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 	st := g.state.Load()
 	n, ok := st.table.names[name]
 	if !ok {
-		return nil, unknownTool(name)
+		return nil, g.unknown(st.table, tools, name, unknownTool(name))
 	}
 	s := st.table.server(n.server)
 	if !s.mayHold(tools, n.tool) {
-		return nil, unknownTool(name)
+		return nil, g.unknown(st.table, tools, name, unknownTool(name))
 	}
 	l, err := st.servers[n.server].list(ctx, tools)
 	if err != nil {
@@ -549,15 +553,40 @@ func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 	if o, ok := g.offer(st.table, s, tools, l.items[i]); ok {
 		return o.at(st), nil
 	}
-	return nil, unknownTool(name)
+	return nil, g.unknown(st.table, tools, name, unknownTool(name))
 }
 
 // prompt returns the prompt that clients know by a name.
 func (g *Gateway) prompt(ctx context.Context, name string) (*offer, error) {
-	if st, j := g.joined(ctx, prompts); j.byName[name] != nil {
+	st, j := g.joined(ctx, prompts)
+	if j.byName[name] != nil {
 		return j.byName[name].at(st), nil
 	}
-	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", name)}
+	none := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", name)}
+	return nil, g.unknown(st.table, prompts, name, none)
+}
+
+// unknown returns the answer about a tool or prompt that the subject does not see: none, which is that of what does not
+// exist, or where the gateway is explicit which rule denies it.
+func (g *Gateway) unknown(t *Table, k *kind, name string, none error) error {
+	if !g.opt.Explicit {
+		return none
+	}
+	d, ok := g.denied(t, k, name)
+	switch {
+	case !ok || !d.known:
+		return none
+	case accessOf(d.result.Decision, g.opt.AgentAsks) > Hidden && k == prompts:
+		return none // the policy has nothing against it, so the server does not offer it
+	case accessOf(d.result.Decision, g.opt.AgentAsks) > Hidden:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("%s %q is not served now: its server "+
+			"does not offer it, or not as it is pinned, or it waits for the gateway to be started again", k.noun(), name)}
+	}
+	text := fmt.Sprintf("%s %q is denied to %s: %s", k.noun(), name, t.who, d.result.Told())
+	if at := ir.Written(d.result.Pos); at.File != "" {
+		text += ", " + at.String()
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: diag.Clean(text)}
 }
 
 // resource returns the resource of an address, or the template that it is of. An address that the templates of

@@ -49,7 +49,9 @@ type SharedOptions struct {
 	// the metadata.
 	Address string
 	Servers map[string]ServerOptions
-	HTTP    serve.HTTPOptions
+	// Explicit is [Options.Explicit].
+	Explicit bool
+	HTTP     serve.HTTPOptions
 	// Callers is how many principals are served at once, each with its own servers; default 1,000.
 	Callers int
 	// Idle is after how long without a request a principal's servers end; default 10 minutes.
@@ -671,6 +673,7 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	key := id.table
 	log := s.opt.Logger.With("principal", p.ID)
 	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, Audit: s.opt.Audit,
+		Explicit:  s.opt.Explicit,
 		principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
 	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
 		if s.opt.Servers[sv.Name].Shared {
