@@ -161,7 +161,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	}
 	set := res.Config.Gateway
 	for name, o := range set.Servers {
-		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward}
+		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward, Map: o.Map}
 	}
 	var err error
 	if set.Auth != nil {

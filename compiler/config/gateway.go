@@ -38,6 +38,7 @@ type StaticToken struct {
 type GatewayServer struct {
 	Shared  bool
 	Forward []string
+	Map     string // a header of a request
 	Pos     diag.Pos
 }
 
@@ -82,6 +83,11 @@ var gatewayServer = []contract.Option{
 		Name: "forward", Type: contract.Strings, Default: []string(nil),
 		Doc: "Headers of a request that are passed on to the server; no other one is.",
 	}, {
+		Name: "header_map", Type: contract.String,
+		Doc: "A header of a request that says by patterns of addresses which headers servers get: " +
+			"{\"https://*.example.com/**\": {\"headers\": {\"X-Tenant\": \"one\"}}}. " +
+			"The headers of forward come from there then, and not from the request.",
+	}, {
 		Name: "shared", Type: contract.Bool, Default: false,
 		Doc: "One server for all callers. Default: each has its own.",
 	},
@@ -119,7 +125,8 @@ func (c *configReader) gateway(cfg *Config, v any) {
 		if cfg.Gateway.Servers == nil {
 			cfg.Gateway.Servers = map[string]GatewayServer{}
 		}
-		cfg.Gateway.Servers[name] = GatewayServer{o.Bool("shared"), o.Strings("forward"), c.keys[p]}
+		cfg.Gateway.Servers[name] = GatewayServer{o.Bool("shared"), o.Strings("forward"), o.String("header_map"),
+			c.keys[p]}
 	}
 }
 
