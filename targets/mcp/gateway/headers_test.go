@@ -1,11 +1,19 @@
 package gateway
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/targets/mcp/serve"
 )
@@ -142,6 +150,44 @@ func TestHeaderMap(t *testing.T) {
 			}
 		}
 		b.mu.Unlock()
+	}
+}
+
+// A server that says in an error what it was sent puts no credentials into the audit, the log or the answer.
+func TestEchoedCredentials(t *testing.T) {
+	const canary = "canary-of-forty-letters-that-no-one-may-see"
+	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
+		s := sdk.NewServer(&sdk.Implementation{Name: "echo", Version: "1"}, nil)
+		s.AddTool(&sdk.Tool{Name: "read", InputSchema: object{"type": "object"}},
+			func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				said := r.Extra.Header.Get("Authorization")
+				data, err := json.Marshal(object{"got": said})
+				if err != nil {
+					return nil, err
+				}
+				return nil, &jsonrpc.Error{Code: -32000, Message: "I cannot work with " + strings.TrimPrefix(said, "Bearer "), Data: data}
+			})
+		return s
+	}, nil)
+	b := httptest.NewServer(h)
+	t.Cleanup(b.Close)
+	ev, log := &written{}, &bytes.Buffer{}
+	o := newOffice(t, engine(t, people(b.URL)), func(o *SharedOptions) {
+		o.Servers = map[string]ServerOptions{"s": {Forward: []string{"Authorization"}, Map: "X-Map"}}
+		o.Audit = ev.add
+		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	v := o.visit(t, "/mcp", o.tokens.of(t, "ann", time.Hour, "dev"), eras[1])
+	v.headers = map[string]string{"X-Map": `{"**": {"headers": {"Authorization": "Bearer ` + canary + `"}}}`}
+	_, m, _, err := v.send("tools/call", object{"name": "s_read", "arguments": object{}})
+	if text := fmt.Sprint(m); err != nil || !strings.Contains(text, "I cannot work with ***") || strings.Contains(text, canary) {
+		t.Errorf("got %v %v", m, err)
+	}
+	o.Shared.Close()
+	ev.mu.Lock()
+	defer ev.mu.Unlock()
+	if text := fmt.Sprintf("%+v", ev.all) + log.String(); strings.Contains(text, canary) || !strings.Contains(text, "I cannot work with ***") {
+		t.Errorf("got %s", text)
 	}
 }
 

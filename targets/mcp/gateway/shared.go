@@ -660,7 +660,7 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	m := &member{gateway: g, who: p, used: time.Now()}
 	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP,
 		Full:  func() bool { return s.full(p.ID) },
-		Ended: &s.ended, Progress: true,
+		Ended: &s.ended, Progress: true, Bare: true,
 		Of: strings.Join([]string{"gateway", p.ID, key.role, key.mode}, "\x00")})
 	return m
 }

@@ -288,6 +288,14 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 		values = append(values, value)
 		return value, ok
 	})
+	for _, value := range u.forwarded {
+		_, credentials, _ := strings.Cut(value, " ") // Bearer, and what nobody else may see
+		for _, secret := range []string{value, credentials} {
+			if len(secret) >= shortestForwarded {
+				values = append(values, secret)
+			}
+		}
+	}
 	u.mu.Lock()
 	u.hidden = values
 	u.mu.Unlock()
@@ -405,8 +413,8 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 	}
 	var of *jsonrpc.Error
 	if errors.As(err, &of) && !ofTransport(of) {
-		out := &jsonrpc.Error{Code: of.Code, Message: shorten(of.Message)}
-		if data, bad := tidy(of.Data, nil); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
+		out := &jsonrpc.Error{Code: of.Code, Message: shorten(u.masked(of.Message))}
+		if data, bad := tidy(of.Data, u.maskedText); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
 			out.Data = data
 		}
 		// The codes of a hop are those of the one to the server. But what a client cannot do is passed on as it is.
@@ -441,6 +449,13 @@ func (u *upstream) masked(text string) string {
 	}
 	return text
 }
+
+// maskedText does so for a text of a value.
+func (u *upstream) maskedText(_, text string) (string, error) { return u.masked(text), nil }
+
+// shortestForwarded is how long a value of a caller's header is at least that is looked for: shorter ones are names, which
+// a server may speak of.
+const shortestForwarded = 16
 
 // shortestHidden is how long a value is at least that is looked for: shorter ones are in ordinary words.
 const shortestHidden = 4
