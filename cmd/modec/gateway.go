@@ -77,7 +77,7 @@ func (c *gatewayCmd) Run(e *env) error {
 	l.record = rec.function()
 	opt := gateway.Options{Subject: ref, Version: version(), Root: e.dir,
 		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks, Pins: pinned,
-		Audit: l.record}
+		Audit: l.record, Explicit: res.Config.Gateway.Denial == explicit}
 	if c.Target != "" {
 		if err := c.unite(e, &opt); err != nil {
 			return err
@@ -100,6 +100,9 @@ func (c *gatewayCmd) Run(e *env) error {
 	}
 	return g.Run(e.ctx, in, keepOpen{e.ui.out})
 }
+
+// explicit has a gateway answer a call of what is denied with the rule.
+const explicit = "explicit"
 
 // unite has the gateway serve the subjects of a target together.
 func (c *gatewayCmd) unite(e *env, opt *gateway.Options) error {
@@ -144,7 +147,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	done := l.logTo(e)
 	defer done()
 	opt := gateway.SharedOptions{Version: version(), Root: e.dir, Logger: l.log, Naming: c.Namespace, Subject: l.ref,
-		Pins:    pinned,
+		Pins: pinned, Explicit: res.Config.Gateway.Denial == explicit,
 		Address: c.Address, Servers: map[string]gateway.ServerOptions{},
 		HTTP: serve.HTTPOptions{Hosts: c.Host, Origins: c.Origin}}
 	if u, err := url.Parse(c.Address); err == nil && u.Hostname() != "" {
@@ -158,7 +161,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	}
 	set := res.Config.Gateway
 	for name, o := range set.Servers {
-		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward}
+		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward, Map: o.Map}
 	}
 	var err error
 	if set.Auth != nil {
@@ -201,6 +204,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	l.gateway, l.asked = g, opt.Auth != nil
 	l.watch(w)
 	collectOften()
+	go keepUnmapped(e.ctx)
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	return e.serveHTTP(listener, h, l.log)
 }

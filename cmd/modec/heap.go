@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"os"
 	"runtime/debug"
+	"time"
 )
 
 const (
@@ -20,10 +22,29 @@ func collectSeldom() {
 	}
 }
 
-// collectOften lets a command that serves from now on keep little memory, and gives back what it took to compile.
+// collectOften lets a command that serves from now on keep little memory, and gives back what it took to compile, the
+// compiler's own code too.
 func collectOften() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(heapOfMany)
 	}
 	debug.FreeOSMemory()
+	unmapProgram()
+}
+
+// unmapEvery is how often a command that serves gives back what it read of its program: a request reads more around what
+// it needs, and reads it again in less than a millisecond.
+const unmapEvery = 10 * time.Second
+
+// keepUnmapped does so until the context ends.
+func keepUnmapped(ctx context.Context) {
+	for t := time.NewTicker(unmapEvery); ; {
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+			unmapProgram()
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 // Gateway is [gateway].
 type Gateway struct {
 	Emit    bool     // agents have the gateway in the place of the servers
+	Denial  string   // how what is denied is answered: hidden, explicit
 	At      diag.Pos // of that
 	Auth    *Auth    // nil: nobody is asked who calls
 	Servers map[string]GatewayServer
@@ -37,11 +38,16 @@ type StaticToken struct {
 type GatewayServer struct {
 	Shared  bool
 	Forward []string
+	Map     string // a header of a request
 	Pos     diag.Pos
 }
 
 var gatewayOptions = []contract.Option{
 	{
+		Name: "denial", Type: contract.String, Default: "hidden", Choices: []string{"explicit", "hidden"},
+		Doc: "What a call of what is denied is answered. hidden: the same as of what does not exist. " +
+			"explicit: that it is denied, by which rule, and where that is written. Lists show neither.",
+	}, {
 		Name: "emit", Type: contract.Bool, Default: false,
 		Doc: "Agents get the gateway as their only MCP server, in the place of the servers of the inventory. " +
 			"Targets whose agents cannot start it keep the servers.",
@@ -77,6 +83,11 @@ var gatewayServer = []contract.Option{
 		Name: "forward", Type: contract.Strings, Default: []string(nil),
 		Doc: "Headers of a request that are passed on to the server; no other one is.",
 	}, {
+		Name: "header_map", Type: contract.String,
+		Doc: "A header of a request that says by patterns of addresses which headers servers get: " +
+			"{\"https://*.example.com/**\": {\"headers\": {\"X-Tenant\": \"one\"}}}. " +
+			"The headers of forward come from there then, and not from the request.",
+	}, {
 		Name: "shared", Type: contract.Bool, Default: false,
 		Doc: "One server for all callers. Default: each has its own.",
 	},
@@ -98,7 +109,8 @@ func (c *configReader) gateway(cfg *Config, v any) {
 			delete(scalars, k)
 		}
 	}
-	cfg.Gateway.Emit, cfg.Gateway.At = c.options(at, gatewayOptions, scalars).Bool("emit"), c.keys[at+".emit"]
+	o := c.options(at, gatewayOptions, scalars)
+	cfg.Gateway.Emit, cfg.Gateway.At, cfg.Gateway.Denial = o.Bool("emit"), c.keys[at+".emit"], o.String("denial")
 	if auth, ok := c.table(at+".auth", table["auth"]); ok {
 		cfg.Gateway.Auth = c.auth(at+".auth", auth)
 	}
@@ -113,7 +125,8 @@ func (c *configReader) gateway(cfg *Config, v any) {
 		if cfg.Gateway.Servers == nil {
 			cfg.Gateway.Servers = map[string]GatewayServer{}
 		}
-		cfg.Gateway.Servers[name] = GatewayServer{o.Bool("shared"), o.Strings("forward"), c.keys[p]}
+		cfg.Gateway.Servers[name] = GatewayServer{o.Bool("shared"), o.Strings("forward"), o.String("header_map"),
+			c.keys[p]}
 	}
 }
 

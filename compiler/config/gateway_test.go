@@ -17,10 +17,23 @@ func TestGatewayEmit(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want emit = %t", text, cfg, diags, want)
 		}
 	}
+	for text, want := range map[string]string{"": "", "[gateway]\nemit = true\n": "hidden", "[gateway]\ndenial = \"hidden\"\n": "hidden",
+		"[gateway]\ndenial = \"explicit\"\n": "explicit"} {
+		if cfg, diags := load(text + "[targets.roo]\n"); len(diags) > 0 || cfg.Gateway.Denial != want {
+			t.Errorf("%q: got %v, %v, want denial = %s", text, cfg, diags, want)
+		}
+	}
+	cfg, diags := load("[gateway.servers.s]\nforward = [\"X-A\"]\nheader_map = \"X-Map\"\n[targets.roo]\n")
+	if s := cfg.Gateway.Servers["s"]; len(diags) > 0 || s.Map != "X-Map" || len(s.Forward) != 1 {
+		t.Errorf("got %v, %v", s, diags)
+	}
 	for text, want := range map[string]string{
-		"[gateway]\nemit = \"yes\"\n": `got "yes", want true or false`,
-		"[gateway]\nemits = true\n":   `got unknown option "emits"`,
-		"[gateway.server]\n":          `got unknown table "server"`,
+		"[gateway.servers.s]\nheader_map = [\"X-A\"]\n": "got a list",
+		"[gateway]\ndenial = \"loud\"\n":                `got "loud", want one of "explicit", "hidden"`,
+		"[gateway]\ndenial = true\n":                    "got true",
+		"[gateway]\nemit = \"yes\"\n":                   `got "yes", want true or false`,
+		"[gateway]\nemits = true\n":                     `got unknown option "emits"`,
+		"[gateway.server]\n":                            `got unknown table "server"`,
 	} {
 		_, diags := load(text + "[targets.roo]\n")
 		if len(diags) != 1 || !strings.Contains(diags[0].Message, want) || diags[0].Pos.Line == 0 {

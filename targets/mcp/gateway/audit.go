@@ -111,31 +111,51 @@ func (g *Gateway) hidden(t *Table, e *audit.Event, k *kind, name string) {
 		e.Rule = "no server that may be used offers it"
 		return
 	}
+	d, ok := g.denied(t, k, name)
+	switch {
+	case !ok:
+		return
+	case !d.known:
+		e.Server, e.Tool, e.Rule = d.server, d.item, "the inventory does not list it"
+		return
+	case k == tools:
+		e.About = d.item
+	}
+	r := d.result
+	e.Server, e.Tool, e.Decision, e.Rule = d.server, d.item, r.Decision.String(), r.Rule
+	e.Place = ir.Written(r.Pos).String()
+}
+
+// denial is what a name stands for that the subject does not see, and what the policy says of it.
+type denial struct {
+	server, item string
+	known        bool // the inventory has it; otherwise there is no result
+	result       policy.Result
+}
+
+// denied returns what the name of a tool or prompt stands for; false where nothing of the inventory may have it.
+func (g *Gateway) denied(t *Table, k *kind, name string) (d denial, ok bool) {
 	for i := range t.project.Servers {
 		sv := &t.project.Servers[i]
-		prefix, ok := g.opt.Naming[sv.Name]
-		if !ok {
+		prefix, set := g.opt.Naming[sv.Name]
+		if !set {
 			prefix = sv.Name + "_"
 		}
-		item, ok := strings.CutPrefix(name, prefix)
-		if !ok || item == "" {
+		item, fits := strings.CutPrefix(name, prefix)
+		if !fits || item == "" {
 			continue
 		}
 		listed := slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return t.Name == item })
 		if k == tools && !listed {
-			if e.Server == "" && prefix != "" {
-				e.Server, e.Tool, e.Rule = sv.Name, item, "the inventory does not list it"
+			if !ok && prefix != "" {
+				d, ok = denial{server: sv.Name, item: item}, true
 			}
 			continue
 		}
-		if k == tools {
-			e.About = item
-		}
 		r, _ := t.decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: item, Kind: k.of})
-		e.Server, e.Tool, e.Decision, e.Rule = sv.Name, item, r.Decision.String(), r.Rule
-		e.Place = ir.Written(r.Pos).String()
-		return
+		return denial{sv.Name, item, true, r}, true
 	}
+	return d, ok
 }
 
 // arguments returns the arguments of a call as JSON.

@@ -46,7 +46,8 @@ func (g *Gateway) listed(ctx context.Context, k *kind, r request, cursor string)
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
 			Message: fmt.Sprintf("got the cursor %q, and the list has one page", cursor)}
 	}
-	return &answer{fields: g.joined(ctx, k).fields(k, r.ProtocolVersion() >= stateless)}, nil
+	_, j := g.joined(ctx, k)
+	return &answer{fields: j.fields(k, r.ProtocolVersion() >= stateless)}, nil
 }
 
 // fields returns the result of a list.
@@ -221,7 +222,9 @@ func (g *Gateway) complete(ctx context.Context, r *sdk.CompleteRequest) (sdk.Res
 			ref.Name = o.key
 		}
 	case "ref/resource":
-		if o = g.joined(ctx, templates).byName[ref.URI]; o == nil {
+		if st, j := g.joined(ctx, templates); j.byName[ref.URI] != nil {
+			o = j.byName[ref.URI].at(st)
+		} else {
 			err = unknownResource(ref.URI)
 		}
 	default:

@@ -56,9 +56,9 @@ func TestUnheardUpdates(t *testing.T) {
 	for range 1000 {
 		g.updated("s", "res://other")
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.joins) > 0 {
+	g.shelf.mu.Lock()
+	defer g.shelf.mu.Unlock()
+	if g.shelf.order.Len() > 0 {
 		t.Error("the server's lists were asked for")
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // flight keeps the answer of something that takes a while. One at a time is under way, and whoever asks
 // meanwhile waits for it. Nobody who gives up waiting ends it for the others.
-type flight[T any] struct {
+type flight[T comparable] struct {
 	mu      sync.Mutex
 	value   T
 	err     error
@@ -56,6 +56,15 @@ func (f *flight[T]) drop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.until, f.dropped = time.Time{}, true
+}
+
+// forget forgets the answer if it is still this one.
+func (f *flight[T]) forget(value T) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.value == value && f.err == nil {
+		f.until = time.Time{}
+	}
 }
 
 // fail puts an error in the place of the answer, for a while.

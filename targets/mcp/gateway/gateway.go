@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/audit"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/inventory"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/pins"
@@ -41,12 +43,16 @@ type Options struct {
 	// files that hold the others do not know of it.
 	Unite func(*ir.Project) []ir.SubjectRef
 	Who   string
-	Audit func(audit.Event) // writes an event; nil: nothing is written
-	Now   func() time.Time  // the clock, for what is permitted at times; nil: the machine's
+	// Explicit says that a call of what is denied is answered with the rule that denies it. Otherwise the answer is that
+	// of what does not exist.
+	Explicit bool
+	Audit    func(audit.Event) // writes an event; nil: nothing is written
+	Now      func() time.Time  // the clock, for what is permitted at times; nil: the machine's
 
 	principal string    // who calls; "": whoever started the gateway
 	asks      *approver // nil: one of its own
 	headers   string    // a digest of those of the caller that are passed on
+	shelf     *shelf    // nil: one of its own
 }
 
 // Gateway serves one client. It is safe for concurrent use.
@@ -54,6 +60,7 @@ type Gateway struct {
 	opt   Options
 	sdk   *sdk.Server
 	asks  *approver
+	shelf *shelf                 // of lists
 	start func(ir.Server) caller // of an upstream
 
 	state     atomic.Pointer[state]
@@ -64,7 +71,6 @@ type Gateway struct {
 	lately lately   // what failed
 
 	mu       sync.Mutex
-	joins    map[string]*join // by the method of a list
 	progress map[string]progress
 	telling  map[*kind]bool      // whether the item that announces it is there
 	heard    map[string]*hearing // by the addresses of resources
@@ -113,16 +119,21 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 
 // withTable returns a gateway that serves a table. start makes its servers; nil: each as its entry says.
 func withTable(t *Table, opt Options, start func(*Gateway, ir.Server) caller) *Gateway {
-	g := &Gateway{opt: opt, asks: opt.asks, joins: map[string]*join{}, progress: map[string]progress{},
+	g := &Gateway{opt: opt, asks: opt.asks, shelf: opt.shelf, progress: map[string]progress{},
 		telling: map[*kind]bool{}, heard: map[string]*hearing{}}
 	if g.asks == nil {
 		g.asks = newApprover(nil)
+	}
+	if g.shelf == nil {
+		g.shelf = newShelf(mostKept)
 	}
 	g.start = func(sv ir.Server) caller {
 		if start != nil {
 			return start(g, sv)
 		}
-		return newUpstream(sv, opt.Root, opt.Version, opt.Logger, g)
+		u := newUpstream(sv, opt.Root, opt.Version, opt.Logger, g)
+		u.shelf = g.shelf
+		return u
 	}
 	g.sdk = g.server()
 	g.use(t)
@@ -150,6 +161,9 @@ func (g *Gateway) use(t *Table) {
 	g.state.Store(next)
 	if old == nil {
 		return
+	}
+	if g.opt.shelf == nil { // else its owner does
+		g.shelf.dropJoins()
 	}
 	for name, c := range old.servers {
 		if next.servers[name] == nil {
@@ -345,26 +359,35 @@ type offer struct {
 	name   string // by which clients know it
 	server string
 	grant  Grant
-	up     caller
+	up     caller // nil in a join, which several gateways may have
 }
 
-// join is what servers offer of a kind, as far as the table lets the subject see it.
+// at returns an offer with the server that answers for it in a state.
+func (o *offer) at(st *state) *offer {
+	own := *o
+	own.up = st.servers[o.server]
+	return &own
+}
+
+// join is what servers offer of a kind, as far as a table lets the subject see it. It does not change.
 type join struct {
-	state  *state
-	lists  []*list
 	offers []*offer
 	byName map[string]*offer
 	listed []byte // the list as JSON
 }
 
-// grant decides about an item of a server.
-func (s *state) grant(server string, k *kind, key string) Grant {
-	return s.table.Grant(server, k.of, key)
+// size returns about how many bytes a join takes. The definitions are those of the lists.
+func (j *join) size() int {
+	n := ofItem + cap(j.listed)
+	for _, o := range j.offers {
+		n += 2*ofItem + len(o.name)
+	}
+	return n
 }
 
 // joined asks the servers that offer something of a kind to the subject, all at once. One that fails, or does not
 // answer in time, costs what it offers and nothing else.
-func (g *Gateway) joined(ctx context.Context, k *kind) *join {
+func (g *Gateway) joined(ctx context.Context, k *kind) (*state, *join) {
 	st := g.state.Load()
 	lists := make([]*list, len(st.table.servers))
 	var all sync.WaitGroup
@@ -387,14 +410,7 @@ func (g *Gateway) joined(ctx context.Context, k *kind) *join {
 		})
 	}
 	all.Wait()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	j := g.joins[k.method]
-	if j == nil || j.state != st || !slices.Equal(j.lists, lists) {
-		j = g.join(st, k, lists)
-		g.joins[k.method] = j
-	}
-	return j
+	return st, g.shelf.join(st.table, k, lists, func() *join { return g.join(st.table, k, lists) })
 }
 
 // offers reports whether there may be anything of a kind for the subject.
@@ -410,15 +426,15 @@ func (s *serverTable) offers(k *kind) bool {
 
 // join joins lists with the table. What two servers offer under one name or address belongs to none of them: one
 // of them could stand in for the other.
-func (g *Gateway) join(st *state, k *kind, lists []*list) *join {
-	j := &join{state: st, lists: lists, byName: map[string]*offer{}}
+func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
+	j := &join{byName: map[string]*offer{}}
 	times := map[string]int{}
-	for i, s := range st.table.servers {
+	for i, s := range t.servers {
 		if lists[i] == nil {
 			continue
 		}
 		for _, it := range lists[i].items {
-			o, ok := g.offer(st, s, k, it)
+			o, ok := g.offer(t, s, k, it)
 			if !ok {
 				continue
 			}
@@ -445,20 +461,22 @@ func (g *Gateway) join(st *state, k *kind, lists []*list) *join {
 		if i > 0 {
 			j.listed = append(j.listed, ',')
 		}
-		j.listed = append(j.listed, o.raw...)
+		if k == tools || k == prompts {
+			j.listed = append(j.listed, renamed(o.raw, o.name)...)
+		} else {
+			j.listed = append(j.listed, o.raw...)
+		}
 	}
-	j.listed = append(j.listed, ']')
+	j.listed = bytes.Clone(append(j.listed, ']'))
 	return j
 }
 
 // offer returns an item of a server as clients see it; false where it is hidden, by the policy or because it is not as
 // it was pinned. Every list and every call goes through it.
-func (g *Gateway) offer(st *state, s *serverTable, k *kind, it item) (*offer, bool) {
-	o := &offer{item: it, name: it.key, server: s.entry.Name, grant: st.grant(s.entry.Name, k, it.key),
-		up: st.servers[s.entry.Name]}
+func (g *Gateway) offer(t *Table, s *serverTable, k *kind, it item) (*offer, bool) {
+	o := &offer{item: it, name: it.key, server: s.entry.Name, grant: t.Grant(s.entry.Name, k.of, it.key)}
 	if k == tools || k == prompts {
 		o.name = s.prefix + it.key
-		o.raw = renamed(it.raw, o.name)
 	}
 	if o.grant.Access > Hidden && !s.holds(k, &it) {
 		o.grant = Grant{}
@@ -518,11 +536,11 @@ func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 	st := g.state.Load()
 	n, ok := st.table.names[name]
 	if !ok {
-		return nil, unknownTool(name)
+		return nil, g.unknown(st.table, tools, name, unknownTool(name))
 	}
 	s := st.table.server(n.server)
 	if !s.mayHold(tools, n.tool) {
-		return nil, unknownTool(name)
+		return nil, g.unknown(st.table, tools, name, unknownTool(name))
 	}
 	l, err := st.servers[n.server].list(ctx, tools)
 	if err != nil {
@@ -532,28 +550,54 @@ func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 	if i < 0 {
 		return nil, unknownTool(name)
 	}
-	if o, ok := g.offer(st, s, tools, l.items[i]); ok {
-		return o, nil
+	if o, ok := g.offer(st.table, s, tools, l.items[i]); ok {
+		return o.at(st), nil
 	}
-	return nil, unknownTool(name)
+	return nil, g.unknown(st.table, tools, name, unknownTool(name))
 }
 
 // prompt returns the prompt that clients know by a name.
 func (g *Gateway) prompt(ctx context.Context, name string) (*offer, error) {
-	if o := g.joined(ctx, prompts).byName[name]; o != nil {
-		return o, nil
+	st, j := g.joined(ctx, prompts)
+	if j.byName[name] != nil {
+		return j.byName[name].at(st), nil
 	}
-	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", name)}
+	none := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", name)}
+	return nil, g.unknown(st.table, prompts, name, none)
+}
+
+// unknown returns the answer about a tool or prompt that the subject does not see: none, which is that of what does not
+// exist, or where the gateway is explicit which rule denies it.
+func (g *Gateway) unknown(t *Table, k *kind, name string, none error) error {
+	if !g.opt.Explicit {
+		return none
+	}
+	d, ok := g.denied(t, k, name)
+	switch {
+	case !ok || !d.known:
+		return none
+	case accessOf(d.result.Decision, g.opt.AgentAsks) > Hidden && k == prompts:
+		return none // the policy has nothing against it, so the server does not offer it
+	case accessOf(d.result.Decision, g.opt.AgentAsks) > Hidden:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("%s %q is not served now: its server "+
+			"does not offer it, or not as it is pinned, or it waits for the gateway to be started again", k.noun(), name)}
+	}
+	text := fmt.Sprintf("%s %q is denied to %s: %s", k.noun(), name, t.who, d.result.Told())
+	if at := ir.Written(d.result.Pos); at.File != "" {
+		text += ", " + at.String()
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: diag.Clean(text)}
 }
 
 // resource returns the resource of an address, or the template that it is of. An address that the templates of
 // several servers take belongs to none of them.
 func (g *Gateway) resource(ctx context.Context, uri string) (*offer, error) {
-	if o := g.joined(ctx, resources).byName[uri]; o != nil {
-		return o, nil
+	if st, j := g.joined(ctx, resources); j.byName[uri] != nil {
+		return j.byName[uri].at(st), nil
 	}
 	var found *offer
-	for _, o := range g.joined(ctx, templates).offers {
+	st, j := g.joined(ctx, templates)
+	for _, o := range j.offers {
 		if !o.matches.MatchString(uri) {
 			continue
 		}
@@ -565,7 +609,7 @@ func (g *Gateway) resource(ctx context.Context, uri string) (*offer, error) {
 	if found == nil {
 		return nil, unknownResource(uri)
 	}
-	return found, nil
+	return found.at(st), nil
 }
 
 // updated tells the client that a resource changed, if it may know the resource and it is that server's.

@@ -45,7 +45,7 @@ func (s *Shared) join(
 	if h == nil {
 		h = &hub{of: s, key: key, members: map[*Gateway]bool{}, heard: map[string]map[*Gateway]bool{}}
 		h.up = newUpstream(sv, s.opt.Root, s.opt.Version, log, h)
-		h.up.forwarded, h.up.reticent = forwarded, true
+		h.up.forwarded, h.up.reticent, h.up.shelf = forwarded, true, s.shelf
 		s.hubs[key] = h
 	}
 	h.mu.Lock()

@@ -3,12 +3,14 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/yosida95/uritemplate/v3"
@@ -60,21 +62,72 @@ type item struct {
 	matches *regexp.Regexp  // of a template
 }
 
-// list is what a server offers of a kind.
-type list struct{ items []item }
+// list is what a server offers of a kind. It does not change.
+type list struct {
+	items []item
 
-func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
-	return u.lists[k.method].get(ctx, time.Now, func() (*list, time.Duration, error) {
-		ctx, cancel := context.WithTimeoutCause(u.life, startLimit+fetchLimit,
-			errors.New("its list does not end in time"))
-		defer cancel()
-		l, ttl, err := u.fetch(ctx, k)
-		if err != nil {
-			return nil, failedTTL, u.failed(ctx, err)
-		}
-		return l, ttl, nil
-	})
+	once sync.Once
+	of   sum
 }
+
+// sum is a digest of a list.
+type sum [sha256.Size]byte
+
+// sum returns the digest of all that a list says.
+func (l *list) sum() sum {
+	l.once.Do(func() {
+		h := sha256.New()
+		for i := range l.items {
+			it := &l.items[i]
+			fmt.Fprintf(h, "%d %d %d ", len(it.key), len(it.raw), len(it.pin.Sum))
+			h.Write([]byte(it.key))
+			h.Write(it.raw)
+			h.Write([]byte(it.pin.Sum))
+		}
+		l.of = sum(h.Sum(nil))
+	})
+	return l.of
+}
+
+// ofItem is about how many bytes an item takes beside its definition.
+const ofItem = 256
+
+// size returns about how many bytes a list takes.
+func (l *list) size() int {
+	n := ofItem
+	for i := range l.items {
+		n += ofItem + cap(l.items[i].raw) + cap(l.items[i].pin.Value)
+	}
+	return n
+}
+
+// list returns what the server offers of a kind. Where those of others took its place, it is fetched
+// again.
+func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
+	for range mostAgain {
+		of, err := u.lists[k.method].get(ctx, time.Now, func() (sum, time.Duration, error) {
+			ctx, cancel := context.WithTimeoutCause(u.life, startLimit+fetchLimit,
+				errors.New("its list does not end in time"))
+			defer cancel()
+			l, ttl, err := u.fetch(ctx, k)
+			if err != nil {
+				return sum{}, failedTTL, u.failed(ctx, err)
+			}
+			return u.shelf.putList(l), ttl, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if l := u.shelf.list(of); l != nil {
+			return l, nil
+		}
+		u.lists[k.method].forget(of)
+	}
+	return nil, u.failed(ctx, errors.New("its list is too long beside those of others"))
+}
+
+// mostAgain is how often a list is fetched that others drive out before it is read.
+const mostAgain = 3
 
 // fetch reads all pages of a list.
 func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, error) {

@@ -18,7 +18,6 @@ import (
 
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
-	"golang.org/x/net/http/httpguts"
 
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/ir"
@@ -49,7 +48,9 @@ type SharedOptions struct {
 	// the metadata.
 	Address string
 	Servers map[string]ServerOptions
-	HTTP    serve.HTTPOptions
+	// Explicit is [Options.Explicit].
+	Explicit bool
+	HTTP     serve.HTTPOptions
 	// Callers is how many principals are served at once, each with its own servers; default 1,000.
 	Callers int
 	// Idle is after how long without a request a principal's servers end; default 10 minutes.
@@ -66,6 +67,9 @@ type ServerOptions struct {
 	// Forward are the headers of a request that are passed on to the server, at lists as at calls. No other
 	// one is.
 	Forward []string
+	// Map is a header of a request in which the caller says by patterns of addresses which headers servers get. With it
+	// those of Forward come from there, and not from the request.
+	Map string
 }
 
 // The most of one principal, so that it leaves room for others.
@@ -99,6 +103,9 @@ type Shared struct {
 	stop    chan struct{}
 	asks    *approver
 	ended   serve.Endings
+	shelf   *shelf
+
+	addresses map[string]string // of the servers, at the start
 
 	hubMu sync.Mutex
 	hubs  map[hubKey]*hub
@@ -155,7 +162,8 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	m := model{e, opt.Pins}
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
 		visits: map[*visit]bool{}, tables: map[tableKey]*Table{},
-		hubs: map[hubKey]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys)}
+		hubs: map[hubKey]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys),
+		shelf: newShelf(mostKept), addresses: addressesOf(e.Project())}
 	s.count()
 	if err := s.check(m); err != nil {
 		return nil, err
@@ -181,20 +189,12 @@ func (s *Shared) count() {
 // check fails where nobody could call, and for settings that do not fit the inventory.
 func (s *Shared) check(e model) error {
 	for _, name := range slices.Sorted(maps.Keys(s.opt.Servers)) {
-		o, sv := s.opt.Servers[name], e.Project().Server(name)
-		switch {
-		case sv == nil:
+		sv := e.Project().Server(name)
+		if sv == nil {
 			return fmt.Errorf("the inventory has no server %q that the gateway could have settings for", name)
-		case o.Shared && len(o.Forward) > 0:
-			return fmt.Errorf("server %q is shared, so no header of one caller can be passed on to it", name)
-		case len(o.Forward) > 0 && sv.Entry().Command != "":
-			return fmt.Errorf("server %q is a program, so no header can be passed on to it", name)
 		}
-		for _, h := range o.Forward {
-			if !httpguts.ValidHeaderFieldName(h) || strings.HasPrefix(http.CanonicalHeaderKey(h), "Mcp-") ||
-				slices.Contains(ofHop, http.CanonicalHeaderKey(h)) {
-				return fmt.Errorf("server %q: %q is no header that can be passed on", name, h)
-			}
+		if err := s.checkForward(name, sv); err != nil {
+			return err
 		}
 	}
 	switch {
@@ -477,7 +477,10 @@ var (
 // enter gives a request the principal's gateway for its endpoint. Its caller leaves it.
 func (s *Shared) enter(v *visit, r *http.Request) (err error) {
 	s.tick()
-	headers, sum := s.forwarded(r)
+	headers, sum, err := s.forwarded(r)
+	if err != nil {
+		return err
+	}
 	p := v.who
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -516,30 +519,6 @@ func (s *Shared) leave(v *visit) {
 		delete(s.open, v.who.ID)
 	}
 	v.to.used = time.Now()
-}
-
-// forwarded returns the headers of a request that some server gets, and a digest of them.
-func (s *Shared) forwarded(r *http.Request) (headers map[string]map[string]string, sum string) {
-	for name, o := range s.opt.Servers {
-		for _, h := range o.Forward {
-			value := r.Header.Values(h)
-			if len(value) == 0 {
-				continue
-			}
-			if headers == nil {
-				headers = map[string]map[string]string{}
-			}
-			if headers[name] == nil {
-				headers[name] = map[string]string{}
-			}
-			headers[name][http.CanonicalHeaderKey(h)] = strings.Join(value, ", ")
-		}
-	}
-	if headers == nil {
-		return nil, ""
-	}
-	text, _ := json.Marshal(headers) // maps of texts, sorted
-	return headers, digest(text)
 }
 
 // table returns what a principal is served at an endpoint, with the lock held. What one may not enter is the
@@ -669,7 +648,8 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	key := id.table
 	log := s.opt.Logger.With("principal", p.ID)
 	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, Audit: s.opt.Audit,
-		principal: p.ID, asks: s.asks, headers: id.headers}
+		Explicit:  s.opt.Explicit,
+		principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
 	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
 		if s.opt.Servers[sv.Name].Shared {
 			return s.join(g, hubKey{server: sv.Name}, sv, s.opt.Logger, nil)
@@ -680,7 +660,7 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	m := &member{gateway: g, who: p, used: time.Now()}
 	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP,
 		Full:  func() bool { return s.full(p.ID) },
-		Ended: &s.ended, Progress: true,
+		Ended: &s.ended, Progress: true, Bare: true,
 		Of: strings.Join([]string{"gateway", p.ID, key.role, key.mode}, "\x00")})
 	return m
 }
@@ -756,6 +736,7 @@ func (s *Shared) tick() {
 func (s *Shared) afresh() map[*Gateway]*Table {
 	next := map[*Gateway]*Table{}
 	s.tables = map[tableKey]*Table{}
+	s.shelf.dropJoins()
 	for id, m := range s.members {
 		key, t, err := s.table(m.who, id.table.role, id.table.mode)
 		if err != nil || key != id.table { // roles are gone: the next request finds out what is left

@@ -148,9 +148,10 @@ type upstream struct {
 	backOff  time.Duration // after the second failure
 
 	session flight[*session]
-	lists   map[string]*flight[*list] // by the method
-	news    map[string]*calm          // of the lists
-	told    onceEach                  // of what the server tries or offers, and does not get
+	lists   map[string]*flight[sum] // by the method
+	shelf   *shelf                  // of what the lists say
+	news    map[string]*calm        // of the lists
+	told    onceEach                // of what the server tries or offers, and does not get
 
 	mu         sync.Mutex
 	failures   int
@@ -174,10 +175,11 @@ type session struct {
 
 func newUpstream(entry ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
 	u := &upstream{entry: entry, root: root, version: version, log: log.With("server", entry.Name), events: ev,
-		lists: map[string]*flight[*list]{}, news: map[string]*calm{}, subscribed: map[string]bool{}, backOff: backOff}
+		lists: map[string]*flight[sum]{}, news: map[string]*calm{}, subscribed: map[string]bool{}, backOff: backOff,
+		shelf: newShelf(mostKept)}
 	u.life, u.end = context.WithCancel(context.Background())
 	for _, k := range kinds {
-		u.lists[k.method], u.news[k.method] = &flight[*list]{}, &calm{gap: newsGap}
+		u.lists[k.method], u.news[k.method] = &flight[sum]{}, &calm{gap: newsGap}
 	}
 	return u
 }
@@ -286,6 +288,14 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 		values = append(values, value)
 		return value, ok
 	})
+	for _, value := range u.forwarded {
+		_, credentials, _ := strings.Cut(value, " ") // Bearer, and what nobody else may see
+		for _, secret := range []string{value, credentials} {
+			if len(secret) >= shortestForwarded {
+				values = append(values, secret)
+			}
+		}
+	}
 	u.mu.Lock()
 	u.hidden = values
 	u.mu.Unlock()
@@ -403,8 +413,8 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 	}
 	var of *jsonrpc.Error
 	if errors.As(err, &of) && !ofTransport(of) {
-		out := &jsonrpc.Error{Code: of.Code, Message: shorten(of.Message)}
-		if data, bad := tidy(of.Data, nil); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
+		out := &jsonrpc.Error{Code: of.Code, Message: shorten(u.masked(of.Message))}
+		if data, bad := tidy(of.Data, u.maskedText); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
 			out.Data = data
 		}
 		// The codes of a hop are those of the one to the server. But what a client cannot do is passed on as it is.
@@ -439,6 +449,13 @@ func (u *upstream) masked(text string) string {
 	}
 	return text
 }
+
+// maskedText does so for a text of a value.
+func (u *upstream) maskedText(_, text string) (string, error) { return u.masked(text), nil }
+
+// shortestForwarded is how long a value of a caller's header is at least that is looked for: shorter ones are names, which
+// a server may speak of.
+const shortestForwarded = 16
 
 // shortestHidden is how long a value is at least that is looked for: shorter ones are in ordinary words.
 const shortestHidden = 4

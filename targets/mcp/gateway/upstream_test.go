@@ -254,11 +254,11 @@ func TestUnknownKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := real(t, one(program("raw", "ANSWERS", string(answers))), reviewer)
-	j := g.joined(t.Context(), tools)
+	st, j := g.joined(t.Context(), tools)
 	if got, want := string(j.listed), "["+fmt.Sprintf(tool, "s_echo")+"]"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	a, err := j.byName["s_echo"].up.call(t.Context(), "tools/call", &params{Name: "echo"})
+	a, err := j.byName["s_echo"].at(st).up.call(t.Context(), "tools/call", &params{Name: "echo"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"maps"
@@ -130,6 +131,9 @@ type EndpointOptions struct {
 	Ended  *Endings     // endpoints of one Of have the same; nil: its own
 	// Progress says that calls tell of theirs: one that asks for it is answered by a stream.
 	Progress bool
+	// Bare says that a request that belongs to no session and begins none is answered by itself, in JSON, also in a
+	// revision with sessions: some clients send nothing else.
+	Bare bool
 }
 
 // Endpoint serves a server of the SDK over HTTP in every revision that the SDK speaks: requests of
@@ -175,6 +179,10 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodPost && r.Header.Get(sessionHeader) == "" {
+		if e.opt.Bare && bare(w, r, most) {
+			relay(e.alone, w, r)
+			return
+		}
 		if e.opt.Full() {
 			http.Error(w, "there are as many sessions as there may be; end one first", http.StatusServiceUnavailable)
 			return
@@ -184,6 +192,29 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	relay(e.inSessions, w, r)
 }
+
+// bare reports whether a body is one request that does not begin a session. The body can be read again.
+func bare(w http.ResponseWriter, r *http.Request, most int64) bool {
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	body, err := io.ReadAll(r.Body)
+	r.Body = &again{io.MultiReader(bytes.NewReader(body), failing{err}), r.Body}
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	return err == nil && json.Unmarshal(body, &m) == nil && m.ID != nil && m.Method != "" && m.Method != "initialize"
+}
+
+// again is a body that was read.
+type again struct {
+	io.Reader
+	io.Closer
+}
+
+// failing ends as a body did that was read.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, cmp.Or(f.err, io.EOF) }
 
 // byProgress has a request that asks for progress answered by a stream, and others by one message.
 type byProgress struct{ stream, message http.Handler }

@@ -1,0 +1,229 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// many are the callers of the gateway whose memory is measured, and its servers.
+const manyCallers, manyServers = 1000, 5
+
+// BenchmarkGatewayResident measures the memory of a gateway's process with a thousand callers of five servers: in
+// revision 2026-07-28 on one connection and on one for each caller, and in 2025-11-25 with a session for each. The
+// callers and the servers are this process. MiB-anon is what the gateway keeps, MiB-file what is mapped of its program,
+// MiB-peak both at their most.
+func BenchmarkGatewayResident(b *testing.B) {
+	for _, c := range []struct {
+		name               string
+		connections, inEra bool
+	}{
+		{"one-connection", false, false}, {"connections", true, false}, {"sessions", true, true},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				address, pid := crowdedGateway(b)
+				for i := range manyCallers {
+					v := caller{address: address, token: callerToken(i), client: http.DefaultClient, sessions: c.inEra}
+					if c.connections {
+						v.client = &http.Client{Transport: &http.Transport{}}
+						b.Cleanup(v.client.CloseIdleConnections)
+					}
+					v.visit(b, i)
+				}
+				time.Sleep(unmapEvery + time.Second)
+				b.ReportMetric(memoryOf(b, pid, "VmRSS:"), "MiB-resident")
+				b.ReportMetric(memoryOf(b, pid, "VmHWM:"), "MiB-peak")
+				b.ReportMetric(memoryOf(b, pid, "RssAnon:"), "MiB-anon")
+				b.ReportMetric(memoryOf(b, pid, "RssFile:"), "MiB-file")
+			}
+		})
+	}
+}
+
+// crowdedGateway starts a gateway with five shared servers, and returns where it serves.
+func crowdedGateway(b *testing.B) (address string, pid int) {
+	config := &strings.Builder{}
+	source := &strings.Builder{}
+	allowed := &strings.Builder{}
+	fmt.Fprintln(config, "[targets.model]")
+	fmt.Fprintln(source, "package modec")
+	for i := range manyServers {
+		url := manyToolServer(b)
+		fmt.Fprintf(config, "[gateway.servers.s%d]\nshared = true\n", i)
+		fmt.Fprintf(source, "servers: s%d: {type: \"http\", url: %q, tools: {%s}}\n", i, url,
+			strings.Join(manyTools(func(name string) string { return name + ": {}" }), ", "))
+		fmt.Fprintf(allowed, "s%d: allow: [\"tool_1*\"], ", i)
+	}
+	fmt.Fprintf(source, "roles: dev: {claims: groups: \"dev\", can: mcp: {%s}}\n", allowed)
+	for i := range manyCallers {
+		sum := sha256.Sum256([]byte(callerToken(i)))
+		fmt.Fprintf(config, "[[gateway.auth.tokens]]\nname = \"caller-%d\"\nsha256 = %q\nclaims = {groups = \"dev\"}\n", i,
+			hex.EncodeToString(sum[:]))
+	}
+	dir := memoryDir(b)
+	for name, text := range map[string]string{"modec.toml": config.String(), "modec/a.cue": source.String()} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	cmd := exec.Command(binary(b), "-C", dir, "gateway", "--http", "127.0.0.1:0", "--accept")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+b.TempDir())
+	cmd.Stderr = os.Stderr
+	said, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		if _, at, ok := strings.Cut(lines.Text(), "serving "); ok {
+			go func() { _, _ = io.Copy(io.Discard, said) }()
+			return at, cmd.Process.Pid
+		}
+	}
+	b.Fatal("the gateway does not start")
+	return "", 0
+}
+
+func callerToken(i int) string { return fmt.Sprintf("a-token-of-caller-%06d", i) }
+
+// manyTools are the tools of each server.
+func manyTools(of func(name string) string) (list []string) {
+	for i := range 20 {
+		list = append(list, of(fmt.Sprint("tool_", i)))
+	}
+	return list
+}
+
+// manyToolServer serves tools over HTTP, with descriptions and schemas as long as real ones are.
+func manyToolServer(b *testing.B) (url string) {
+	s := sdk.NewServer(&sdk.Implementation{Name: "many", Version: "1"}, nil)
+	manyTools(func(name string) string {
+		property := map[string]any{"type": "string", "description": strings.Repeat("what it is for ", 10)}
+		s.AddTool(&sdk.Tool{Name: name, Description: strings.Repeat("It does one thing. ", 20), InputSchema: map[string]any{
+			"type": "object", "properties": map[string]any{"first": property, "second": property, "third": property}}},
+			func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(r.Params.Arguments)}}}, nil
+			})
+		return ""
+	})
+	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	b.Cleanup(h.Close)
+	return h.URL
+}
+
+// caller is one who calls the gateway.
+type caller struct {
+	address, token, session string
+	client                  *http.Client
+	sessions                bool // speaks the revision with sessions
+}
+
+// visit lists the tools and calls one.
+func (c *caller) visit(b *testing.B, i int) {
+	b.Helper()
+	if c.sessions {
+		c.post(b, "initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}`)
+		c.post(b, "notifications/initialized", "")
+	}
+	if text := c.post(b, "tools/list", ""); strings.Count(text, `"inputSchema"`) != manyServers*11 {
+		b.Fatalf("got the list %.2000s", text)
+	}
+	text := c.post(b, "tools/call", fmt.Sprintf(`"name":"s%d_tool_1","arguments":{"first":"%d"}`, i%manyServers, i))
+	if !strings.Contains(text, fmt.Sprintf(`{\"first\":\"%d\"}`, i)) && !strings.Contains(text, fmt.Sprintf(`{\\\"first\\\":\\\"%d\\\"}`, i)) {
+		b.Fatalf("got %.2000s", text)
+	}
+}
+
+// post sends a message and returns the answer.
+func (c *caller) post(b *testing.B, method, params string) string {
+	b.Helper()
+	version, meta := "2025-11-25", ""
+	if !c.sessions {
+		version = "2026-07-28"
+		meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":{},` +
+			`"io.modelcontextprotocol/clientInfo":{"name":"b","version":"1"}}`
+		if params != "" {
+			meta += ","
+		}
+	}
+	id := `"id":1,`
+	if strings.HasPrefix(method, "notifications/") {
+		id = ""
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0",%s"method":%q,"params":{%s%s}}`, id, method, meta, params)
+	req, err := http.NewRequest(http.MethodPost, c.address, strings.NewReader(body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	h := req.Header
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "application/json, text/event-stream")
+	h.Set("Authorization", "Bearer "+c.token)
+	if method != "initialize" {
+		h.Set("Mcp-Protocol-Version", version)
+	}
+	if !c.sessions {
+		h.Set("Mcp-Method", method)
+		if _, name, ok := strings.Cut(params, `"name":"`); ok {
+			name, _, _ = strings.Cut(name, `"`)
+			h.Set("Mcp-Name", name)
+		}
+	}
+	if c.session != "" {
+		h.Set("Mcp-Session-Id", c.session)
+	}
+	res, err := c.client.Do(req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode >= 300 {
+		b.Fatalf("%s: got %d %s %v", method, res.StatusCode, text, err)
+	}
+	if id := res.Header.Get("Mcp-Session-Id"); id != "" {
+		c.session = id
+	}
+	return string(text)
+}
+
+// memoryOf returns a figure of a process in MiB.
+func memoryOf(b testing.TB, pid int, what string) float64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), what)
+	var kb float64
+	if _, err := fmt.Sscan(after, &kb); err != nil {
+		b.Fatal(err)
+	}
+	return kb / 1024
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// unmapProgram does nothing on this system.
+func unmapProgram() {}
