@@ -22,6 +22,7 @@ func ExampleAll() {
 	// gemini: judged true, imported true
 	// codex: judged true, imported false
 	// opencode: judged true, imported false
+	// kilo: judged true, imported false
 	// mcpnest: judged true, imported false
 	// thurbox: judged true, imported true
 	// model: judged false, imported false

@@ -7,6 +7,7 @@ import (
 	"modec.dev/modec/targets/codex"
 	"modec.dev/modec/targets/cursor"
 	"modec.dev/modec/targets/gemini"
+	"modec.dev/modec/targets/kilo"
 	"modec.dev/modec/targets/mcpnest"
 	"modec.dev/modec/targets/model"
 	"modec.dev/modec/targets/opencode"
@@ -25,6 +26,7 @@ func All() []contract.Target {
 		gemini.New(),
 		codex.New(),
 		opencode.New(),
+		kilo.New(),
 		mcpnest.New(),
 		thurbox.New(),
 		model.New(),

@@ -34,7 +34,7 @@ func TestInCells(t *testing.T) {
 		left = inCellsShort
 	}
 	projects := map[string]*compiler.Result{}
-	for _, name := range []string{"acme", "gemini", "globs", "opencode", "promise", "regex", "silence", "unicode", "zoo"} {
+	for _, name := range []string{"acme", "gemini", "globs", "kilo", "opencode", "promise", "regex", "silence", "unicode", "zoo"} {
 		projects[name] = compile(t, name)
 	}
 	for n := range uint64(drawnSources) {

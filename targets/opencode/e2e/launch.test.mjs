@@ -6,7 +6,8 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Server } from './program.mjs';
+import { Server } from '../../internal/asked/program.mjs';
+import { program } from './program.mjs';
 
 const work = mkdtempSync(join(tmpdir(), 'modec-opencode-launch-'));
 const project = join(work, 'project');
@@ -37,7 +38,7 @@ before(async () => {
   put('.opencode/opencode.json', { agent: { dev: loose, build: { disable: false } }, default_agent: 'own' });
   put('.opencode/agent/dev.md', '---\npermission:\n  bash: allow\n---\nx');
   spawnSync('git', ['init', '-q', '.'], { cwd: project });
-  server = await Server.start(Object.fromEntries(env.filter((v) => !v.endsWith('=')).map((v) => [v.slice(0, v.indexOf('=')), v.slice(v.indexOf('=') + 1)])));
+  server = await Server.start(program, Object.fromEntries(env.filter((v) => !v.endsWith('=')).map((v) => [v.slice(0, v.indexOf('=')), v.slice(v.indexOf('=') + 1)])));
 });
 after(() => server.stop());
 

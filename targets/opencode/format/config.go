@@ -43,18 +43,23 @@ func (c *Config) Agent(name string) *Agent {
 // ReadConfig reads a file. It fails where opencode does: nothing runs in its folder then.
 func ReadConfig(file string, data []byte) (*Config, diag.List) {
 	var diags diag.List
-	bad := func(at diag.Pos, problem string) {
+	c := ReadFile(file, data, WithoutNulls, func(at diag.Pos, problem string) {
 		diags.Errorf(BadFile, at, "opencode does not start with this file: %s", problem).
 			Hint("`modec build` rewrites what it wrote")
-	}
+	})
+	return c, diags
+}
+
+// ReadFile reads a file, and reports what is wrong with it. It returns nil where it is no JSON.
+func ReadFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem string)) *Config {
 	root, err := located.JSONC(file, data)
 	if err != nil {
 		bad(located.PlaceOf(file, err), located.Reason(err))
-		return nil, diags
+		return nil
 	}
 	c := &Config{Root: root}
 	read := func(v *located.Value) []Rule {
-		rules, at, problem := ReadPermission(v)
+		rules, at, problem := ReadPermission(v, n)
 		if problem != "" {
 			bad(at, problem)
 		}
@@ -70,7 +75,7 @@ func ReadConfig(file string, data []byte) (*Config, diag.List) {
 		}
 	}
 	c.Permission = append(readTools(root.Get("tools")), c.Permission...)
-	return c, diags
+	return c
 }
 
 // readTools returns the rules of the old way to say which tools there are: they stand before those of the permission.
@@ -86,7 +91,7 @@ func readTools(v *located.Value) (rules []Rule) {
 		case "write", "patch", "multiedit", "apply_patch":
 			key = Edit
 		}
-		rules = append(rules, Rule{key, Every, d, m.Pos, alone})
+		rules = append(rules, Rule{Key: key, Pattern: Every, Decision: d, At: m.Pos, Alone: alone})
 	}
 	return rules
 }
@@ -163,25 +168,31 @@ const (
 // ReadMarkdown reads an agent from Markdown by its path below the folder of agents. Of one whose front matter is broken
 // opencode takes the name, and no permission.
 func ReadMarkdown(file, below string, data []byte) Agent {
+	a, _ := ReadAgent(file, below, data, WithoutNulls)
+	return a
+}
+
+// ReadAgent reads one, and says what is wrong with its permission.
+func ReadAgent(file, below string, data []byte, n Nulls) (_ Agent, problem string) {
 	a := Agent{Name: strings.TrimSuffix(below, ".md"), At: diag.Pos{File: file}}
 	m := frontMatter().FindSubmatchIndex(data)
 	if m == nil {
-		return a
+		return a, ""
 	}
 	// The line before stays, so that places are those of the file.
 	root, err := located.YAML(file, append([]byte("\n"), data[m[2]:m[3]]...))
 	if err != nil {
-		return a
+		return a, ""
 	}
 	if own, ok := root.Get("name").Str(); ok && own != "" {
 		a.Name = own
 	}
 	a.Disabled = root.Get("disable").True()
-	rules, _, problem := ReadPermission(root.Get("permission"))
+	rules, _, problem := ReadPermission(root.Get("permission"), n)
 	if problem == "" {
 		a.Permission = append(readTools(root.Get("tools")), rules...)
 	}
-	return a
+	return a, problem
 }
 
 var frontMatter = lazy.Regexp(`\A---\r?\n((?s:.*?))\r?\n---(?:\r?\n|\z)`)

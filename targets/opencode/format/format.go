@@ -37,12 +37,15 @@ const (
 )
 
 // SessionFile returns the file of the sessions of a role, or of a mode by itself.
-func SessionFile(ref ir.SubjectRef) string {
+func SessionFile(ref ir.SubjectRef) string { return SessionIn(SessionsDir, ref) }
+
+// SessionIn returns that file in a folder.
+func SessionIn(dir string, ref ir.SubjectRef) string {
 	name := ref.Role
 	if name == "" {
 		name = modePrefix + ref.Mode
 	}
-	return SessionsDir + "/" + contract.PathName(name) + sessionEnding
+	return dir + "/" + contract.PathName(name) + sessionEnding
 }
 
 // SessionSubject returns the role, or the mode, of a session's file.
@@ -111,6 +114,8 @@ type Rule struct {
 	At           diag.Pos
 	// Alone is set where the key has the decision in the place of patterns.
 	Alone bool
+	// Null is set where a null takes back what a file before said.
+	Null bool
 }
 
 // Whether a decision stands for itself, or beside a pattern.
@@ -140,41 +145,60 @@ func Decision(word string) (ir.Decision, bool) {
 	return ir.Deny, false
 }
 
+// Nulls says whether a null stands in the place of a decision.
+type Nulls bool
+
+// What opencode takes, and what takes back decisions in an agent that is made of it.
+const (
+	WithoutNulls Nulls = false
+	WithNulls    Nulls = true
+)
+
+// rule reads a decision.
+func (n Nulls) rule(v *located.Value, key, pattern string, at diag.Pos, isAlone bool) (Rule, bool) {
+	if bool(n) && v.Is(located.Null) {
+		return Rule{Key: key, Pattern: pattern, At: at, Alone: isAlone, Null: true}, true
+	}
+	text, is := v.Str()
+	d, ok := Decision(text)
+	return Rule{Key: key, Pattern: pattern, Decision: d, At: at, Alone: isAlone}, is && ok
+}
+
 // ReadPermission returns the rules of a permission in their order: those of a key that is written twice stand where
-// the first one stood. It fails where opencode starts with no file.
-func ReadPermission(v *located.Value) (rules []Rule, at diag.Pos, problem string) {
+// the first one stood. It fails where the agent takes no file with it.
+func ReadPermission(v *located.Value, n Nulls) (rules []Rule, at diag.Pos, problem string) {
 	if v == nil {
 		return nil, at, ""
 	}
-	if v.Is(located.String) {
-		d, ok := Decision(v.Text)
-		if !ok {
+	if !v.Is(located.Object) {
+		r, ok := n.rule(v, Every, Every, v.Pos, alone)
+		switch {
+		case ok:
+			return []Rule{r}, at, ""
+		case v.Is(located.String):
 			return nil, v.Pos, "got " + v.Text + ", want allow, ask or deny"
 		}
-		return []Rule{{Every, Every, d, v.Pos, alone}}, at, ""
 	}
 	if !v.Is(located.Object) {
 		return nil, v.Pos, "want allow, ask, deny, or an object"
 	}
 	for _, m := range ordered(v.Fields()) {
-		if m.Value.Is(located.String) {
-			d, ok := Decision(m.Value.Text)
-			if !ok {
-				return nil, m.Value.Pos, "got " + m.Value.Text + ", want allow, ask or deny"
-			}
-			rules = append(rules, Rule{m.Key, Every, d, m.Pos, alone})
+		if r, ok := n.rule(m.Value, m.Key, Every, m.Pos, alone); ok {
+			rules = append(rules, r)
 			continue
+		}
+		if m.Value.Is(located.String) {
+			return nil, m.Value.Pos, "got " + m.Value.Text + ", want allow, ask or deny"
 		}
 		if !m.Value.Is(located.Object) || Bare(m.Key) {
 			return nil, m.Value.Pos, m.Key + " takes allow, ask or deny"
 		}
 		for _, x := range ordered(m.Value.Fields()) {
-			text, _ := x.Value.Str()
-			d, ok := Decision(text)
+			r, ok := n.rule(x.Value, m.Key, x.Key, x.Pos, amongOthers)
 			if !ok {
 				return nil, x.Value.Pos, "want allow, ask or deny"
 			}
-			rules = append(rules, Rule{m.Key, x.Key, d, x.Pos, amongOthers})
+			rules = append(rules, r)
 		}
 	}
 	return rules, at, ""

@@ -12,36 +12,81 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/opencode/format"
 )
 
-// outcome is what opencode decides.
-type outcome struct {
-	decision ir.Decision
-	rule     string
-	at       diag.Pos
+// Program is how opencode, or an agent that is made of it, decides by rules.
+type Program struct {
+	Title    string // what people call it
+	Searches []string
+	// Last returns what the rules say of a call, beside that a tool is not there.
+	Last func(rules []format.Rule, key, text string) Outcome
+	// Edit returns what becomes of an edit, by its path, of which the rules say something.
+	Edit func(name string, o Outcome) Outcome
+	// Split returns the commands of a line as they are compared, and its parts that are not seen; false where it does
+	// not parse.
+	Split func(line string) (commands, unseen []string, ok bool)
+	// Command returns the texts of plain commands that a pattern matches, and Told what the program itself tells apart
+	// in a group.
+	Command func(sp *regular.Space, pattern string) (regular.Language, error)
+	Told    map[ir.Group][]string
+	Known   []string // the commands about which it asks no rule
 }
 
+// opencode is the program itself.
+var opencode = &Program{
+	Title: "opencode", Searches: format.Searches,
+	Last: func(rules []format.Rule, key, text string) Outcome {
+		if r := format.Last(rules, key, text); r != nil {
+			return Outcome{r.Decision, r.String(), r.At}
+		}
+		return Unsaid(ir.Ask, "opencode asks where no rule decides")
+	},
+	Edit:  func(_ string, o Outcome) Outcome { return o },
+	Split: split, Known: Known,
+	Command: func(sp *regular.Space, pattern string) (regular.Language, error) {
+		return format.Language(sp, pattern, asWritten)
+	},
+}
+
+// Outcome is what a program decides.
+type Outcome struct {
+	Decision ir.Decision
+	Rule     string
+	At       diag.Pos
+}
+
+// Unsaid is an Outcome of no rule.
+func Unsaid(d ir.Decision, why string) Outcome { return Outcome{Decision: d, Rule: why} }
+
 // least returns the lower of two outcomes.
-func least(a, b outcome) outcome {
-	if b.decision < a.decision {
+func least(a, b Outcome) Outcome {
+	if b.Decision < a.Decision {
 		return b
 	}
 	return a
 }
 
 // judge decides an action.
-func (s *session) judge(a policy.Action) contract.Verdict {
-	var o outcome
+func (s *Session) judge(a policy.Action) contract.Verdict {
+	var o Outcome
 	var hole *contract.Hole
 	switch a.Group {
 	case ir.Read:
 		o, hole = s.file(format.Read, a.Arg)
-		if hole == nil && o.decision < ir.Allow {
-			hole = s.searches(o.decision)
+		if hole == nil && o.Decision < ir.Allow {
+			hole = s.searches(o.Decision)
 		}
 	case ir.Edit:
 		o, hole = s.file(format.Edit, a.Arg)
+		o = s.program.Edit(a.Arg, o)
+		if hole != nil {
+			hole.Decision = s.program.Edit(a.Arg, Outcome{Decision: hole.Decision}).Decision
+			if hole.Decision <= o.Decision {
+				hole = nil
+			}
+		}
 	case ir.Command:
 		o, hole = s.line(a.Arg)
 	case ir.Web:
@@ -58,92 +103,89 @@ func (s *session) judge(a policy.Action) contract.Verdict {
 			return contract.Verdict{Answer: contract.Answer{Decision: ir.Allow, Rule: "a person invokes prompts"}}
 		}
 	default:
-		if o = s.ask(a.Arg, format.Every); o.decision == ir.Ask {
-			o.decision, o.rule = ir.Allow, "opencode asks about no tool of a plugin"
+		if o = s.ask(a.Arg, format.Every); o.Decision == ir.Ask {
+			o.Decision, o.Rule = ir.Allow, s.program.Title+" asks about no tool of a plugin"
 		}
 	}
-	return contract.Verdict{Hole: hole, Answer: contract.Answer{Decision: o.decision, Governs: contract.Both,
-		Rule: o.rule, At: o.at}}
+	return contract.Verdict{Hole: hole, Answer: contract.Answer{Decision: o.Decision, Governs: contract.Both,
+		Rule: o.Rule, At: o.At}}
 }
 
-// ask decides as opencode asks its rules. A tool that is denied whole is not there.
-func (s *session) ask(key, text string) outcome {
-	for i := len(s.rules) - 1; i >= 0; i-- {
-		if r := &s.rules[i]; format.Match(r.Key, key) {
+// ask decides as the program asks its rules. A tool that is denied whole is not there.
+func (s *Session) ask(key, text string) Outcome {
+	for i := len(s.Rules) - 1; i >= 0; i-- {
+		if r := &s.Rules[i]; format.Match(r.Key, key) {
 			if r.Pattern == format.Every && r.Decision == ir.Deny {
-				return outcome{ir.Deny, r.String(), r.At}
+				return Outcome{ir.Deny, r.String(), r.At}
 			}
 			break
 		}
 	}
-	if r := format.Last(s.rules, key, text); r != nil {
-		return outcome{r.Decision, r.String(), r.At}
-	}
-	return outcome{decision: ir.Ask, rule: "opencode asks where no rule decides"}
+	return s.program.Last(s.Rules, key, text)
 }
 
 // elsewhere matches names that a shell, or Windows, takes for a path outside.
 var elsewhere = regexp.MustCompile(`^(?:~|[A-Za-z]:)`)
 
 // file decides a call of a tool for files.
-func (s *session) file(key, name string) (outcome, *contract.Hole) {
+func (s *Session) file(key, name string) (Outcome, *contract.Hole) {
 	if strings.ContainsRune(name, 0) {
-		return outcome{decision: ir.Deny, rule: "no file has such a name"}, nil
+		return Outcome{Decision: ir.Deny, Rule: "no file has such a name"}, nil
 	}
 	clean := path.Clean(name)
-	about := func(decide func(key, text string) outcome) outcome { return decide(key, clean) }
+	about := func(decide func(key, text string) Outcome) Outcome { return decide(key, clean) }
 	switch {
 	case path.IsAbs(clean), clean == "..", strings.HasPrefix(clean, "../"):
 		inner := clean
 		if path.IsAbs(clean) {
 			inner = "../.." + clean
 		}
-		about = func(decide func(key, text string) outcome) outcome {
+		about = func(decide func(key, text string) Outcome) Outcome {
 			return least(decide(format.Outside, clean+"/*"), decide(key, inner))
 		}
 	case clean == "." && key == format.Edit:
-		return outcome{decision: ir.Deny, rule: "no tool edits a folder"}, nil
+		return Outcome{Decision: ir.Deny, Rule: "no tool edits a folder"}, nil
 	case clean == ".":
 		clean = ""
 	}
 	o := about(s.ask)
 	switch alike := about(s.inAnyCase); {
 	case strings.Contains(name, `\`):
-		return outcome{ir.Deny, o.rule, o.at}, &contract.Hole{Decision: o.decision,
-			Why: "opencode compares a backslash in a name as a slash"}
+		return Outcome{ir.Deny, o.Rule, o.At}, &contract.Hole{Decision: o.Decision,
+			Why: s.program.Title + " compares a backslash in a name as a slash"}
 	case elsewhere.MatchString(name):
-		return outcome{ir.Deny, o.rule, o.at}, &contract.Hole{Decision: o.decision,
-			Why: "opencode takes such a name for a file of the project"}
-	case alike.decision < o.decision:
-		return alike, &contract.Hole{Decision: o.decision,
-			Why: "opencode compares letters as they are written, and a file system may take them for others"}
+		return Outcome{ir.Deny, o.Rule, o.At}, &contract.Hole{Decision: o.Decision,
+			Why: s.program.Title + " takes such a name for a file of the project"}
+	case alike.Decision < o.Decision:
+		return alike, &contract.Hole{Decision: o.Decision,
+			Why: s.program.Title + " compares letters as they are written, and a file system may take them for others"}
 	}
 	return o, nil
 }
 
 // inAnyCase decides as if what holds back were compared in any case.
-func (s *session) inAnyCase(key, text string) outcome {
-	if o := s.ask(key, text); o.decision == ir.Deny {
+func (s *Session) inAnyCase(key, text string) Outcome {
+	if o := s.ask(key, text); o.Decision == ir.Deny {
 		return o
 	}
 	fold := policy.Fold(text)
-	for i := len(s.rules) - 1; i >= 0; i-- {
-		r := &s.rules[i]
+	for i := len(s.Rules) - 1; i >= 0; i-- {
+		r := &s.Rules[i]
 		if !format.Match(r.Key, key) {
 			continue
 		}
 		if format.Match(r.Pattern, text) || r.Decision < ir.Allow && format.Match(policy.Fold(r.Pattern), fold) {
-			return outcome{r.Decision, r.String(), r.At}
+			return Outcome{r.Decision, r.String(), r.At}
 		}
 	}
-	return outcome{decision: ir.Ask}
+	return Outcome{Decision: ir.Ask}
 }
 
 // searches returns the hole through which searching shows what may not be read.
-func (s *session) searches(least ir.Decision) *contract.Hole {
+func (s *Session) searches(least ir.Decision) *contract.Hole {
 	most := least
-	for _, key := range format.Searches {
-		most = max(most, s.ask(key, "x").decision)
+	for _, key := range s.program.Searches {
+		most = max(most, s.ask(key, "x").Decision)
 	}
 	if most == least {
 		return nil
@@ -152,13 +194,13 @@ func (s *session) searches(least ir.Decision) *contract.Hole {
 }
 
 // web decides fetching a page of a host, in the most permissive of ways to ask for it, or searching.
-func (s *session) web(host string) outcome {
+func (s *Session) web(host string) Outcome {
 	if host == "" {
 		return s.ask(format.WebSearch, "x")
 	}
 	best := s.ask(format.WebFetch, addresses[0].before+host+addresses[0].after)
 	for _, a := range addresses[1:] {
-		if o := s.ask(format.WebFetch, a.before+host+a.after); o.decision > best.decision {
+		if o := s.ask(format.WebFetch, a.before+host+a.after); o.Decision > best.Decision {
 			best = o
 		}
 	}
@@ -171,27 +213,27 @@ var addresses = []struct{ before, after string }{
 }
 
 // agent decides handing work to an agent.
-func (s *session) agent(name string) outcome {
-	if on, known := s.agents[name]; known && !on {
-		return outcome{decision: ir.Deny, rule: "the agent is off"}
+func (s *Session) agent(name string) Outcome {
+	if on, known := s.Agents[name]; known && !on {
+		return Outcome{Decision: ir.Deny, Rule: "the agent is off"}
 	}
 	return s.ask(format.Task, name)
 }
 
 // line decides a line of the shell.
-func (s *session) line(line string) (outcome, *contract.Hole) {
+func (s *Session) line(line string) (Outcome, *contract.Hole) {
 	if hidden(s, format.Bash) {
 		return s.ask(format.Bash, line), nil
 	}
-	commands, unseen, ok := split(line)
+	commands, unseen, ok := s.program.Split(line)
 	if !ok {
 		o := s.ask(format.Bash, strings.TrimSpace(line))
-		return outcome{ir.Deny, o.rule, o.at}, &contract.Hole{Decision: o.decision,
-			Why: "opencode takes a line that no shell reads for a command"}
+		return Outcome{ir.Deny, o.Rule, o.At}, &contract.Hole{Decision: o.Decision,
+			Why: s.program.Title + " takes a line that no shell reads for a command"}
 	}
-	o := outcome{decision: ir.Allow, rule: "opencode asks about commands, and the line has none"}
+	o := Outcome{Decision: ir.Allow, Rule: s.program.Title + " asks about commands, and the line has none"}
 	lower := o
-	why := "opencode asks about commands: a redirect, an assignment, a test or cd by itself runs unasked"
+	why := s.program.Title + " asks about commands: a redirect, an assignment, a test or cd by itself runs unasked"
 	if len(commands) == 0 {
 		unseen = append(unseen, line)
 	}
@@ -203,28 +245,28 @@ func (s *session) line(line string) (outcome, *contract.Hole) {
 		lower = least(lower, s.ask(format.Bash, part))
 	}
 	for _, c := range commands {
-		if of := s.expanded(c); of.decision < lower.decision {
-			lower, why = of, "no pattern of opencode tells that a shell puts names of files in the place of a *"
+		if of := s.expanded(c); of.Decision < lower.Decision {
+			lower, why = of, "no pattern tells that a shell puts names of files in the place of a *"
 		}
 	}
-	if lower.decision == o.decision {
+	if lower.Decision == o.Decision {
 		return o, nil
 	}
-	return lower, &contract.Hole{Decision: o.decision, Why: why}
+	return lower, &contract.Hole{Decision: o.Decision, Why: why}
 }
 
 // expanded returns the least that is decided about what a command may become where a shell puts names of files into it.
-func (s *session) expanded(command string) outcome {
+func (s *Session) expanded(command string) Outcome {
 	o := s.ask(format.Bash, command)
 	if !strings.ContainsAny(command, "*?[") {
 		return o
 	}
 	text := []rune(anyName.ReplaceAllString(command, "*"))
-	for i := range s.rules {
-		r := &s.rules[i]
-		if r.Decision < o.decision && r.Pattern != format.Every && format.Match(r.Key, format.Bash) &&
+	for i := range s.Rules {
+		r := &s.Rules[i]
+		if r.Decision < o.Decision && r.Pattern != format.Every && format.Match(r.Key, format.Bash) &&
 			meet([]rune(r.Pattern), text) {
-			o = outcome{r.Decision, r.String(), r.At}
+			o = Outcome{r.Decision, r.String(), r.At}
 		}
 	}
 	return o
@@ -258,9 +300,9 @@ func meet(a, b []rune) bool {
 }
 
 // hidden reports whether a tool is not there.
-func hidden(s *session, key string) bool {
-	for i := len(s.rules) - 1; i >= 0; i-- {
-		if r := &s.rules[i]; format.Match(r.Key, key) {
+func hidden(s *Session, key string) bool {
+	for i := len(s.Rules) - 1; i >= 0; i-- {
+		if r := &s.Rules[i]; format.Match(r.Key, key) {
 			return r.Pattern == format.Every && r.Decision == ir.Deny
 		}
 	}

@@ -7,14 +7,14 @@ import (
 )
 
 // Key returns the key of the rules of a subject's sessions, and of the agents.
-func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
+func (d *Decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	if !d.Contains(ref) {
 		return digest.Key{Sum: digest.Text("no files")}, true
 	}
 	var rules [][]format.Rule
 	var agents []map[string]bool
 	for _, s := range d.setups[ref] {
-		rules, agents = append(rules, s.rules), append(agents, s.agents)
+		rules, agents = append(rules, s.Rules), append(agents, s.Agents)
 	}
 	key, err := digest.Of([]any{rules, agents}, nil)
 	return key, err == nil

@@ -7,39 +7,41 @@ import (
 	"modec.dev/modec/targets/opencode/format"
 )
 
-// KnownPrograms returns the commands about which opencode asks no rule.
-func (d *decider) KnownPrograms() []string { return known }
+// KnownPrograms returns the commands about which the program asks no rule.
+func (d *Decider) KnownPrograms() []string { return d.program.Known }
 
 // KnownPrograms returns them for sessions without rules.
-func (alone) KnownPrograms() []string { return known }
+func (d alone) KnownPrograms() []string { return d.program.Known }
 
-var known = []string{"[", "cd", "declare", "export", "let", "local", "nameref", "readonly", "time", "typeset", "unset"}
+// Known are the commands about which opencode asks no rule.
+var Known = []string{"[", "cd", "declare", "export", "let", "local", "nameref", "readonly", "time", "typeset", "unset"}
 
 // keys are the keys of a group whose patterns are compared with an argument.
 var keys = map[ir.Group]string{ir.Read: format.Read, ir.Edit: format.Edit, ir.Command: format.Bash,
 	ir.Web: format.WebFetch, ir.Modes: format.Task}
 
 // Languages returns what decides about a subject's plain arguments: what each pattern matches.
-func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
-	l := lists{Space: sp}
-	for _, s := range d.setups[ref] {
-		l.session(&s, of)
+func (d *Decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+	l := lists{Space: sp, program: d.program}
+	for i := range d.setups[ref] {
+		l.session(&d.setups[ref][i], of)
 	}
 	return l.all, l.err
 }
 
 // Languages returns those of the files about which opencode asks by itself.
-func (alone) Languages(_ ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
-	l := lists{Space: sp}
-	l.session(&itself, of)
+func (d alone) Languages(_ ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+	l := lists{Space: sp, program: d.program}
+	l.session(&d.Session, of)
 	return l.all, l.err
 }
 
 // lists collects languages.
 type lists struct {
 	*regular.Space
-	all []regular.Language
-	err error
+	program *Program
+	all     []regular.Language
+	err     error
 }
 
 func (l *lists) add(of regular.Language, err error) {
@@ -49,17 +51,17 @@ func (l *lists) add(of regular.Language, err error) {
 	l.all = append(l.all, of)
 }
 
-func (l *lists) session(s *session, of policy.Field) {
+func (l *lists) session(s *Session, of policy.Field) {
 	if of.Group == ir.MCP {
 		begin := format.Sanitized(of.Server) + "_"
-		for _, r := range s.rules {
+		for _, r := range s.Rules {
 			whole, err := l.named(r.Key, asWritten)
 			l.add(l.After(whole, begin), err)
 		}
 		return
 	}
 	key := keys[of.Group]
-	for _, r := range s.rules {
+	for _, r := range s.Rules {
 		if !format.Match(r.Key, key) {
 			continue
 		}
@@ -74,12 +76,19 @@ func (l *lists) session(s *session, of policy.Field) {
 			if r.Decision < ir.Allow {
 				l.add(l.folded(r.Pattern))
 			}
+		case ir.Command:
+			l.add(l.Once(ofCommand(r.Pattern), func() (regular.Language, error) {
+				return l.program.Command(l.Space, r.Pattern)
+			}))
 		default:
 			l.add(l.named(r.Pattern, asWritten))
 		}
 	}
+	for _, pattern := range l.program.Told[of.Group] {
+		l.add(l.named(pattern, asWritten))
+	}
 	if of.Group == ir.Modes {
-		for name := range s.agents {
+		for name := range s.Agents {
 			l.add(l.Text(name), nil)
 		}
 	}
@@ -105,8 +114,9 @@ func (l *lists) folded(pattern string) (regular.Language, error) {
 	})
 }
 
-// ofPattern and inAnyCase name the languages of patterns.
+// ofPattern, ofCommand and inAnyCase name the languages of patterns.
 type (
 	ofPattern string
+	ofCommand string
 	inAnyCase string
 )

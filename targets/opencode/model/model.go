@@ -23,25 +23,48 @@ import (
 // Governs returns the halves of a decision that a file governs.
 func Governs(string, ir.Group) contract.Halves { return contract.Both }
 
-// decider decides as opencode does, with somebody there to answer.
-type decider struct {
-	setups map[ir.SubjectRef][]session
+// Decider decides as a program does, with somebody there to answer.
+type Decider struct {
+	program *Program
+	assumes []string
+	setups  map[ir.SubjectRef][]Session
 }
 
-// session is what an agent goes by: its rules in their order, and the agents to which it may hand work.
-type session struct {
-	rules  []format.Rule
-	agents map[string]bool // false: it is off
+// Session is what an agent goes by: its rules in their order, and the agents to which it may hand work.
+type Session struct {
+	Rules  []format.Rule
+	Agents map[string]bool // false: it is off
+
+	program *Program
+}
+
+// NewDecider returns a decider for no sessions yet.
+func NewDecider(p *Program, assumes []string) *Decider {
+	return &Decider{p, assumes, map[ir.SubjectRef][]Session{}}
+}
+
+// Add adds a session of a subject.
+func (d *Decider) Add(ref ir.SubjectRef, s Session) {
+	s.program = d.program
+	d.setups[ref] = append(d.setups[ref], s)
+}
+
+// List returns the decider, none where nothing holds any subject.
+func (d *Decider) List() []contract.Decider {
+	if len(d.setups) == 0 {
+		return nil
+	}
+	return []contract.Decider{d}
 }
 
 // Open reads the files of the project, and those of the sessions.
 func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
-	d := &decider{setups: map[ir.SubjectRef][]session{}}
+	d := NewDecider(opencode, assumes)
 	var diags diag.List
 	if shared := readProject(fsys, &diags); shared != nil {
 		base := o.Everybody()
 		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
-			d.add(base, shared, "build")
+			add(d, base, shared, "build")
 		}
 		for i := range shared.Agents {
 			a := &shared.Agents[i]
@@ -50,10 +73,10 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 			}
 			mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
 			if _, err := fs.Stat(fsys, format.SessionFile(mode)); err != nil {
-				d.add(mode, shared, a.Name)
+				add(d, mode, shared, a.Name)
 			}
 			if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
-				d.add(ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, shared, a.Name)
+				add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, shared, a.Name)
 			}
 		}
 	}
@@ -67,17 +90,14 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 		if !ok || c == nil {
 			continue
 		}
-		d.add(ref, c, c.Default)
+		add(d, ref, c, c.Default)
 		for i := range c.Agents {
 			if a := &c.Agents[i]; ref.Role != "" && !a.Disabled && a.Name != c.Default {
-				d.add(ir.SubjectRef{Role: ref.Role, Mode: contract.Slug(a.Name)}, c, a.Name)
+				add(d, ir.SubjectRef{Role: ref.Role, Mode: contract.Slug(a.Name)}, c, a.Name)
 			}
 		}
 	}
-	if len(d.setups) == 0 {
-		return nil, diags
-	}
-	return []contract.Decider{d}, diags
+	return d.List(), diags
 }
 
 // readProject reads what every session reads, nil where there is nothing.
@@ -137,19 +157,19 @@ func readConfig(fsys fs.FS, file string, diags *diag.List) *format.Config {
 }
 
 // add adds the sessions of an agent of a file.
-func (d *decider) add(ref ir.SubjectRef, c *format.Config, name string) {
-	s := session{agents: map[string]bool{}}
+func add(d *Decider, ref ir.SubjectRef, c *format.Config, name string) {
+	s := Session{Agents: map[string]bool{}}
 	for _, own := range format.BuiltIn {
-		s.agents[own] = true
+		s.Agents[own] = true
 	}
 	for i := range c.Agents {
-		s.agents[c.Agents[i].Name] = !c.Agents[i].Disabled
+		s.Agents[c.Agents[i].Name] = !c.Agents[i].Disabled
 	}
-	s.rules = slices.Concat(byItself, ofBuild[name], c.Permission)
+	s.Rules = slices.Concat(byItself, ofBuild[name], c.Permission)
 	if a := c.Agent(name); a != nil {
-		s.rules = append(s.rules, a.Permission...)
+		s.Rules = append(s.Rules, a.Permission...)
 	}
-	d.setups[ref] = append(d.setups[ref], s)
+	d.Add(ref, s)
 }
 
 // byItself are the rules that come with opencode; ofBuild those of its own agents that differ from what the others
@@ -173,9 +193,9 @@ var (
 	}}
 )
 
-func (d *decider) Surface() string { return "" }
+func (d *Decider) Surface() string { return "" }
 
-func (d *decider) Assumes() []string { return assumes }
+func (d *Decider) Assumes() []string { return d.assumes }
 
 var assumes = []string{
 	"a session of a role or a mode is started by `modec run`, or for the baseline in the project, whose folder is " +
@@ -187,28 +207,54 @@ var assumes = []string{
 }
 
 // Contains reports whether something restricts a session of a subject.
-func (d *decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) > 0 }
+func (d *Decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) > 0 }
 
 // Decide returns the most permissive verdict of a subject's sessions.
-func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
+func (d *Decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	var v contract.Verdict
-	for i, s := range d.setups[ref] {
-		if w := s.judge(a); i == 0 || w.Decision > v.Decision {
+	for i := range d.setups[ref] {
+		if w := d.setups[ref][i].judge(a); i == 0 || w.Decision > v.Decision {
 			v = w
 		}
 	}
 	return v
 }
 
+// Does returns what the program does with one call of a kind that does an action, in the first session of a subject.
+// An end-to-end test makes that call.
+func (d *Decider) Does(ref ir.SubjectRef, a policy.Action) ir.Decision {
+	s := &d.setups[ref][0]
+	if a.Group == ir.Web {
+		return s.ask(format.WebFetch, "https://"+a.Arg+"/").Decision
+	}
+	if a.Group == ir.Unknown {
+		return s.ask(a.Arg, "x").Decision
+	}
+	if a.Group == ir.Read {
+		return s.ask(format.Read, a.Arg).Decision
+	}
+	v := s.judge(a)
+	if v.Hole != nil {
+		return v.Hole.Decision
+	}
+	return v.Decision
+}
+
 // Alone returns a decider for what opencode does without any permission.
-func Alone() []contract.Decider { return []contract.Decider{alone{}} }
+func Alone() []contract.Decider { return AloneBy(opencode, byItself, assumes) }
 
-type alone struct{}
+// AloneBy returns that of a program, by the rules that come with it.
+func AloneBy(p *Program, rules []format.Rule, assumes []string) []contract.Decider {
+	return []contract.Decider{alone{Session{Rules: rules, program: p}, assumes}}
+}
 
-var itself = session{rules: byItself}
+type alone struct {
+	Session
+	assumes []string
+}
 
 func (alone) Surface() string { return "" }
 
-func (alone) Assumes() []string { return assumes }
+func (d alone) Assumes() []string { return d.assumes }
 
-func (alone) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict { return itself.judge(a) }
+func (d alone) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict { return d.judge(a) }

@@ -1,4 +1,4 @@
-package opencode
+package lastmatch
 
 import (
 	"bytes"
@@ -14,17 +14,19 @@ import (
 	"modec.dev/modec/targets/opencode/format"
 )
 
-// emitter compiles one project.
-type emitter struct {
+// Emitter compiles one project for an agent.
+type Emitter struct {
+	Files []contract.File
+	Diags diag.List
+
+	agent *Agent
 	in    contract.Input
 	space *regular.Space // of the texts that patterns match
-	files []contract.File
-	diags diag.List
 }
 
 // writer writes the permission of one subject.
 type writer struct {
-	*emitter
+	*Emitter
 	ref     ir.SubjectRef
 	subject *policy.Subject
 	pos     diag.Pos
@@ -39,32 +41,27 @@ type keyed struct {
 	list []entry
 }
 
-func newEmitter(in contract.Input) *emitter {
-	return &emitter{in: in, space: regular.New(regular.SetOf(func(rune) bool { return true }))}
+// New returns the emitter of a project for an agent.
+func New(a *Agent, in contract.Input) *Emitter {
+	return &Emitter{agent: a, in: in, space: regular.New(regular.SetOf(func(rune) bool { return true }))}
 }
 
-// Emit compiles a file for the sessions of each role, and the one that every session reads.
-func (opencode) Emit(in contract.Input) ([]contract.File, diag.List) {
-	e := newEmitter(in)
-	p := in.Project
-	for i := range p.Roles {
-		e.role(&p.Roles[i])
+// Emitted returns the files, none where the source has an error.
+func (e *Emitter) Emitted() ([]contract.File, diag.List) {
+	if e.Diags.HasErrors() {
+		return nil, e.Diags
 	}
-	e.project()
-	if e.diags.HasErrors() {
-		return nil, e.diags
-	}
-	return e.files, e.diags
+	return e.Files, e.Diags
 }
 
 // compile returns the permission of a subject.
-func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos) (*writer, bool) {
+func (e *Emitter) compile(ref ir.SubjectRef, at diag.Pos) (*writer, bool) {
 	s, err := e.in.Policy.Subject(ref)
 	if err != nil {
-		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
+		e.Diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, false
 	}
-	w := &writer{emitter: e, ref: ref, subject: s, pos: at}
+	w := &writer{Emitter: e, ref: ref, subject: s, pos: at}
 	w.floor = w.least()
 	w.reads()
 	w.edits()
@@ -82,10 +79,10 @@ func (w *writer) least() ir.Decision {
 	unknown := decided(w.subject.UnknownTool())
 	servers := decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: contract.UnknownServer,
 		Arg: contract.UnknownTool})
-	if unknown == ir.Ask { // opencode runs a tool of a plugin unasked
+	if unknown == ir.Ask { // a tool of a plugin runs unasked
 		unknown = ir.Deny
-		w.loss(ir.Unknown, codeUnlisted, w.pos, "opencode asks about no tool of a plugin: those that belong to no "+
-			"group are denied").
+		w.loss(ir.Unknown, w.agent.Codes.Unlisted, w.pos, "%s asks about no tool of a plugin: those that belong to no "+
+			"group are denied", w.agent.Title).
 			Hint("say can.unknown: \"allow\", or \"deny\"")
 	}
 	return min(unknown, servers)
@@ -94,22 +91,22 @@ func (w *writer) least() ir.Decision {
 // loss warns that a subject may do less in a group than the source says. A role in a mode loses nothing
 // that one of the two does not.
 func (w *writer) loss(g ir.Group, code diag.Code, at diag.Pos, message string, args ...any) diag.Builder {
-	to := &w.diags
+	to := &w.Diags
 	if w.ref.Role != "" && w.ref.Mode != "" {
 		to = &diag.List{}
 	}
 	return to.Warnf(code, w.place(at), message, args...).
-		Target(name).
+		Target(w.agent.Name).
 		Subject(w.ref.String()).
 		Loses(diag.Narrowing, string(g))
 }
 
-// decided returns what a result of the source means to opencode.
-func decided(r policy.Result) ir.Decision { return contract.Decision(opencode{}, &r) }
+// decided returns what a result of the source means to an agent, which has no permission modes.
+func decided(r policy.Result) ir.Decision { return r.Lacking() }
 
 func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(s.Decide(a)) }
 
-// key adds a key. What is left to opencode is said where a floor would take it away.
+// key adds a key. What is left to the agent is said where a floor would take it away.
 func (w *writer) key(key string, base ir.Decision, list []entry) {
 	if base == ir.Agent {
 		switch {
@@ -123,6 +120,11 @@ func (w *writer) key(key string, base ir.Decision, list []entry) {
 			base = ir.Allow
 		case key == format.Outside:
 			base = ir.Ask
+		case key == format.Bash && len(w.agent.Unasked) > 0:
+			base = ir.Ask
+			for i, pattern := range w.agent.Unasked {
+				list = slices.Insert(list, i, entry{pattern, ir.Allow})
+			}
 		default:
 			base = ir.Allow
 		}
@@ -141,7 +143,7 @@ func (w *writer) tool(key string, d ir.Decision) {
 		return
 	}
 	w.keys = slices.DeleteFunc(w.keys, func(k keyed) bool { return k.key == key })
-	if d != w.decides(key) || strings.HasSuffix(key, "*") && d != w.floor {
+	if d != w.decides(key) || strings.HasSuffix(key, "*") && w.floor != ir.Agent && d != w.floor {
 		w.keys = append(w.keys, keyed{key, d, nil})
 	}
 }
@@ -165,14 +167,14 @@ func (w *writer) others() {
 	out := max(read, edit)
 	if read == ir.Agent || edit == ir.Agent {
 		if out = min(read, edit); out > ir.Ask {
-			out = ir.Agent // opencode asks
+			out = ir.Agent // the agent asks
 		} else {
 			out = ir.Ask
 		}
 	}
 	w.key(format.Outside, out, nil)
 	if w.floor < ir.Allow {
-		for _, key := range format.Harmless {
+		for _, key := range w.agent.Harmless {
 			w.key(key, ir.Allow, nil)
 		}
 	}
@@ -201,17 +203,18 @@ func (w *writer) object() contract.Object {
 	return o
 }
 
-// session is what a session consists of.
-type session struct {
-	start  string // the agent that it starts as
-	agents contract.Object
-	usable func(*ir.Server) bool
-	// instructions are files that every agent is told.
-	instructions []string
+// Session is what a session consists of.
+type Session struct {
+	Start  string // the agent that it starts as
+	Agents contract.Object
+	// Usable reports whether it has a server.
+	Usable func(*ir.Server) bool
+	// Instructions are files that every agent is told.
+	Instructions []string
 }
 
-// role writes the file of a role's sessions: the role as an agent, and the role in each mode that it may enter.
-func (e *emitter) role(r *ir.Role) {
+// Role writes the file of a role's sessions: the role as an agent, and the role in each mode that it may enter.
+func (e *Emitter) Role(r *ir.Role) {
 	w, ok := e.compile(ir.SubjectRef{Role: r.Name}, r.Pos)
 	if !ok {
 		return
@@ -224,11 +227,12 @@ func (e *emitter) role(r *ir.Role) {
 }
 
 // roleSession returns the sessions of a role; false for a role that says nothing.
-func (e *emitter) roleSession(r *ir.Role, w *writer) (session, bool) {
+func (e *Emitter) roleSession(r *ir.Role, w *writer) (Session, bool) {
 	own := w.object()
 	says := len(own) > 0
 	subjects := []*policy.Subject{w.subject}
-	s := session{start: r.Name}
+	s := Session{Start: r.Name}
+	taken := slices.Contains(e.agent.Taken, r.Name)
 	var modes contract.Object
 	for i := range e.in.Project.Modes {
 		m := &e.in.Project.Modes[i]
@@ -240,34 +244,37 @@ func (e *emitter) roleSession(r *ir.Role, w *writer) (session, bool) {
 			return s, false
 		}
 		subjects = append(subjects, in.subject)
-		modes = append(modes, agentName(m), e.agent(m, in))
-		if agentName(m) == s.start {
-			s.start += "-role"
+		modes = append(modes, agentName(m), e.agentObject(m, in))
+		if agentName(m) == s.Start {
+			taken = true
 		}
 	}
 	if !says {
 		return s, false
 	}
+	if taken {
+		s.Start += "-role"
+	}
 	o := contract.Object{}
 	if r.Description != "" {
 		o = append(o, "description", r.Description)
 	}
-	s.agents = append(contract.Object{s.start, append(o, "mode", "primary", "permission", own)}, modes...)
-	s.usable = func(sv *ir.Server) bool {
+	s.Agents = append(contract.Object{s.Start, append(o, "mode", "primary", "permission", own)}, modes...)
+	s.Usable = func(sv *ir.Server) bool {
 		return slices.ContainsFunc(subjects, func(s *policy.Subject) bool { return contract.Usable(s, sv) })
 	}
 	return s, true
 }
 
 // enters reports whether the sessions of a role have a mode.
-func (e *emitter) enters(s *policy.Subject, r *ir.Role, m *ir.Mode) bool {
+func (e *Emitter) enters(s *policy.Subject, r *ir.Role, m *ir.Mode) bool {
 	return e.named(m) && (r.Modes == nil || slices.Contains(*r.Modes, m.Slug)) &&
 		decidedOn(s, policy.Action{Group: ir.Modes, Arg: m.Slug}) > ir.Deny
 }
 
 // modeSession returns the sessions of a mode by itself, with the modes to which it hands work.
-func (e *emitter) modeSession(m *ir.Mode, w *writer) (session, bool) {
-	s := session{start: agentName(m), agents: contract.Object{agentName(m), e.agent(m, w)}}
+func (e *Emitter) modeSession(m *ir.Mode, w *writer) (Session, bool) {
+	s := Session{Start: agentName(m), Agents: contract.Object{agentName(m), e.agentObject(m, w)}}
 	subjects := []*policy.Subject{w.subject}
 	for i := range e.in.Project.Modes {
 		n := &e.in.Project.Modes[i]
@@ -280,34 +287,51 @@ func (e *emitter) modeSession(m *ir.Mode, w *writer) (session, bool) {
 			return s, false
 		}
 		subjects = append(subjects, other.subject)
-		s.agents = append(s.agents, agentName(n), e.agent(n, other))
+		s.Agents = append(s.Agents, agentName(n), e.agentObject(n, other))
 	}
-	s.usable = func(sv *ir.Server) bool {
+	s.Usable = func(sv *ir.Server) bool {
 		return slices.ContainsFunc(subjects, func(s *policy.Subject) bool { return contract.Usable(s, sv) })
 	}
 	return s, true
 }
 
-// session writes the file of a session: opencode's own agents are off in it.
-func (e *emitter) session(ref ir.SubjectRef, s session) {
-	e.files = append(e.files, contract.File{Path: format.SessionFile(ref), Data: e.sessionText(s)})
+// session writes the file of a session.
+func (e *Emitter) session(ref ir.SubjectRef, s Session) {
+	e.Files = append(e.Files, contract.File{Path: e.agent.SessionFile(ref), Data: e.SessionText(s)})
 }
 
-func (e *emitter) sessionText(s session) []byte {
-	agents := s.agents
-	for _, own := range format.BuiltIn {
+// Alone returns the agents of a session, in which the agent's own ones are off.
+func (e *Emitter) Alone(s Session) contract.Object {
+	agents := s.Agents
+	for _, own := range e.agent.BuiltIn {
 		if !has(agents, own) {
 			agents = append(agents, own, contract.Object{"disable", literalTrue})
 		}
 	}
-	o := contract.Object{"$schema", format.Schema, "default_agent", s.start, "agent", agents}
-	if len(s.instructions) > 0 {
-		o = append(o, "instructions", s.instructions)
+	return agents
+}
+
+// SessionText returns the file of a session.
+func (e *Emitter) SessionText(s Session) []byte {
+	o := contract.Object{"$schema", e.agent.Schema}
+	if len(s.Agents) > 0 {
+		o = append(o, "default_agent", s.Start, "agent", e.Alone(s))
 	}
-	if servers := e.servers(s.usable); len(servers) > 0 {
+	if len(s.Instructions) > 0 {
+		o = append(o, "instructions", s.Instructions)
+	}
+	if servers := e.of(s); len(servers) > 0 {
 		o = append(o, "mcp", servers)
 	}
-	return text(o)
+	return Text(o)
+}
+
+// of returns the servers of a session, none where its subject says nothing.
+func (e *Emitter) of(s Session) contract.Object {
+	if s.Usable == nil {
+		return nil
+	}
+	return e.servers(s.Usable)
 }
 
 // literalTrue is what a flag says in a file.
@@ -322,24 +346,27 @@ func has(o contract.Object, key string) bool {
 	return false
 }
 
-// project writes the file that every session reads: the modes, the servers, and the permission of the baseline.
-func (e *emitter) project() {
+// Project is what every session of a project reads.
+type Project struct {
+	// Permission is the one of the baseline.
+	Permission contract.Object
+	// Modes are the agents of the modes, which the baseline may enter.
+	Modes   contract.Object
+	Servers contract.Object
+}
+
+// Project compiles what every session reads: the modes, the servers, and the baseline. It writes the files of the
+// sessions of modes by themselves. It fails where the source has an error.
+func (e *Emitter) Project() (out Project, ok bool) {
 	p := e.in.Project
-	o := contract.Object{"$schema", format.Schema}
-	places := []string{"/$schema"}
 	base := p.Role(e.everybody())
 	var of *writer
 	if base != nil {
-		var ok bool
 		if of, ok = e.quiet().compile(ir.SubjectRef{Role: base.Name}, base.Pos); !ok {
-			return
+			return out, false
 		}
-		if permission := of.object(); len(permission) > 0 {
-			o = append(o, "permission", permission)
-			places = append(places, "/permission")
-		}
+		out.Permission = of.object()
 	}
-	var agents contract.Object
 	for i := range p.Modes {
 		m := &p.Modes[i]
 		w, ok := e.compile(ir.SubjectRef{Mode: m.Slug}, m.Pos)
@@ -358,56 +385,65 @@ func (e *emitter) project() {
 			}
 		}
 		e.extras(m.Extra, nil)
-		agents = append(agents, agentName(m), e.agent(m, w))
+		out.Modes = append(out.Modes, agentName(m), e.agentObject(m, w))
 	}
-	if len(agents) > 0 {
-		o, places = append(o, "agent", agents), append(places, "/agent/*")
+	out.Servers = e.servers(e.shared)
+	return out, true
+}
+
+// Baseline returns the sessions of the baseline; false where it says nothing.
+func (e *Emitter) Baseline() (Session, bool) {
+	e = e.quiet()
+	r := e.in.Project.Role(e.everybody())
+	if r == nil {
+		return Session{}, false
 	}
-	if servers := e.servers(e.shared); len(servers) > 0 {
-		o, places = append(o, "mcp", servers), append(places, "/mcp/*")
+	w, ok := e.compile(ir.SubjectRef{Role: r.Name}, r.Pos)
+	if !ok {
+		return Session{}, false
 	}
-	if len(o) == 2 {
-		return
-	}
-	e.files = append(e.files, contract.File{Path: format.ConfigFile, Data: text(o), Places: places})
+	return e.roleSession(r, w)
 }
 
 // quiet returns an emitter that reports nothing.
-func (e *emitter) quiet() *emitter { return &emitter{in: e.in, space: e.space} }
+func (e *Emitter) quiet() *Emitter { return &Emitter{agent: e.agent, in: e.in, space: e.space} }
 
 // everybody returns the role of every session of the project, "" for none.
-func (e *emitter) everybody() string {
-	return e.in.Everybody(&e.diags, name, codeUnknownSubject)
+func (e *Emitter) everybody() string {
+	return e.in.Everybody(&e.Diags, e.agent.Name, e.agent.Codes.UnknownSubject)
 }
 
 // texts reports what a role gives a session beside permissions.
-func (e *emitter) texts(r *ir.Role) {
+func (e *Emitter) texts(r *ir.Role) {
 	for _, n := range r.Native {
-		e.diags.Warnf(codeNativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
+		e.Diags.Warnf(e.agent.Codes.NativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
 			Hint("say it in can, where every target understands it").
-			Target(name).
+			Target(e.agent.Name).
 			Subject("role "+r.Name).
 			Loses(diag.Text, "")
 	}
 	if r.Name == e.quiet().everybody() && (r.AppendSystemPrompt != "" || len(r.Env) > 0) {
-		e.diags.Warnf(codeRoleText, r.Pos,
-			"opencode.json gives no session appendSystemPrompt and env of a role: they are left out there").
-			Hintf("start it by `modec run %s -- opencode`, or write instructions into AGENTS.md", r.Name).
-			Target(name).
+		e.Diags.Warnf(e.agent.Codes.RoleText, r.Pos,
+			"%s gives no session appendSystemPrompt and env of a role: they are left out there", e.agent.File).
+			Hintf("start it by `modec run %s -- %s`, or write instructions into AGENTS.md", r.Name, e.agent.Name).
+			Target(e.agent.Name).
 			Subject("role "+r.Name).
 			Loses(diag.Text, "")
 	}
 }
 
-// agent returns the agent of a mode.
-func (e *emitter) agent(m *ir.Mode, w *writer) contract.Object {
+// agentObject returns the agent of a mode.
+func (e *Emitter) agentObject(m *ir.Mode, w *writer) contract.Object {
 	o := contract.Object{}
 	if d := description(m); d != "" {
 		o = append(o, "description", d)
 	}
-	x := m.Extra[name].Fields
+	x := m.Extra[e.agent.Name].Fields
 	for _, key := range slices.Sorted(maps.Keys(x)) {
 		o = append(o, key, x[key])
+	}
+	if x["mode"] == nil && slices.Contains(e.agent.BuiltIn, agentName(m)) { // its own one cannot be both
+		o = append(o, "mode", "all")
 	}
 	if p := prompt(m); p != "" {
 		o = append(o, "prompt", p)
@@ -421,23 +457,17 @@ func (e *emitter) agent(m *ir.Mode, w *writer) contract.Object {
 // agentName returns the name of a mode's agent.
 func agentName(m *ir.Mode) string { return m.Slug }
 
-// agentOf returns the name of the agent of any mode.
-func (e *emitter) agentOf(slug string) string { return slug }
-
-// internal are agents that opencode runs by itself.
-var internal = []string{"compaction", "summary", "title"}
-
-func (e *emitter) named(m *ir.Mode) bool { return !slices.Contains(internal, agentName(m)) }
+func (e *Emitter) named(m *ir.Mode) bool { return !slices.Contains(e.agent.Reserved, agentName(m)) }
 
 // usableName reports a mode that no agent can be.
-func (e *emitter) usableName(m *ir.Mode) bool {
+func (e *Emitter) usableName(m *ir.Mode) bool {
 	if e.named(m) {
 		return true
 	}
-	e.diags.Warnf(codeAgentName, m.Pos, "opencode has an agent of its own by the name %q: the mode is left out",
-		m.Slug).
-		Hint("give it another name for opencode (as)").
-		Target(name).
+	e.Diags.Warnf(e.agent.Codes.AgentName, m.Pos, "%s has an agent of its own by the name %q: the mode is left out",
+		e.agent.Title, m.Slug).
+		Hintf("give it another name for %s (as)", e.agent.Title).
+		Target(e.agent.Name).
 		Subject("mode "+m.Slug).
 		Loses(diag.Text, "")
 	return false
@@ -467,7 +497,7 @@ func joined(between string, texts ...string) string {
 	return strings.Join(parts, between)
 }
 
-// extraFields are the members of extra.opencode of a mode.
+// extraFields are the members of a mode's extra for the agent.
 var extraFields = map[string]func(any) bool{
 	"color": isText, "hidden": isFlag, "mode": isText, "model": isText, "steps": isNumber, "temperature": isNumber,
 	"top_p": isNumber, "variant": isText,
@@ -483,21 +513,21 @@ func isNumber(v any) bool {
 	return false
 }
 
-// extras checks what a subject says for opencode alone; a role has nothing.
-func (e *emitter) extras(all map[string]ir.Extra, _ *ir.Mode) {
-	x := all[name]
+// extras checks what a subject says for the agent alone; a role has nothing.
+func (e *Emitter) extras(all map[string]ir.Extra, _ *ir.Mode) {
+	x := all[e.agent.Name]
 	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
 		if is := extraFields[key]; is == nil || !is(x.Fields[key]) {
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.opencode.%s: opencode knows no such setting of an agent",
-				key).
+			e.Diags.Errorf(e.agent.Codes.UnknownExtra, x.Pos, "extra.%s.%s: %s knows no such setting of an agent",
+				e.agent.Name, key, e.agent.Title).
 				Hint("a mode may have " + strings.Join(slices.Sorted(maps.Keys(extraFields)), ", ")).
-				Target(name)
+				Target(e.agent.Name)
 		}
 	}
 }
 
 // shared reports whether everybody's list has a server.
-func (e *emitter) shared(s *ir.Server) bool {
+func (e *Emitter) shared(s *ir.Server) bool {
 	if e.in.Reach.Server(s.Name).Any() == ir.Deny {
 		return false
 	}
@@ -505,21 +535,21 @@ func (e *emitter) shared(s *ir.Server) bool {
 }
 
 // opened reports whether a written exception puts a server into the list that is off by default.
-func (e *emitter) opened(s *ir.Server) bool {
-	if e.in.Shares(&e.diags, name, s) {
+func (e *Emitter) opened(s *ir.Server) bool {
+	if e.in.Shares(&e.Diags, e.agent.Name, s) {
 		return true
 	}
 	if e.in.Reach.Server(s.Name).Any() > ir.Deny {
-		e.diags.Notef(codeServerOff, s.Pos, "the server %q is off by default: sessions that modec starts have it, and "+
-			"those that read opencode.json alone have not", s.Name).
-			Hint("start them by `modec run ROLE -- opencode`").
-			Target(name)
+		e.Diags.Notef(e.agent.Codes.ServerOff, s.Pos, "the server %q is off by default: sessions that modec starts "+
+			"have it, and those that read %s alone have not", s.Name, e.agent.File).
+			Hintf("start them by `modec run ROLE -- %s`", e.agent.Name).
+			Target(e.agent.Name)
 	}
 	return false
 }
 
 // servers returns a list of servers.
-func (e *emitter) servers(usable func(*ir.Server) bool) contract.Object {
+func (e *Emitter) servers(usable func(*ir.Server) bool) contract.Object {
 	all := contract.Object{}
 	for i := range e.in.Project.Servers {
 		s := &e.in.Project.Servers[i]
@@ -568,9 +598,8 @@ func allRefs(all map[string]string) map[string]string {
 	return out
 }
 
-// text writes a file. opencode replaces "{env:" and "{file:" wherever they stand in it: no text but a reference has
-// them.
-func text(o contract.Object) []byte {
+// Text writes a file. "{env:" and "{file:" are replaced wherever they stand in one: no text but a reference has them.
+func Text(o contract.Object) []byte {
 	data := contract.JSON(o)
 	for _, word := range []string{"env:", "file:"} {
 		data = bytes.ReplaceAll(data, []byte("{"+word), []byte(`\u007b`+word))

@@ -1,4 +1,4 @@
-package opencode
+package lastmatch
 
 import (
 	"errors"
@@ -44,7 +44,7 @@ const mostVariants = 16
 
 var (
 	errVariants = errors.New("it has too many forms")
-	errSign     = errors.New("no pattern of opencode has such a sign")
+	errSign     = errors.New("no pattern has such a sign")
 )
 
 // paths writes a rule about paths as patterns. What holds back matches below what it names, too.
@@ -110,7 +110,7 @@ func (p *part) add(tokens []token, holds use) error {
 	return nil
 }
 
-// hidden returns a pattern that matches what another one does, and that opencode takes as it stands.
+// hidden returns a pattern that matches what another one does, and that is taken as it stands.
 func hidden(text string) string {
 	runes := []rune(text)
 	if len(runes) == 0 {
@@ -134,7 +134,7 @@ func written(tokens []token) string {
 	return b.String()
 }
 
-// misread reports whether opencode takes a pattern for another one.
+// misread reports whether a pattern is taken for another one.
 func misread(text string) bool {
 	return text == "" || format.Number(text) || strings.HasPrefix(text, "~") || strings.HasPrefix(text, "$HOME") ||
 		strings.HasSuffix(text, " *") || strings.HasPrefix(text, "mcp:")

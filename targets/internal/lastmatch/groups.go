@@ -1,4 +1,4 @@
-package opencode
+package lastmatch
 
 import (
 	"errors"
@@ -159,7 +159,7 @@ func (w *writer) commands() {
 		redirect := least
 		if files {
 			redirect = ir.Deny
-			w.loss(ir.Command, codeLine, w.subject.Default(ir.Command).Pos,
+			w.loss(ir.Command, w.agent.Codes.Line, w.subject.Default(ir.Command).Pos,
 				"no pattern judges the file of a redirect: lines with one are refused").
 				Hint("have the agent write files by its own tools").
 				Needless()
@@ -167,9 +167,15 @@ func (w *writer) commands() {
 		signs := []entry{{"*<*", redirect}, {"*>*", redirect}}
 		if open {
 			signs = append([]entry{{"*$*", least}, {"*`*", least}}, signs...)
+			for _, pattern := range w.agent.Expansions {
+				signs = append(signs, entry{pattern, least})
+			}
 			if held {
 				signs = append([]entry{{`*"*`, least}, {"*'*", least}}, signs...)
 			}
+		}
+		for _, pattern := range w.agent.Redirects {
+			signs = append(signs, entry{pattern, redirect})
 		}
 		list = append(list, signs...)
 	}
@@ -239,6 +245,14 @@ func (w *writer) edits() {
 		base = ir.Agent
 	}
 	w.key(format.Edit, base, w.beyond(ir.Edit, base, list))
+	for _, file := range w.agent.Protected {
+		if decidedOn(w.subject, policy.Action{Group: ir.Edit, Arg: file}) == ir.Allow {
+			w.loss(ir.Edit, w.agent.Codes.Protected, w.pos, "%s asks before it writes %s, whatever is allowed",
+				w.agent.Title, file).
+				Hint("answer it, or have nobody write the file").
+				Needless()
+		}
+	}
 }
 
 // reads compiles the group read. What searches below folders cannot be held to a list.
@@ -248,7 +262,7 @@ func (w *writer) reads() {
 	var list []entry
 	if ok {
 		if base = w.rest(ir.Read, sides); base == ir.Agent {
-			for i := range sides { // by itself opencode asks about these alone
+			for i := range sides { // by itself the agent asks about these alone
 				env := []part{{patterns: []string{"*.env", "*.env.*"}}}
 				sides[i].allow = slices.DeleteFunc(slices.Clone(sides[i].allow), func(p part) bool {
 					return !w.meets(p, env)
@@ -258,19 +272,32 @@ func (w *writer) reads() {
 		list, base = w.entries(sides, base)
 		list = w.beyond(ir.Read, base, list)
 	}
-	w.key(format.Read, base, w.resources(base, list))
+	w.key(format.Read, base, w.resources(base, w.secret(base, list)))
 	if base == ir.Agent {
 		return
 	}
-	for _, key := range format.Searches {
+	for _, key := range w.agent.Searches {
 		w.key(key, base, nil)
 	}
 	if base > ir.Deny && len(list) > 0 && w.ref.Mode == "" {
-		w.diags.Notef(codeSearch, w.pos, "grep and glob look below folders: they show what %s may not read", w.ref).
+		w.Diags.Notef(w.agent.Codes.Search, w.pos, "grep and glob look below folders: they show what %s may not read",
+			w.ref).
 			Hint("list such files in .ignore").
-			Target(name).
+			Target(w.agent.Name).
 			Subject(w.ref.String())
 	}
+}
+
+// secret puts before a list the files that only a pattern of their own allows.
+func (w *writer) secret(base ir.Decision, list []entry) []entry {
+	if base != ir.Allow {
+		return list
+	}
+	var out []entry
+	for _, pattern := range w.agent.Secret {
+		out = append(out, entry{pattern, ir.Allow})
+	}
+	return append(out, list...)
 }
 
 // beyond puts what is decided outside of the project before the entries that deny, and what is decided of the
@@ -337,7 +364,7 @@ func (w *writer) outside(g ir.Group) ir.Decision {
 	return decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"})
 }
 
-// resources adds the resources of MCP servers, which opencode reads by the rules of files.
+// resources adds the resources of MCP servers, which are read by the rules of files.
 func (w *writer) resources(base ir.Decision, list []entry) []entry {
 	resource := func(server string) ir.Decision {
 		every := policy.Action{Group: ir.MCP, Server: server, Kind: policy.Resource}
@@ -429,13 +456,13 @@ func (w *writer) unlistedTools(sv *ir.Server, r ir.Rule) {
 		w.tool(format.Sanitized(sv.Name)+"_"+pattern(r.Pattern.Text), r.Decision)
 		return
 	}
-	w.loss(ir.MCP, codeUnlisted, r.Pos, "opencode knows no risk of a tool: %s decides about every tool of %q that the "+
-		"inventory does not list", r.Pattern, sv.Name).
+	w.loss(ir.MCP, w.agent.Codes.Unlisted, r.Pos, "%s knows no risk of a tool: %s decides about every tool of %q that "+
+		"the inventory does not list", w.agent.Title, r.Pattern, sv.Name).
 		Hintf("list the server's tools: `modec inventory %s --update`", sv.Name)
 	w.tool(format.Sanitized(sv.Name)+"_*", r.Decision)
 }
 
-// pattern returns a pattern over tools, with the signs that opencode replaces as any one.
+// pattern returns a pattern over tools, with the signs that are replaced as any one.
 func pattern(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '*' || c == '?' || format.Sanitized(string(c)) == string(c) {
@@ -445,7 +472,7 @@ func pattern(text string) string {
 	}, text)
 }
 
-// toAgent returns a decision, what opencode does by itself with what is left to it.
+// toAgent returns a decision, what the agent does by itself with what is left to it.
 func (w *writer) toAgent(d ir.Decision) ir.Decision {
 	if d == ir.Agent {
 		return ir.Allow
@@ -474,7 +501,7 @@ func (w *writer) agents() {
 		for _, slug := range w.in.Project.ModeNames() {
 			own := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
 			if own != rest && w.toAgent(own) == d {
-				list = append(list, entry{w.agentOf(slug), d})
+				list = append(list, entry{slug, d})
 			}
 		}
 	}

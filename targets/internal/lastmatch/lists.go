@@ -1,4 +1,4 @@
-package opencode
+package lastmatch
 
 import (
 	"errors"
@@ -67,12 +67,13 @@ func (w *writer) sides(g *grammar) (out []side, ok bool) {
 			switch {
 			case err == nil:
 			case r.Decision == ir.Deny:
-				w.loss(g.group, codeDeny, r.Pos, "no pattern says %s (%v): the group %s is denied as a whole",
+				w.loss(g.group, w.agent.Codes.Deny, r.Pos, "no pattern says %s (%v): the group %s is denied as a whole",
 					r.Pattern, err, g.group).
 					Hint("write what is permitted as a list, and deny the rest")
 				return nil, false
 			default:
-				w.loss(g.group, codeApproval, r.Pos, "no pattern says %s (%v): it is left out", r.Pattern, err).
+				w.loss(g.group, w.agent.Codes.Approval, r.Pos, "no pattern says %s (%v): it is left out", r.Pattern,
+					err).
 					Hint("write it in plain words")
 				capped = capped || r.Decision == ir.Ask
 			}
@@ -113,13 +114,13 @@ func (w *writer) spelled(g *grammar, s *policy.Subject, of *side) {
 			break
 		}
 	}
-	w.loss(g.group, codeText, at, "opencode compares the text of a call, and another spelling of it is not in the "+
-		"list: of %s, what no list names is not %s, but %s", g.group, of.rest, least).
+	w.loss(g.group, w.agent.Codes.Text, at, "%s compares the text of a call, and another spelling of it is not in the "+
+		"list: of %s, what no list names is not %s, but %s", w.agent.Title, g.group, of.rest, least).
 		Hint("write what is permitted as a list")
 	of.rest = least
 }
 
-// entries returns what a list of a key says, in the order in which opencode reads it, and what it says of the rest;
+// entries returns what a list of a key says, in their order, and what it says of the rest;
 // base is what no list names.
 func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Decision) {
 	add := func(d ir.Decision, patterns ...string) {
@@ -132,7 +133,7 @@ func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Deci
 			out = append(out, entry{p, d})
 		}
 	}
-	rest := min(base, ir.Ask) // what an allow does not mean falls no further than opencode itself does
+	rest := min(base, ir.Ask) // what an allow does not mean falls no further than what the agent does by itself
 	allowed := w.common(sides, ir.Allow)
 	asked := []part(nil)
 	if base == ir.Deny {

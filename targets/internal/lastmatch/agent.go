@@ -1,0 +1,46 @@
+// Package lastmatch writes permissions for agents of which the last rule that matches decides: opencode, and what is
+// made of it. A permission is an object of keys and patterns; a session is a file with agents, one of which it starts
+// as.
+//
+// What a source says becomes, in this order: what no list names, what is allowed, what is asked about, what is denied.
+// The package of a target says how its agent differs (Agent), and puts what comes of it into the files of the agent.
+package lastmatch
+
+import (
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// Agent is what an agent has of its own.
+type Agent struct {
+	Name   string // of the target, and of the program
+	Title  string // what people call it
+	File   string // what every session reads
+	Schema string // what a file names in $schema
+	Codes  Codes
+
+	// SessionFile returns the file of the sessions of a subject.
+	SessionFile func(ir.SubjectRef) string
+	// BuiltIn are its own agents to which a person or a session can turn.
+	BuiltIn []string
+	// Reserved are names that no mode can have, and Taken those that no role's agent has.
+	Reserved, Taken []string
+	// Searches are the keys of tools that look below folders; Harmless those of tools that touch nothing but the
+	// conversation.
+	Searches, Harmless []string
+	// Unasked are the commands that it runs by itself without asking about them, where it asks about the others.
+	Unasked []string
+	// Secret are files that are read unasked only where a pattern of their own allows it.
+	Secret []string
+	// Protected are files about which it asks before it writes them, whatever is allowed.
+	Protected []string
+	// Expansions and Redirects are patterns of lines in which it does not see a sign of the shell as it is: of those
+	// with "$", and of those that have a shell run a text with one.
+	Expansions, Redirects []string
+}
+
+// Codes are what the emitter reports, by a target's own names.
+type Codes struct {
+	AgentName, Approval, Deny, Line, NativeRule, NoFlags, Protected, RoleText, Search, ServerOff, Text, UnknownExtra,
+	UnknownSubject, Unlisted diag.Code
+}

@@ -1,0 +1,29 @@
+package kilo
+
+import (
+	_ "embed"
+
+	"modec.dev/modec/compiler/diag"
+)
+
+//go:embed codes.md
+var codesText string
+
+// The codes that the emitter reports. codes.md documents every code of the target.
+const (
+	codeAgentName      diag.Code = "kilo-agent-name"
+	codeApproval       diag.Code = "kilo-approval"
+	codeDeny           diag.Code = "kilo-deny"
+	codeLegacy         diag.Code = "kilo-legacy"
+	codeLine           diag.Code = "kilo-line"
+	codeNativeRule     diag.Code = "kilo-claude-rule"
+	codeNoFlags        diag.Code = "kilo-no-flags"
+	codeProtected      diag.Code = "kilo-protected"
+	codeRoleText       diag.Code = "kilo-role-text"
+	codeSearch         diag.Code = "kilo-search"
+	codeServerOff      diag.Code = "kilo-server-off"
+	codeText           diag.Code = "kilo-text"
+	codeUnknownExtra   diag.Code = "kilo-unknown-extra"
+	codeUnknownSubject diag.Code = "kilo-unknown-subject"
+	codeUnlisted       diag.Code = "kilo-unlisted"
+)

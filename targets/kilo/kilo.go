@@ -1,0 +1,47 @@
+// Package kilo emits the configuration of Kilo: an agent for each mode, the baseline and the MCP servers in
+// .kilo/kilo.json, a floor that denies everything in kilo.json, and a file for the sessions of each role.
+//
+// Beside the emitter stand packages that do not know it: format reads the files, model answers what Kilo does with
+// them. Kilo is made of opencode: what both say alike is written by targets/internal/lastmatch, and read by the format
+// of opencode.
+//
+// Source: the program in the npm package @kilocode/cli-linux-x64 7.7.9. The end-to-end tests run it on what is emitted.
+//
+// # How a permission is read
+//
+// Of all rules whose key and pattern match, the last one decides, as in opencode. What differs:
+//
+//   - "*": "deny" says nothing of what is outside of the project: external_directory has a rule of its own.
+//   - .env is read unasked only where a pattern of its own allows it: it has one.
+//   - Kilo runs some 40 commands by itself, and asks about the others.
+//   - A file with an error is left out, and Kilo goes on with the others. So the first file that it reads denies
+//     everything, and the second one, with the agents, takes that back. If the second one is broken, all is denied.
+//   - Modes of the extension before (.kilocodemodes) become agents, and the rules of an agent of the same name stand in
+//     the places of theirs. Kilo reads them where it reads no other file of the project. A session is not started
+//     beside one of its names.
+//
+// A role is an agent by its name, and Kilo's own are off in its session: plan, ask and explore would go by rules of
+// their own.
+//
+// # What is left out
+//
+//   - A command is compared as its text. Where a list denies, or asks about, a command, another spelling of it passes:
+//     what no list names is then denied, or asked about, too (kilo-text).
+//   - Nothing judges the file of a redirect: a line with one is refused (kilo-line).
+//   - Of a list of hosts only whole names are allowed (kilo-approval).
+//   - Kilo asks before it writes AGENTS.md at the root, and its own settings (kilo-protected).
+//
+// Of Kilo's own files nothing is imported yet: `modec migrate` names them, and they stay in force. The modes of the
+// extension before are (`--from kilo`).
+//
+// # Known holes of the agent
+//
+//   - Beside a command a redirect, an assignment or a test of its own runs unasked (cd . > file).
+//   - grep, glob and semantic_search look below folders, and show what may not be read there.
+//   - Letters are compared as they are written: on a file system that takes SECRETS for secrets, it is another name.
+//   - The target of a link, and where apply_patch moves a file to, are not compared.
+//   - Where a person answers a question with "always", Kilo writes it down in the user's own settings, for every
+//     project. No rule that denies gives way to it.
+package kilo
+
+const name = "kilo"

@@ -1,0 +1,113 @@
+package kilo
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/targets/internal/lastmatch"
+	"modec.dev/modec/targets/kilo/format"
+)
+
+// Args returns no arguments: a command line names an agent, and the variables of Environment the one to begin with.
+func (kilo) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) ([]string, diag.List) {
+	return nil, agent.NoArgs(in, ref, opt)
+}
+
+// Environment returns the variables that start a session of a subject: what it may do stands behind every file of the
+// user's own, and the files of the project are not read, whatever they say. Kilo reads those of the extension before
+// all the same: no session is started beside one of the same name. A daemon of Kilo has variables of its own, and the
+// session does without it.
+func (kilo) Environment(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) ([]string, diag.List) {
+	l, diags := agent.Launch(in, ref, opt)
+	if l.Content == "" {
+		return l.Variables, diags
+	}
+	vars := append(l.Variables, "KILO_CONFIG_CONTENT="+l.Content)
+	if len(l.Agents) == 0 {
+		return vars, diags
+	}
+	for _, n := range joined(lastmatch.ProjectRoot(opt), &l) {
+		diags.Errorf(codeLegacy, diag.Pos{File: n.file}, "Kilo would join %s with what %s may do", n.what, ref).
+			Hint("take what it says into the source (`modec migrate --from kilo`), and delete it").
+			Target(name).
+			Subject(ref.String())
+	}
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return append(vars, "KILO_DISABLE_PROJECT_CONFIG=1", "KILO_NO_DAEMON=1", "KILO_PERMISSION=",
+		"KILO_TEST_MANAGED_CONFIG_DIR="), diags
+}
+
+// entry is one in a file of the extension before.
+type entry struct{ file, what string }
+
+// joined returns the entries of such files in a folder that have the name of an agent or a server of a session.
+func joined(root string, l *lastmatch.Launch) (out []entry) {
+	if data, err := os.ReadFile(filepath.Join(root, format.ModesFile)); err == nil {
+		if c := format.ReadModes(format.ModesFile, data); c != nil {
+			for i := range c.Agents {
+				if slug := c.Agents[i].Name; slices.Contains(l.Agents, slug) {
+					out = append(out, entry{format.ModesFile, "the mode " + slug})
+				}
+			}
+		}
+	}
+	for _, file := range format.OldServerFiles {
+		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil {
+			continue
+		}
+		v, err := located.JSONC(file, data) // an error: Kilo goes on without the file
+		if err != nil {
+			continue
+		}
+		for _, m := range v.Get("mcpServers").Fields() {
+			if slices.Contains(l.Servers, m.Key) {
+				out = append(out, entry{file, "the server " + m.Key})
+			}
+		}
+	}
+	return out
+}
+
+// switches are the options of Kilo 7.7 by which a command line takes away what a session holds.
+var switches = map[string]string{
+	"--agent":    "the session begins as another agent",
+	"--attach":   "the session is one of another server, which has settings of its own",
+	"--auto":     "it answers every question with yes",
+	"--dir":      "the session is in another folder",
+	"--worktree": "the session is in another folder",
+}
+
+// commands are the words after which Kilo starts no session, or one whose clients have permissions of their own.
+var commands = []string{"acp", "agent", "attach", "auth", "cloud", "completion", "config", "console", "daemon", "db",
+	"debug", "export", "github", "help", "import", "mcp", "models", "plug", "plugin", "pr", "profile", "providers",
+	"remote", "roll-call", "serve", "session", "stats", "uninstall", "upgrade", "worktree"}
+
+// Replaces returns what a person's command line would take away.
+func (kilo) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
+	for i, arg := range line.Own {
+		if arg == "--" {
+			break
+		}
+		if i == 0 && slices.Contains(commands, arg) {
+			return contract.ByCommand(arg), true
+		}
+		if i == 0 && arg != "run" && !strings.HasPrefix(arg, "-") {
+			return contract.Replacement{What: arg, Does: "the session is in another folder",
+				Instead: "start it in the folder of the project"}, true
+		}
+		option, _, _ := strings.Cut(arg, "=")
+		if does := switches[option]; does != "" {
+			return contract.ByOption(option, does), true
+		}
+	}
+	return contract.Replacement{}, false
+}

@@ -1,0 +1,219 @@
+// Package model answers what Kilo does with an action, from the files that a build wrote: what every session reads, and
+// what the sessions of a role read.
+//
+// Kilo is made of opencode, whose model this package uses for what both do alike. What differs is here, and comes from
+// the program itself (@kilocode/cli-linux-x64 7.7.9), against which the recorded decisions of the end-to-end tests hold
+// it. Where something is left open, the reading counts by which more is permitted.
+package model
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/kilo/format"
+	opencode "modec.dev/modec/targets/opencode/format"
+	"modec.dev/modec/targets/opencode/model"
+)
+
+// Governs returns the halves of a decision that a file governs.
+func Governs(string, ir.Group) contract.Halves { return contract.Both }
+
+// Open reads the files of the project, and those of the sessions.
+func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	d := model.NewDecider(program, assumes)
+	var diags diag.List
+	if shared := readProject(fsys, &diags); shared != nil {
+		openShared(d, fsys, shared, o.Everybody())
+	}
+	files, err := fs.Glob(fsys, format.SessionsDir+"/*.json")
+	if err != nil {
+		diags.Errorf(format.BadFile, diag.Pos{File: format.SessionsDir}, "%v", err).Target("kilo")
+	}
+	for _, file := range files {
+		ref, ok := opencode.SessionSubject(file)
+		c := readConfig(fsys, file, &diags)
+		if !ok || c == nil {
+			continue
+		}
+		add(d, ref, c, c.Default)
+		for i := range c.Agents {
+			if a := &c.Agents[i]; ref.Role != "" && !a.Disabled && a.Name != c.Default {
+				add(d, ir.SubjectRef{Role: ref.Role, Mode: contract.Slug(a.Name)}, c, a.Name)
+			}
+		}
+	}
+	return d.List(), diags
+}
+
+// openShared adds the sessions that the files of the project are for.
+func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, base ir.SubjectRef) {
+	everybody := base != (ir.SubjectRef{}) && says(shared)
+	start := format.Default
+	if shared.Default != "" {
+		start = shared.Default
+	}
+	if everybody {
+		add(d, base, shared, start)
+	}
+	for i := range shared.Agents {
+		a := &shared.Agents[i]
+		if a.Disabled || a.Name == start && everybody {
+			continue
+		}
+		mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
+		if _, err := fs.Stat(fsys, format.SessionFile(mode)); err != nil {
+			add(d, mode, shared, a.Name)
+		}
+		if everybody {
+			add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, shared, a.Name)
+		}
+	}
+}
+
+// says reports whether files hold the sessions of everybody.
+func says(c *opencode.Config) bool { return len(c.Permission) > 0 || c.Default != "" }
+
+// readProject reads what every session reads, nil where there is nothing.
+func readProject(fsys fs.FS, diags *diag.List) (all *opencode.Config) {
+	if data, err := fs.ReadFile(fsys, format.ModesFile); err == nil {
+		all = format.ReadModes(format.ModesFile, data)
+	}
+	merge := func(file string) {
+		if c := readConfig(fsys, file, diags); c != nil {
+			all = opencode.Merged(all, c)
+		}
+	}
+	for _, name := range []string{"kilo.json", "kilo.jsonc", "opencode.json", "opencode.jsonc"} {
+		merge(name)
+	}
+	for _, dir := range []string{format.OldDir, format.Dir} {
+		for _, name := range []string{"kilo.jsonc", "kilo.json", "opencode.jsonc", "opencode.json"} {
+			merge(dir + "/" + name)
+		}
+		for _, of := range []struct {
+			dir   string
+			below bool
+		}{{"agent", opencode.Deep}, {"agents", opencode.Deep}, {"mode", opencode.Flat}, {"modes", opencode.Flat}} {
+			all = readMarkdown(fsys, dir+"/"+of.dir, of.below, all, diags)
+		}
+	}
+	return all
+}
+
+// readMarkdown adds the agents that people have in a folder. Kilo goes on without one that has a wrong permission.
+func readMarkdown(fsys fs.FS, dir string, below bool, all *opencode.Config, diags *diag.List) *opencode.Config {
+	_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // there is no such folder
+		case d.IsDir():
+			if file != dir && !below {
+				return fs.SkipDir
+			}
+			return nil
+		case path.Ext(file) != ".md":
+			return nil
+		}
+		data, err := fs.ReadFile(fsys, file)
+		if err != nil {
+			return nil
+		}
+		a, problem := opencode.ReadAgent(file, strings.TrimPrefix(file, dir+"/"), data, opencode.WithNulls)
+		if problem != "" {
+			diags.Warnf(format.BadFile, diag.Pos{File: file}, "Kilo goes on without this agent: %s", problem).
+				Target("kilo")
+			return nil
+		}
+		all = opencode.Merged(all, &opencode.Config{Agents: []opencode.Agent{a}})
+		return nil
+	})
+	return all
+}
+
+func readConfig(fsys fs.FS, file string, diags *diag.List) *opencode.Config {
+	data, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			diags.Warnf(format.BadFile, diag.Pos{File: file}, "Kilo cannot read this file: %v", err).Target("kilo")
+		}
+		return nil
+	}
+	c, found := format.ReadConfig(file, data)
+	for i := range found {
+		found[i].Severity = diag.Warning // whoever judges goes on without the file, as Kilo does
+	}
+	if *diags = append(*diags, found...); len(found) > 0 {
+		return nil
+	}
+	return c
+}
+
+// add adds the session of an agent of a file.
+func add(d *model.Decider, ref ir.SubjectRef, c *opencode.Config, name string) {
+	s := model.Session{Agents: map[string]bool{}}
+	for _, own := range format.BuiltIn {
+		s.Agents[own] = true
+	}
+	for i := range c.Agents {
+		s.Agents[c.Agents[i].Name] = !c.Agents[i].Disabled
+	}
+	s.Rules = slices.Concat(byItself, ofAgent[name], format.Kept(c.Permission))
+	if name == format.Default {
+		s.Rules = append(s.Rules, opencode.Rule{Key: "semantic_search", Pattern: "*", Decision: ir.Allow})
+	}
+	if a := c.Agent(name); a != nil {
+		s.Rules = append(s.Rules, format.Kept(a.Permission)...)
+	}
+	d.Add(ref, s)
+}
+
+// byItself are the rules that come with Kilo; ofAgent those of its own agents that differ from what the others have. A
+// mode by the name of one of these has its rules behind them, and "*" takes them back.
+var (
+	byItself = append(own(
+		"*", "*", ir.Allow, "doom_loop", "*", ir.Ask, opencode.Outside, "*", ir.Ask, "suggest", "*", ir.Deny,
+		"question", "*", ir.Deny, "plan_enter", "*", ir.Deny, "plan_exit", "*", ir.Deny, "repo_clone", "*", ir.Deny,
+		"repo_overview", "*", ir.Deny, opencode.Read, "*", ir.Allow, opencode.Read, "*.env", ir.Ask,
+		opencode.Read, "*.env.*", ir.Ask, opencode.Read, "*.env.example", ir.Allow, opencode.Bash, "*", ir.Ask),
+		slices.Concat(unasked(), own("recall", "*", ir.Ask, "kilo_memory_recall", "*", ir.Ask, "kilo_memory_save", "*",
+			ir.Ask))...)
+	ofAgent = map[string][]opencode.Rule{
+		format.Default: own("question", "*", ir.Allow, "suggest", "*", ir.Allow, "plan_enter", "*", ir.Allow),
+		"debug":        own("question", "*", ir.Allow, "suggest", "*", ir.Allow, "plan_enter", "*", ir.Allow),
+	}
+)
+
+// own makes rules of keys, patterns and decisions.
+func own(list ...any) (rules []opencode.Rule) {
+	for i := 0; i+2 < len(list); i += 3 {
+		rules = append(rules, opencode.Rule{Key: list[i].(string), Pattern: list[i+1].(string),
+			Decision: list[i+2].(ir.Decision)})
+	}
+	return rules
+}
+
+// unasked are the commands that Kilo runs by itself.
+func unasked() (rules []opencode.Rule) {
+	for _, pattern := range format.Unasked() {
+		rules = append(rules, opencode.Rule{Key: opencode.Bash, Pattern: pattern, Decision: ir.Allow})
+	}
+	return rules
+}
+
+// Alone returns a decider for what Kilo does without any permission.
+func Alone() []contract.Decider { return model.AloneBy(program, byItself, assumes) }
+
+var assumes = []string{
+	"a session of a role or a mode is started by `modec run`, or for the baseline in the project, whose folder is " +
+		"the root of a git repository and no linked work tree",
+	"the user's own settings have no agent of the same name, and none that a person turns to",
+	"nobody answers a question with \"always\" where no rule behind it decides: Kilo writes it down for every project",
+	"no path of the project is a link, and no model moves a file by apply_patch",
+	"Kilo 7.7 compares the patterns",
+}

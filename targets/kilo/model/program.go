@@ -1,0 +1,165 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/targets/kilo/format"
+	opencode "modec.dev/modec/targets/opencode/format"
+	"modec.dev/modec/targets/opencode/model"
+)
+
+// program is how Kilo decides by rules.
+var program = &model.Program{
+	Title: "Kilo", Searches: format.Searches, Last: last, Edit: protected, Split: split, Command: command,
+	Known: append(slices.Clip(model.Known), "chdir", "popd", "pushd"),
+	Told: map[ir.Group][]string{
+		ir.Read: append(slices.Clip(format.Secret), format.NotSecret),
+		ir.Edit: format.ProtectedPatterns(),
+	},
+}
+
+// last decides by the last rule that matches. One that denies every tool says nothing of what is outside of the
+// project, and one that allows every file nothing of the secret ones.
+func last(rules []opencode.Rule, key, text string) model.Outcome {
+	for i := len(rules) - 1; i >= 0; i-- {
+		r := &rules[i]
+		every := r.Key == opencode.Every && r.Pattern == opencode.Every
+		if !opencode.Match(r.Key, key) || !opencode.Match(r.Pattern, text) ||
+			every && r.Decision == ir.Deny && key == opencode.Outside {
+			continue
+		}
+		if key == opencode.Read && r.Decision == ir.Allow && format.IsSecret(text) &&
+			(r.Key == opencode.Every || r.Pattern == opencode.Every) {
+			return model.Unsaid(ir.Ask, "Kilo asks about .env where no rule of its own allows it")
+		}
+		return model.Outcome{Decision: r.Decision, Rule: r.String(), At: r.At}
+	}
+	return model.Unsaid(ir.Ask, "Kilo asks where no rule decides")
+}
+
+// protected asks about Kilo's own settings, whatever is allowed.
+func protected(name string, o model.Outcome) model.Outcome {
+	if o.Decision == ir.Allow && format.Protected(name) {
+		return model.Unsaid(ir.Ask, "Kilo asks before it writes its own settings, and AGENTS.md")
+	}
+	return o
+}
+
+// unchecked are commands about which Kilo asks no rule.
+var unchecked = []string{"cd", "chdir", "popd", "pushd", "push-location", "set-location"}
+
+// split returns the commands of a line, and its parts that Kilo does not see; false where it does not parse. A line
+// without a command is compared as a whole.
+func split(line string) (commands, unseen []string, ok bool) {
+	f, err := policy.ParseLine(line)
+	if err != nil {
+		return nil, nil, false
+	}
+	masked := mask(line, f)
+	text := func(in []byte, from, to syntax.Pos) string {
+		a, b := int(from.Offset()), int(to.Offset())
+		return strings.TrimSpace(string(in[min(a, len(in)):min(b, len(in))]))
+	}
+	some := false
+	syntax.Walk(f, func(n syntax.Node) bool {
+		stmt, is := n.(*syntax.Stmt)
+		if !is {
+			return true
+		}
+		whole := text([]byte(line), stmt.Pos(), stmt.End())
+		call, is := stmt.Cmd.(*syntax.CallExpr)
+		switch {
+		case is && len(call.Args) > 0 && slices.Contains(unchecked, call.Args[0].Lit()):
+			some, unseen = true, append(unseen, whole)
+		case is && len(call.Args) > 0:
+			some = true
+			own := text(masked, call.Pos(), call.End())
+			if len(stmt.Redirs) > 0 {
+				own = strings.TrimSuffix(text(masked, stmt.Pos(), stmt.End()), ";")
+			}
+			commands = append(commands, own)
+		case is, stmt.Cmd == nil, stmt.Redirs != nil:
+			unseen = append(unseen, whole)
+		default:
+			switch stmt.Cmd.(type) {
+			case *syntax.DeclClause, *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+				unseen = append(unseen, whole)
+			}
+		}
+		return true
+	})
+	if !some {
+		return []string{strings.TrimSpace(line)}, nil, true
+	}
+	return commands, unseen, true
+}
+
+// signs are the characters that Kilo replaces in words and quotes before it compares them.
+const signs = "<>|&;$`\n"
+
+// mask replaces the signs of words and quotes, and redirects to nothing, as Kilo does.
+func mask(line string, f *syntax.File) []byte {
+	out := []byte(line)
+	hide := func(from, to syntax.Pos) {
+		for i := int(from.Offset()); i < min(int(to.Offset()), len(out)); i++ {
+			if strings.IndexByte(signs, out[i]) >= 0 {
+				out[i] = '_'
+			}
+		}
+	}
+	syntax.Walk(f, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Lit:
+			hide(n.Pos(), n.End())
+		case *syntax.SglQuoted:
+			hide(n.Pos(), n.End())
+		case *syntax.Redirect:
+			if harmless(n) {
+				hide(n.OpPos, n.End())
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// harmless reports whether a redirect goes nowhere.
+func harmless(r *syntax.Redirect) bool {
+	if r.Word == nil {
+		return false
+	}
+	to := r.Word.Lit()
+	switch r.Op {
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrIn, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+		return to == "/dev/null"
+	case syntax.DplOut, syntax.DplIn:
+		return to == "-" || to != "" && strings.Trim(to, "0123456789") == ""
+	}
+	return false
+}
+
+// command returns the texts of plain commands that a pattern matches: their signs stand in quotes, where they are
+// replaced, but for a variable in double quotes.
+func command(sp *regular.Space, pattern string) (regular.Language, error) {
+	replaced := func(r rune) rune {
+		if strings.ContainsRune(signs, r) {
+			return '_'
+		}
+		return r
+	}
+	switch {
+	case strings.Trim(pattern, "*") == "$":
+		return sp.Go(`(?s)\A(?:[^'"]|'[^']*'|"[^"$]*")*"[^"$]*\$.*\z`)
+	case strings.ContainsAny(pattern, signs):
+		return regular.None, nil
+	case strings.Contains(pattern, "_"):
+		return opencode.Language(sp, pattern, replaced)
+	}
+	return opencode.Language(sp, pattern, func(r rune) rune { return r })
+}

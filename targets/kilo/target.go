@@ -1,0 +1,64 @@
+package kilo
+
+import (
+	"io/fs"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/kilo/format"
+	"modec.dev/modec/targets/kilo/model"
+	opencode "modec.dev/modec/targets/opencode/format"
+)
+
+type kilo struct{}
+
+// New returns the target.
+func New() contract.Target { return kilo{} }
+
+func (kilo) Name() string { return name }
+
+func (kilo) Summary() string { return "Kilo: agents, permissions, MCP servers" }
+
+func (kilo) Options() []contract.Option {
+	return []contract.Option{{Name: "subject", Type: contract.String,
+		Doc: "The role that .kilo/kilo.json holds every session to (\"role:NAME\" or the bare name). " +
+			"Default: the baseline."}}
+}
+
+// Codes documents what the target reports.
+func (kilo) Codes() []diag.Doc { return diag.Docs(codesText) }
+
+func (kilo) Owns() []string {
+	return []string{format.FloorFile, format.ConfigFile, format.SessionsDir + "/*.json"}
+}
+
+// HoldsRoles marks that every role that says something has a file of its own.
+func (kilo) HoldsRoles() {}
+
+// Asked returns what Kilo reads beside, in a project: files of opencode, and of its own extension before.
+func (kilo) Asked() []string {
+	return []string{format.FloorFile + "c", format.Dir + "/", format.OldDir + "/", format.ModesFile,
+		opencode.ConfigFile, opencode.ConfigFile + "c"}
+}
+
+func (kilo) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
+
+// Agent describes Kilo.
+func (kilo) Agent() contract.Agent {
+	return contract.Agent{Name: "Kilo", Programs: []string{"kilo"}, Observed: "7.7.9"}
+}
+
+// ServerList says how Kilo lists a server.
+func (kilo) ServerList() contract.ServerList {
+	return contract.ServerList{File: format.ConfigFile, Field: "mcp", Local: "local", Remote: "remote",
+		OneList: opencode.OneList}
+}
+
+// Open reads the artifacts as Kilo does.
+func (kilo) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys, o)
+}
+
+// Alone returns what Kilo decides by itself; it has no permission mode of a role.
+func (kilo) Alone(*ir.Project) []contract.Decider { return model.Alone() }
