@@ -18,6 +18,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
 )
 
@@ -242,8 +243,10 @@ func (e *env) offerImport(list diag.List) {
 	defer root.Close()
 	theirs := migrate.Importable(e.ctx, migrate.Request{
 		Root: root.FS(), Targets: e.targets, Local: e.local, Ignored: e.ignored(e.dir, e.dir)})
+	left := originals.Load(e.home(e.dir)).Left
 	for i := range list {
-		if d := &list[i]; d.Code == diag.NotOurs && d.Pos.Line == 0 && slices.Contains(theirs, d.Pos.File) {
+		d := &list[i]
+		if d.Code == diag.NotOurs && d.Pos.Line == 0 && left[d.Pos.File] == "" && slices.Contains(theirs, d.Pos.File) {
 			d.Hint = "`" + e.importing() + "` imports it into the source, and the next build takes it over; " +
 				"`modec build --force` overwrites it, and keeps a copy"
 		}

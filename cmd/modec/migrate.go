@@ -355,8 +355,12 @@ func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
 	return wasBuilt(e, req) || len(c.Approved) == 0 && !c.Suggest && stands(originals.Load(e.home(e.dir)), req.Root)
 }
 
-// stands reports whether the source is there that a migration made, as far as people have it.
+// stands reports whether the source is there that a migration made, as far as people have it, or whose files an eject
+// left to the team.
 func stands(record *originals.Record, root fs.FS) bool {
+	if len(record.Left) > 0 {
+		return true
+	}
 	read := func(name string) ([]byte, error) { return fs.ReadFile(root, name) }
 	for _, f := range record.Files {
 		if f.Import != "" && record.Stands(f, read) {

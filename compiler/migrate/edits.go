@@ -432,6 +432,13 @@ func (e *editor) extends(subject []string, policy string) bool {
 // is there after a build as well, and only what no import takes over was said before.
 func (e *editor) unedited(c change) bool {
 	data, err := contract.ReadImport(e.req.Root, c.Pos.File)
+	info, stat := fs.Stat(e.req.Root, cmp.Or(c.Pos.File, "."))
+	if c.note && c.Pos.File != "" && stat == nil && info.IsDir() { // it is about the files there
+		return e.unbuilt && !slices.ContainsFunc(e.built.Files(), func(f contract.File) bool {
+			data, err := contract.ReadImport(e.req.Root, f.Path)
+			return strings.HasPrefix(f.Path, c.Pos.File+"/") && (err != nil || !e.asBuilt(f.Path, data))
+		})
+	}
 	return err == nil && e.asBuilt(c.Pos.File, data) && (e.whole(c.Pos.File) || c.note || e.unbuilt)
 }
 

@@ -36,6 +36,8 @@ type Record struct {
 	// Edits are files of modec's as people changed them, of which the source says everything since:
 	// the next build takes them over too.
 	Edits map[string]File `json:"edits,omitempty"`
+	// Left are the files that an eject left to the team, by path: their digest, as package output has it.
+	Left map[string]string `json:"left,omitempty"`
 	// Imports are the sources that migrations made of the files, by File.Import: the digest of each file
 	// of the source by its path.
 	Imports map[string]map[string]string `json:"imports,omitempty"`
@@ -59,7 +61,7 @@ func Load(root string) *Record {
 	root = resolved(root)
 	r := &Record{place: place("originals", root)}
 	if json.Unmarshal(record.Read(r.place), r) != nil || r.Version != version || r.Root != root {
-		r.Files, r.Edits, r.Imports = nil, nil, nil
+		r.Files, r.Edits, r.Imports, r.Left = nil, nil, nil, nil
 	}
 	if r.Files == nil {
 		r.Files = map[string]File{}

@@ -76,6 +76,27 @@ func (w *writer) forgetEdits(changes []Change) error {
 	return r.Save()
 }
 
+// leave notes what an eject leaves of the files that are modec's alone.
+func (w *writer) leave(changes []Change) error {
+	r := w.record()
+	if r == nil {
+		return nil
+	}
+	r.Left = map[string]string{}
+	for i := range changes {
+		if c := &changes[i]; !c.Merged && c.Action != Remove {
+			r.Left[c.Path] = c.SHA256
+		}
+	}
+	return r.Save()
+}
+
+// left reports whether a file is as an eject left it.
+func (w *writer) left(p, sum string) bool {
+	r := w.record()
+	return r != nil && r.Left[p] == sum
+}
+
 // untouched reports whether an interrupted build did not come as far as a file of a person's.
 func (w *writer) untouched(p string) bool {
 	if w.pending == nil || w.settled.Artifacts[p] != "" {

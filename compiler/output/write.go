@@ -185,7 +185,10 @@ func Eject(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 		if err := w.apply(b, changes); err != nil {
 			return err
 		}
-		return w.remove(w.opt.lockFile())
+		if err := w.remove(w.opt.lockFile()); err != nil {
+			return err
+		}
+		return w.leave(changes)
 	})
 	return append(changes, Change{Path: w.opt.lockFile(), Action: Remove, Target: "modec"}), list
 }
@@ -632,6 +635,9 @@ func (w *writer) mine(c *Change) bool {
 	case recorded:
 		w.diags.Errorf(diag.Edited, at, "somebody edited this file since modec wrote it; modec leaves it alone").
 			Hint(w.opt.movesIn()).Target(c.Target)
+	case w.left(c.Path, sum):
+		w.diags.Errorf(diag.NotOurs, at, "`modec eject` left this file to the team, and modec leaves it alone").
+			Hint("`modec build --force` takes it over again, and keeps a copy").Target(c.Target)
 	default:
 		w.diags.Errorf(diag.NotOurs, at, "modec did not write this file and leaves it alone").
 			Hint("move it away, or `modec build --force` overwrites it, and keeps a copy").Target(c.Target)

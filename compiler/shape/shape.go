@@ -217,7 +217,7 @@ func (s *shape) checkItself(n *source.Node, path string, diags *diag.List) (usab
 		return s.checkAlternatives(n, path, diags)
 	}
 	if n.Kind&s.kinds == 0 && !(n.Kind == source.Int && s.kinds&source.Float != 0) {
-		diags.Errorf(diag.WrongType, n.Pos, "got %s, want %s", n.Typed(), s.want()).Path(path)
+		diags.Errorf(diag.WrongType, n.Pos, "got %s, want %s", n.Typed(), s.want()).Path(path).Hint(s.instead(n))
 		return n, false
 	}
 	switch n.Kind {
@@ -278,9 +278,26 @@ func (s *shape) checkAlternatives(n *source.Node, path string, diags *diag.List)
 		diags.Errorf(diag.BadChoice, n.Pos, "got %s, want %s", n.Typed(), s.want()).Path(path).
 			Hint(diag.DidYouMean(n.Text, s.choices))
 	} else {
-		diags.Errorf(diag.WrongType, n.Pos, "got %s, want %s", n.Typed(), s.want()).Path(path)
+		diags.Errorf(diag.WrongType, n.Pos, "got %s, want %s", n.Typed(), s.want()).Path(path).Hint(s.instead(n))
 	}
 	return n, false
+}
+
+// instead returns what to write in the place of a value of the wrong type, "" where that is not known.
+func (s *shape) instead(n *source.Node) string {
+	takes := func(k source.Kind) bool {
+		return s.kinds&k != 0 || slices.ContainsFunc(s.alts, func(a *shape) bool { return a.kinds&k != 0 })
+	}
+	lists := func(a *shape) bool { _, ok := a.index["allow"]; return ok }
+	switch {
+	case n.Kind == source.Null && takes(source.Struct|source.List):
+		return "nothing stands below it: what belongs to it is indented deeper"
+	case n.Kind == source.String && takes(source.List):
+		return fmt.Sprintf("a list of one is [%q]", n.Text)
+	case n.Kind == source.List && (lists(s) || slices.ContainsFunc(s.alts, lists)):
+		return "a list stands below a decision: {allow: [...]}"
+	}
+	return ""
 }
 
 func (s *shape) checkStruct(n *source.Node, path string, diags *diag.List) (*source.Node, bool) {

@@ -19,6 +19,9 @@ import (
 var (
 	yamlSign   = lazy.Regexp("(?:^|[\\[{,]|[:-] )\\s*([@`%*&!][^\\s,\\]}#]*)")
 	yamlColon  = lazy.Regexp(`^\s*(?:- )?[\w.-]+: +([^"'\s][^"']*?: .*)$`)
+	yamlValue  = lazy.Regexp(`^\s*[\w.-]+:\s+(?:[^\s|>&!#,\[{]|[^\s|>&!#].*[^,\[{])$`)
+	yamlText   = lazy.Regexp(`[|>][+-]?\d?\s*$`)
+	bareWords  = lazy.Regexp(`[A-Za-z][\w ]*$`)
 	jsonCommas = []string{"invalid character '}' looking for beginning of object key string",
 		"invalid character ']' looking for beginning of value"}
 )
@@ -53,6 +56,9 @@ func mistake(data []byte, at diag.Pos, msg string) (pos diag.Pos, message string
 			}
 		}
 	case "mapping values are not allowed in this context":
+		if i, prev := deeper(lines); i > 0 {
+			return found(i, indent(lines[i]), tooDeep, indent(lines[i])+1, prev+1, indent(lines[prev])+1)
+		}
 		for i := from; i < min(from+2, len(lines)); i++ {
 			if m := yamlColon().FindStringSubmatchIndex(lines[i]); m != nil {
 				return found(i, m[2], "a colon and a space begin a field of YAML: put the text in quotes")
@@ -63,10 +69,44 @@ func mistake(data []byte, at diag.Pos, msg string) (pos diag.Pos, message string
 			return found(i, indent(lines[i]), "the line begins in column %d, and none that it can belong to does: "+
 				"want column %s", indent(lines[i])+1, strings.Join(want, " or "))
 		}
+		if i, prev := deeper(lines); i > 0 {
+			return found(i, indent(lines[i]), tooDeep, indent(lines[i])+1, prev+1, indent(lines[prev])+1)
+		}
+	case "missing ',' in list literal":
+		if m := bareWords().FindString(lines[from][:min(len(lines[from]), max(at.Col-1, 0))]); m != "" {
+			_, rest, _ := strings.Cut(lines[from][at.Col-1:], "]")
+			word := strings.TrimSpace(m + strings.TrimSuffix(lines[from][at.Col-1:], "]"+rest))
+			word, _, _ = strings.Cut(word, ",")
+			return found(from, at.Col-1-len(m), "a text has quotes: %q", word)
+		}
 	case jsonCommas[0], jsonCommas[1]:
 		return at, "JSON takes no comma before a closing bracket: remove it"
 	}
 	return at, msg
+}
+
+// tooDeep is what is said of a line that [deeper] finds.
+const tooDeep = "the line begins in column %d, deeper than line %d, which has a value of its own: want column %d"
+
+// deeper returns the first line of a YAML file that is more indented than the one before it, which has a value already,
+// and that one; 0 where there is none. Lines of a text may be as indented as they like.
+func deeper(lines []string) (line, prev int) {
+	prev = -1
+	text := -1 // how indented the line is that began a text of several lines
+	for i, l := range lines {
+		t := strings.TrimSpace(l)
+		if t == "" || t[0] == '#' || text >= 0 && indent(l) > text {
+			continue
+		}
+		text = -1
+		if prev >= 0 && indent(l) > indent(lines[prev]) && yamlValue().MatchString(lines[prev]) {
+			return i, prev
+		}
+		if prev = i; yamlText().MatchString(l) {
+			text = indent(l)
+		}
+	}
+	return 0, 0
 }
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

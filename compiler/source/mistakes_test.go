@@ -22,6 +22,11 @@ func TestMistakes(t *testing.T) {
 			`modec/a.yaml:2:6: error: a colon and a space begin a field of YAML: put the text in quotes [syntax]`},
 		{"a.yaml", "a:\n  b:\n      c: 1\n     d: 2\n", `modec/a.yaml:4:6: error: the line begins in column 6, ` +
 			`and none that it can belong to does: want column 3 or 7 [syntax]`},
+		{"a.yaml", "a:\n  b: [x]\n   c: 2\n", `modec/a.yaml:3:4: error: the line begins in column 4, deeper than line 2, ` +
+			`which has a value of its own: want column 3 [syntax]`},
+		{"a.yaml", "a:\n  t: |\n    x: 1\n      y\n  b: x\n    c:\n      d: 2\n", `modec/a.yaml:6:5: error: the line begins in ` +
+			`column 5, deeper than line 5, which has a value of its own: want column 3 [syntax]`},
+		{"a.cue", "a: [git status, \"x\"]", `modec/a.cue:1:5: error: a text has quotes: "git status" [syntax]`},
 		{"a.yaml", "a: {b: 1}\na: {c: 1}\n",
 			`modec/a.yaml:2:1: error: the key "a" is there twice, first in line 1: join the two [syntax]`},
 		{"a.json", "{\"a\": {\"b\": 1,\n\"b\": 1}}",
