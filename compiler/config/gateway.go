@@ -90,9 +90,10 @@ var gatewayServer = []contract.Option{
 			"{\"https://*.example.com/**\": {\"headers\": {\"X-Tenant\": \"one\"}}}. " +
 			"The headers of forward come from there then, and not from the request.",
 	}, {
-		Name: "open", Type: contract.Strings, Default: []string(nil), Choices: []string{"elicitation", "roots", "sampling"},
-		Doc: "What the server may ask of a client whose call is under way: a person (elicitation), its folders (roots), " +
-			"its model (sampling). Default: nothing.",
+		Name: "open", Type: contract.Strings, Default: []string(nil),
+		Choices: []string{"elicitation", "roots", "sampling"},
+		Doc: "What the server may ask of a client whose call is under way: a person (elicitation), its folders " +
+			"(roots), its model (sampling). Default: nothing.",
 	}, {
 		Name: "raw_results", Type: contract.Bool, Default: false,
 		Doc: "Pass the texts of the server's results on as they are, with escape sequences and invisible characters.",

@@ -41,8 +41,8 @@ func (c *calm) tell(f func()) {
 	f()
 }
 
-// How much of a call's progress is passed on: so many notifications at once, and then so many a second. The rest is lost,
-// which the protocol permits.
+// How much of a call's progress is passed on: so many notifications at once, and then so many a second. The rest is
+// lost, which the protocol permits.
 const (
 	progressAtOnce   = 100
 	progressASecond  = 20

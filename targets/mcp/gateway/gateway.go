@@ -48,8 +48,8 @@ type Options struct {
 	// files that hold the others do not know of it.
 	Unite func(*ir.Project) []ir.SubjectRef
 	Who   string
-	// Explicit says that a call of what is denied is answered with the rule that denies it. Otherwise the answer is that
-	// of what does not exist.
+	// Explicit says that a call of what is denied is answered with the rule that denies it. Otherwise the answer is
+	// that of what does not exist.
 	Explicit bool
 	Audit    func(audit.Event) // writes an event; nil: nothing is written
 	Now      func() time.Time  // the clock, for what is permitted at times; nil: the machine's
@@ -585,8 +585,9 @@ func (g *Gateway) unknown(t *Table, k *kind, name string, none error) error {
 	case accessOf(d.result.Decision, g.opt.AgentAsks) > Hidden && k == prompts:
 		return none // the policy has nothing against it, so the server does not offer it
 	case accessOf(d.result.Decision, g.opt.AgentAsks) > Hidden:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("%s %q is not served now: its server "+
-			"does not offer it, or not as it is pinned, or it waits for the gateway to be started again", k.noun(), name)}
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
+			Message: fmt.Sprintf("%s %q is not served now: its server does not offer it, or not as it is pinned, or "+
+				"it waits for the gateway to be started again", k.noun(), name)}
 	}
 	text := fmt.Sprintf("%s %q is denied to %s: %s", k.noun(), name, t.who, d.result.Told())
 	if at := ir.Written(d.result.Pos); at.File != "" {

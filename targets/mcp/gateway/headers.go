@@ -89,8 +89,8 @@ func (m headerMap) of(address string) map[string]string {
 	return nil
 }
 
-// readHeaderMap reads a map: {"https://*.example.com/**": {"headers": {"X-Tenant": "one"}}}. No error of it shows what is
-// in it.
+// readHeaderMap reads a map: {"https://*.example.com/**": {"headers": {"X-Tenant": "one"}}}. No error of it shows what
+// is in it.
 func readHeaderMap(values []string) (m headerMap, err error) {
 	if len(values) == 0 {
 		return nil, nil

@@ -14,9 +14,9 @@ import (
 	"modec.dev/modec/compiler/audit"
 )
 
-// Requests of a server to its client are refused unless the server's setting opens their kind. Then they go to the client
-// whose call is under way, and say which server asks. Where several calls are, nobody knows whose it is about, and it is
-// refused. Revision 2026-07-28 has no requests of servers: a client of it is not asked.
+// Requests of a server to its client are refused unless the server's setting opens their kind. Then they go to the
+// client whose call is under way, and say which server asks. Where several calls are, nobody knows whose it is about,
+// and it is refused. Revision 2026-07-28 has no requests of servers: a client of it is not asked.
 
 // Openings are the requests of a server that its setting may open, and their methods.
 var Openings = map[string]string{"elicitation": "elicitation/create", "roots": "roots/list",
@@ -78,8 +78,9 @@ func (u *upstream) passOn(method string, ask func(*sdk.ServerSession) (words str
 	words, err := ask(a.session)
 	if write := g.opt.Audit; write != nil {
 		t := g.Table()
-		e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role, Mode: t.ref.Mode,
-			Server: u.entry.Name, Tool: method, Policy: t.digest, Outcome: audit.Done, Detail: words, MS: audit.Since(start)}
+		e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role,
+			Mode: t.ref.Mode, Server: u.entry.Name, Tool: method, Policy: t.digest, Outcome: audit.Done, Detail: words,
+			MS: audit.Since(start)}
 		if err != nil {
 			e.Outcome, e.Detail = audit.Refused, err.Error()
 		}
@@ -87,8 +88,8 @@ func (u *upstream) passOn(method string, ask func(*sdk.ServerSession) (words str
 	}
 	if err != nil {
 		u.log.Info("a request of the server is not answered", "method", method, "error", err)
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("%q is refused: the client of the "+
-			"gateway cannot answer it", method)}
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
+			Message: fmt.Sprintf("%q is refused: the client of the gateway cannot answer it", method)}
 	}
 	return nil
 }
@@ -96,7 +97,8 @@ func (u *upstream) passOn(method string, ask func(*sdk.ServerSession) (words str
 // elicit asks a person for a server, with the server's name before its words.
 func (u *upstream) elicit(ctx context.Context, r *sdk.ElicitRequest) (res *sdk.ElicitResult, err error) {
 	err = u.passOn("elicitation/create", func(s *sdk.ServerSession) (string, error) {
-		own := &sdk.ElicitParams{Message: fmt.Sprintf("Server %s asks: %s", escaped(u.entry.Name), escaped(r.Params.Message))}
+		own := &sdk.ElicitParams{
+			Message: fmt.Sprintf("Server %s asks: %s", escaped(u.entry.Name), escaped(r.Params.Message))}
 		if r.Params.URL != "" || r.Params.Mode == "url" {
 			return "", errors.New("a server sends nobody to an address")
 		}
@@ -130,7 +132,8 @@ func (u *upstream) sample(ctx context.Context, r *sdk.CreateMessageRequest) (res
 	err = u.passOn("sampling/createMessage", func(s *sdk.ServerSession) (string, error) {
 		own := *r.Params
 		own.Meta, own.IncludeContext = nil, "" // what others said is not for this server
-		own.SystemPrompt = fmt.Sprintf("This is a request of the MCP server %s, and not of the user.", escaped(u.entry.Name))
+		own.SystemPrompt = fmt.Sprintf("This is a request of the MCP server %s, and not of the user.",
+			escaped(u.entry.Name))
 		if r.Params.SystemPrompt != "" {
 			own.SystemPrompt += "\n\n" + plainText(r.Params.SystemPrompt)
 		}

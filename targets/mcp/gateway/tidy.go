@@ -182,8 +182,8 @@ func plainText(s string) string {
 // joiners are invisible characters without which others look otherwise: in scripts, and in emoji.
 const joiners = "\u200c\u200d\ufe0e\ufe0f"
 
-// resultText returns a text of a result without what drives a terminal, and without what only a model reads. What belongs
-// to the characters beside it stays, and so do the line breaks of every system.
+// resultText returns a text of a result without what drives a terminal, and without what only a model reads. What
+// belongs to the characters beside it stays, and so do the line breaks of every system.
 func resultText(s string) string {
 	odd := func(r rune) bool { return r != '\r' && pins.Invisible(r) && !strings.ContainsRune(joiners, r) }
 	if strings.IndexFunc(s, odd) < 0 && strings.Count(s, "\r") == strings.Count(s, "\r\n") {

@@ -506,8 +506,8 @@ func (u *upstream) masked(text string) string {
 // maskedText does so for a text of a value.
 func (u *upstream) maskedText(_, text string) (string, error) { return u.masked(text), nil }
 
-// shortestForwarded is how long a value of a caller's header is at least that is looked for: shorter ones are names, which
-// a server may speak of.
+// shortestForwarded is how long a value of a caller's header is at least that is looked for: shorter ones are names,
+// which a server may speak of.
 const shortestForwarded = 16
 
 // shortestHidden is how long a value is at least that is looked for: shorter ones are in ordinary words.
