@@ -77,7 +77,16 @@ func (c *gatewayCmd) Run(e *env) error {
 	l.record = rec.function()
 	opt := gateway.Options{Subject: ref, Version: version(), Root: e.dir,
 		Logger: l.log, Naming: c.Namespace, AgentAsks: c.AgentAsks, Pins: pinned,
-		Audit: l.record, Explicit: res.Config.Gateway.Denial == explicit}
+		Audit: l.record, Explicit: res.Config.Gateway.Denial == explicit, Raw: map[string]bool{},
+		Open: map[string][]string{}}
+	for name, o := range res.Config.Gateway.Servers {
+		if len(o.Open) > 0 {
+			opt.Open[name] = o.Open
+		}
+		if opt.Raw[name] = o.Raw; res.Project.Server(name) == nil {
+			return fmt.Errorf("modec.toml: [gateway.servers.%s]: the inventory has no such server", name)
+		}
+	}
 	if c.Target != "" {
 		if err := c.unite(e, &opt); err != nil {
 			return err
@@ -161,7 +170,8 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	}
 	set := res.Config.Gateway
 	for name, o := range set.Servers {
-		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward, Map: o.Map}
+		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward, Map: o.Map, Raw: o.Raw,
+			Open: o.Open}
 	}
 	var err error
 	if set.Auth != nil {

@@ -32,8 +32,8 @@ func collectOften() {
 	unmapProgram()
 }
 
-// unmapEvery is how often a command that serves gives back what it read of its program: a request reads more around what
-// it needs, and reads it again in less than a millisecond.
+// unmapEvery is how often a command that serves gives back what it read of its program: a request reads more around
+// what it needs, and reads it again in less than a millisecond.
 const unmapEvery = 10 * time.Second
 
 // keepUnmapped does so until the context ends.

@@ -38,7 +38,9 @@ type StaticToken struct {
 type GatewayServer struct {
 	Shared  bool
 	Forward []string
-	Map     string // a header of a request
+	Map     string   // a header of a request
+	Raw     bool     // the texts of results are passed on as they are
+	Open    []string // what the server may ask of a client
 	Pos     diag.Pos
 }
 
@@ -88,6 +90,14 @@ var gatewayServer = []contract.Option{
 			"{\"https://*.example.com/**\": {\"headers\": {\"X-Tenant\": \"one\"}}}. " +
 			"The headers of forward come from there then, and not from the request.",
 	}, {
+		Name: "open", Type: contract.Strings, Default: []string(nil),
+		Choices: []string{"elicitation", "roots", "sampling"},
+		Doc: "What the server may ask of a client whose call is under way: a person (elicitation), its folders " +
+			"(roots), its model (sampling). Default: nothing.",
+	}, {
+		Name: "raw_results", Type: contract.Bool, Default: false,
+		Doc: "Pass the texts of the server's results on as they are, with escape sequences and invisible characters.",
+	}, {
 		Name: "shared", Type: contract.Bool, Default: false,
 		Doc: "One server for all callers. Default: each has its own.",
 	},
@@ -126,7 +136,7 @@ func (c *configReader) gateway(cfg *Config, v any) {
 			cfg.Gateway.Servers = map[string]GatewayServer{}
 		}
 		cfg.Gateway.Servers[name] = GatewayServer{o.Bool("shared"), o.Strings("forward"), o.String("header_map"),
-			c.keys[p]}
+			o.Bool("raw_results"), o.Strings("open"), c.keys[p]}
 	}
 }
 

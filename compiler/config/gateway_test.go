@@ -23,11 +23,12 @@ func TestGatewayEmit(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want denial = %s", text, cfg, diags, want)
 		}
 	}
-	cfg, diags := load("[gateway.servers.s]\nforward = [\"X-A\"]\nheader_map = \"X-Map\"\n[targets.roo]\n")
-	if s := cfg.Gateway.Servers["s"]; len(diags) > 0 || s.Map != "X-Map" || len(s.Forward) != 1 {
+	cfg, diags := load("[gateway.servers.s]\nforward = [\"X-A\"]\nheader_map = \"X-Map\"\nraw_results = true\nopen = [\"roots\"]\n[targets.roo]\n")
+	if s := cfg.Gateway.Servers["s"]; len(diags) > 0 || s.Map != "X-Map" || len(s.Forward) != 1 || !s.Raw || s.Shared || len(s.Open) != 1 {
 		t.Errorf("got %v, %v", s, diags)
 	}
 	for text, want := range map[string]string{
+		"[gateway.servers.s]\nopen = [\"all\"]\n":       `got "all", want one of "elicitation"`,
 		"[gateway.servers.s]\nheader_map = [\"X-A\"]\n": "got a list",
 		"[gateway]\ndenial = \"loud\"\n":                `got "loud", want one of "explicit", "hidden"`,
 		"[gateway]\ndenial = true\n":                    "got true",

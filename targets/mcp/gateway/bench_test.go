@@ -1,9 +1,12 @@
+//go:build unix
+
 package gateway
 
 import (
 	"os"
 	"os/exec"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,8 +15,18 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
+// used returns the processor time that this process has used.
+func used(b *testing.B) time.Duration {
+	var of syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &of); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(of.Utime.Nano() + of.Stime.Nano())
+}
+
 // BenchmarkGateway compares calls and lists through the gateway with those of a direct connection to the same
-// program, over pipes and by the same client.
+// program, over pipes and by the same client. cpu-µs is the processor time of the client, and of the gateway where there
+// is one.
 func BenchmarkGateway(b *testing.B) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -50,6 +63,7 @@ func BenchmarkGateway(b *testing.B) {
 		run := func(what string, do func() error) {
 			b.Run(what+"/"+name, func(b *testing.B) {
 				var times []time.Duration
+				before := used(b)
 				for b.Loop() {
 					start := time.Now()
 					if err := do(); err != nil {
@@ -57,6 +71,7 @@ func BenchmarkGateway(b *testing.B) {
 					}
 					times = append(times, time.Since(start))
 				}
+				b.ReportMetric(float64((used(b)-before).Microseconds())/float64(len(times)), "cpu-µs")
 				slices.Sort(times)
 				b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
 				b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")

@@ -148,6 +148,7 @@ func (g *Gateway) forward(
 ) (sdk.Result, error) {
 	own, done := g.follow(ctx, session, meta)
 	defer done()
+	ctx = g.askable(ctx, session)
 	p := &params{Name: o.key, Arguments: args}
 	p.Meta = own
 	a, err := o.up.call(ctx, method, p)
@@ -196,6 +197,7 @@ func (g *Gateway) readResource(ctx context.Context, r *sdk.ReadResourceRequest) 
 			return res, err
 		}
 	}
+	ctx = g.askable(ctx, r.Session)
 	own, done := g.follow(ctx, r.Session, r.Params.GetMeta())
 	defer done()
 	p := &params{URI: r.Params.URI}

@@ -41,6 +41,39 @@ func (c *calm) tell(f func()) {
 	f()
 }
 
+// How much of a call's progress is passed on: so many notifications at once, and then so many a second. The rest is
+// lost, which the protocol permits.
+const (
+	progressAtOnce   = 100
+	progressASecond  = 20
+	maxProgressWords = 1 << 10 // bytes
+)
+
+// pace lets some through at once, and then some a second. It is full when it is first asked.
+type pace struct {
+	mu   sync.Mutex
+	at   time.Time
+	left float64
+}
+
+// lets reports whether one more may pass.
+func (p *pace) lets() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.at.IsZero() {
+		p.left = progressAtOnce
+	} else {
+		p.left = min(p.left+now.Sub(p.at).Seconds()*progressASecond, progressAtOnce)
+	}
+	p.at = now
+	if p.left < 1 {
+		return false
+	}
+	p.left--
+	return true
+}
+
 // quiet is how long the same is not said again.
 const quiet = time.Minute
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/ir"
 )
@@ -48,6 +51,101 @@ func TestLately(t *testing.T) {
 			t.Error("after a while it is not said again")
 		}
 	})
+}
+
+// Some pass at once, then some a second, and after a while as many as before.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pace
+		passed := func(times int) (n int) {
+			for range times {
+				if p.lets() {
+					n++
+				}
+			}
+			return n
+		}
+		if got := passed(progressAtOnce); got != progressAtOnce {
+			t.Errorf("got %d, want all of %d", got, progressAtOnce)
+		}
+		if got := passed(10_000); got != 0 {
+			t.Errorf("got %d more at once", got)
+		}
+		time.Sleep(time.Second)
+		if got := passed(10_000); got != progressASecond {
+			t.Errorf("got %d in a second, want %d", got, progressASecond)
+		}
+		time.Sleep(time.Hour)
+		if got := passed(10_000); got != progressAtOnce {
+			t.Errorf("got %d, want %d", got, progressAtOnce)
+		}
+	})
+}
+
+// A server that tells of a resource's changes without end is looked up, and passed on, a few times a second.
+func TestFloodOfUpdates(t *testing.T) {
+	g := real(t, one(program("plain")), reviewer)
+	w := dial(t, g, eras[0], object{})
+	uri := w.listed(resources)[0]
+	w.result("resources/subscribe", object{"uri": uri})
+	start := time.Now()
+	for range 10_000 {
+		g.updated("s", uri)
+	}
+	w.hears("notifications/resources/updated")
+	w.result("ping", nil) // what was told before has come
+	most := int(time.Since(start)/newsGap) + 1
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.told); n > most {
+		t.Errorf("got %d more notifications, want up to %d", n, most)
+	}
+}
+
+// A server that tells of progress without end is passed on within bounds, and the answer comes.
+func TestFloodOfProgress(t *testing.T) {
+	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
+		s := sdk.NewServer(&sdk.Implementation{Name: "b", Version: "1"}, nil)
+		s.AddTool(&sdk.Tool{Name: "steps", InputSchema: object{"type": "object"}},
+			func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				for i := range 2000 {
+					if err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{Meta: sdk.Meta{"own": i},
+						ProgressToken: r.Params.GetProgressToken(), Progress: float64(i),
+						Message: "\x1b[31m" + strings.Repeat("x", 10_000)}); err != nil {
+						return nil, err
+					}
+				}
+				return text("done"), nil
+			})
+		return s
+	}, nil)
+	b := httptest.NewServer(h)
+	t.Cleanup(b.Close)
+	o := newOffice(t, engine(t, `{"servers": {"s": {"type": "http", "url": "`+b.URL+`", "tools": {"steps": {}}}},
+		"roles": {"dev": {"claims": {"groups": "dev"}, "can": {"mcp": "allow"}}}}`), nil)
+	v := o.visit(t, "/mcp", o.tokens.of(t, "alice", time.Hour, "dev"), eras[1])
+	req, err := v.request(http.MethodPost, object{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": object{
+		"name": "s_steps", "arguments": object{}, "_meta": object{"progressToken": "mine",
+			reserved + "protocolVersion": eras[1], reserved + "clientCapabilities": object{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Mcp-Method", "tools/call")
+	req.Header.Set("Mcp-Name", "s_steps")
+	start := time.Now()
+	lines, err := linesOf(req)
+	if err != nil || !strings.Contains(lines[len(lines)-1], "done") {
+		t.Fatalf("got %v, %.200q", err, lines)
+	}
+	most := progressAtOnce + int(time.Since(start).Seconds()*progressASecond) + 2
+	if n := len(lines) - 1; n < progressAtOnce || n > most {
+		t.Errorf("got %d notifications, want %d to %d", n, progressAtOnce, most)
+	}
+	for _, line := range lines {
+		if len(line) > 2*maxProgressWords || strings.Contains(line, "u001b") {
+			t.Fatalf("got %.100s… of %d bytes", line, len(line))
+		}
+	}
 }
 
 // A server that tells of changes that nobody asked to hear of has nothing looked up for it.

@@ -37,11 +37,12 @@
 // only, and for seconds.
 //
 // What a server sends is bounded in size, depth and number; what servers list is kept up to a number of bytes, of all
-// servers and callers together. Its objects keep the keys that modec does not know, and their order. An object with a key
-// twice is refused, because two readers may read it in two ways. Descriptions lose escape sequences and invisible
-// characters; a definition that has them elsewhere, that refers to a schema on the network, or that grows without
-// measure when its references are followed, is left out. Requests of a server to the client (sampling, roots,
-// elicitation) are refused.
+// servers and callers together. Its objects keep the keys that modec does not know, and their order. An object with a
+// key twice is refused, because two readers may read it in two ways. Descriptions, and texts of results, lose escape
+// sequences and invisible characters; a definition that has them elsewhere, that refers to a schema on the network, or
+// that grows without measure when its references are followed, is left out. Requests of a server to the client
+// (sampling, roots, elicitation) are refused, unless its setting opens them ([Options.Open]): then they say which
+// server asks.
 //
 // # Pins
 //

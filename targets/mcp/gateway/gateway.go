@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,10 @@ type Options struct {
 	Logger  *slog.Logger // nil: nothing is logged
 	Naming  Naming
 	Pins    *pins.Set // of the project; nil: it has none
+	// Raw are the servers of whose results the texts are passed on as they are, with what drives terminals.
+	Raw map[string]bool
+	// Open are the requests of servers to the client that are passed on, of [Openings], by the servers' names.
+	Open map[string][]string
 	// AgentAsks says that the client itself asks a person before it calls a tool: what is asked about or
 	// left to the agent is passed on.
 	AgentAsks bool
@@ -43,8 +48,8 @@ type Options struct {
 	// files that hold the others do not know of it.
 	Unite func(*ir.Project) []ir.SubjectRef
 	Who   string
-	// Explicit says that a call of what is denied is answered with the rule that denies it. Otherwise the answer is that
-	// of what does not exist.
+	// Explicit says that a call of what is denied is answered with the rule that denies it. Otherwise the answer is
+	// that of what does not exist.
 	Explicit bool
 	Audit    func(audit.Event) // writes an event; nil: nothing is written
 	Now      func() time.Time  // the clock, for what is permitted at times; nil: the machine's
@@ -87,6 +92,7 @@ type progress struct {
 	ctx     context.Context
 	session *sdk.ServerSession
 	token   any
+	pace    *pace
 }
 
 // New returns a gateway. No server is started before it is needed. Close ends those that were.
@@ -132,7 +138,7 @@ func withTable(t *Table, opt Options, start func(*Gateway, ir.Server) caller) *G
 			return start(g, sv)
 		}
 		u := newUpstream(sv, opt.Root, opt.Version, opt.Logger, g)
-		u.shelf = g.shelf
+		u.shelf, u.raw, u.open = g.shelf, opt.Raw[sv.Name], opt.Open[sv.Name]
 		return u
 	}
 	g.sdk = g.server()
@@ -579,8 +585,9 @@ func (g *Gateway) unknown(t *Table, k *kind, name string, none error) error {
 	case accessOf(d.result.Decision, g.opt.AgentAsks) > Hidden && k == prompts:
 		return none // the policy has nothing against it, so the server does not offer it
 	case accessOf(d.result.Decision, g.opt.AgentAsks) > Hidden:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("%s %q is not served now: its server "+
-			"does not offer it, or not as it is pinned, or it waits for the gateway to be started again", k.noun(), name)}
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
+			Message: fmt.Sprintf("%s %q is not served now: its server does not offer it, or not as it is pinned, or "+
+				"it waits for the gateway to be started again", k.noun(), name)}
 	}
 	text := fmt.Sprintf("%s %q is denied to %s: %s", k.noun(), name, t.who, d.result.Told())
 	if at := ir.Written(d.result.Pos); at.File != "" {
@@ -615,11 +622,15 @@ func (g *Gateway) resource(ctx context.Context, uri string) (*offer, error) {
 // updated tells the client that a resource changed, if it may know the resource and it is that server's.
 func (g *Gateway) updated(server, uri string) {
 	g.mu.Lock()
-	heard := g.heard[uri] != nil
+	h := g.heard[uri]
 	g.mu.Unlock()
-	if !heard {
-		return // a server may tell of anything, and without end
+	if h != nil { // a server may tell of anything, and without end
+		h.news.tell(func() { g.tellUpdated(server, uri) })
 	}
+}
+
+// tellUpdated does so.
+func (g *Gateway) tellUpdated(server, uri string) {
 	ctx, cancel := context.WithTimeout(context.Background(), serve.Patience)
 	defer cancel()
 	if o, err := g.resource(ctx, uri); err != nil || o.server != server || o.grant.Access != Passed {
@@ -636,11 +647,17 @@ func (g *Gateway) progressed(p *sdk.ProgressNotificationParams) {
 	g.mu.Lock()
 	to, ok := g.progress[token]
 	g.mu.Unlock()
-	if !ok {
+	if !ok || !to.pace.lets() {
 		return
 	}
 	own := *p
 	own.ProgressToken, own.Meta = to.token, hop(p.Meta)
+	if meta, err := json.Marshal(own.Meta); err != nil || len(meta) > maxErrorData {
+		own.Meta = nil
+	}
+	if own.Message = plainText(own.Message); len(own.Message) > maxProgressWords {
+		own.Message = strings.ToValidUTF8(own.Message[:maxProgressWords], "") + "…"
+	}
 	if err := to.session.NotifyProgress(to.ctx, &own); err != nil {
 		g.opt.Logger.Info("progress was lost", "error", err)
 	}
@@ -658,7 +675,7 @@ func (g *Gateway) follow(ctx context.Context, s *sdk.ServerSession, meta map[str
 	own["progressToken"] = key
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.progress[key] = progress{ctx, s, token}
+	g.progress[key] = progress{ctx, s, token, &pace{}}
 	return own, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()

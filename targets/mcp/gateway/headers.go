@@ -89,8 +89,8 @@ func (m headerMap) of(address string) map[string]string {
 	return nil
 }
 
-// readHeaderMap reads a map: {"https://*.example.com/**": {"headers": {"X-Tenant": "one"}}}. No error of it shows what is
-// in it.
+// readHeaderMap reads a map: {"https://*.example.com/**": {"headers": {"X-Tenant": "one"}}}. No error of it shows what
+// is in it.
 func readHeaderMap(values []string) (m headerMap, err error) {
 	if len(values) == 0 {
 		return nil, nil
@@ -190,6 +190,9 @@ func (s *Shared) checkForward(name string, sv *ir.Server) error {
 		return fmt.Errorf("server %q is shared, so no header of one caller can be passed on to it", name)
 	case len(o.Forward) > 0 && sv.Entry().Command != "":
 		return fmt.Errorf("server %q is a program, so no header can be passed on to it", name)
+	case o.Shared && len(o.Open) > 0:
+		return fmt.Errorf("server %q is shared, so nothing that it asks can be passed on: it could be about another "+
+			"caller", name)
 	case o.Map == "":
 	case len(o.Forward) == 0:
 		return fmt.Errorf("server %q: name in forward which headers of the map %s it gets", name, of)

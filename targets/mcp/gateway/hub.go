@@ -25,6 +25,7 @@ type hub struct {
 	left    time.Time                    // when nobody was there any more
 	retired bool                         // nobody joins any more
 	heard   map[string]map[*Gateway]bool // who is told of the changes of a resource
+	calls   map[string]*Gateway          // whose they are, by the tokens of their progress
 }
 
 // hubKey is what a hub is for: a server by its name and, where principals do not share it, whose it is and a digest
@@ -43,9 +44,11 @@ func (s *Shared) join(
 		h = nil
 	}
 	if h == nil {
-		h = &hub{of: s, key: key, members: map[*Gateway]bool{}, heard: map[string]map[*Gateway]bool{}}
+		h = &hub{of: s, key: key, members: map[*Gateway]bool{}, heard: map[string]map[*Gateway]bool{},
+			calls: map[string]*Gateway{}}
 		h.up = newUpstream(sv, s.opt.Root, s.opt.Version, log, h)
-		h.up.forwarded, h.up.reticent, h.up.shelf = forwarded, true, s.shelf
+		h.up.forwarded, h.up.reticent, h.up.shelf, h.up.raw = forwarded, true, s.shelf, s.opt.Servers[sv.Name].Raw
+		h.up.open = s.opt.Servers[sv.Name].Open
 		s.hubs[key] = h
 	}
 	h.mu.Lock()
@@ -98,9 +101,13 @@ func (h *hub) updated(server, uri string) {
 	}
 }
 
-// progressed asks every gateway: the token is known to the one that made the call.
+// progressed tells the gateway that made the call.
 func (h *hub) progressed(p *sdk.ProgressNotificationParams) {
-	for _, g := range h.joined() {
+	token, _ := p.ProgressToken.(string)
+	h.mu.Lock()
+	g := h.calls[token]
+	h.mu.Unlock()
+	if g != nil {
 		g.progressed(p)
 	}
 }
@@ -114,6 +121,16 @@ type spoke struct {
 func (s spoke) list(ctx context.Context, k *kind) (*list, error) { return s.up.list(ctx, k) }
 
 func (s spoke) call(ctx context.Context, method string, p *params) (*answer, error) {
+	if token, ok := p.Meta["progressToken"].(string); ok {
+		s.mu.Lock()
+		s.calls[token] = s.gateway
+		s.mu.Unlock()
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.calls, token)
+		}()
+	}
 	return s.up.call(ctx, method, p)
 }
 

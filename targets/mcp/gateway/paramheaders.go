@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -38,8 +39,8 @@ func argumentHeaders(tool, args json.RawMessage, f func(name, value string, has 
 			Properties map[string]property `json:"properties"`
 		} `json:"inputSchema"`
 	}
-	if json.Unmarshal(tool, &of) != nil {
-		return true // it has none
+	if !bytes.Contains(tool, []byte(`"x-mcp-header"`)) || json.Unmarshal(tool, &of) != nil {
+		return true // it has none: keys are written without escapes
 	}
 	type repeated struct {
 		name, value string

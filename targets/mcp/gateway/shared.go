@@ -67,6 +67,10 @@ type ServerOptions struct {
 	// Forward are the headers of a request that are passed on to the server, at lists as at calls. No other
 	// one is.
 	Forward []string
+	// Open are the requests of the server to the client that are passed on, of [Openings].
+	Open []string
+	// Raw is set for a server of whose results the texts are passed on as they are.
+	Raw bool
 	// Map is a header of a request in which the caller says by patterns of addresses which headers servers get. With it
 	// those of Forward come from there, and not from the request.
 	Map string
@@ -647,8 +651,14 @@ func (m *member) close() {
 func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[string]map[string]string) *member {
 	key := id.table
 	log := s.opt.Logger.With("principal", p.ID)
+	opened := map[string][]string{}
+	for name, o := range s.opt.Servers {
+		if len(o.Open) > 0 {
+			opened[name] = o.Open
+		}
+	}
 	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, Audit: s.opt.Audit,
-		Explicit:  s.opt.Explicit,
+		Explicit: s.opt.Explicit, Open: opened,
 		principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
 	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
 		if s.opt.Servers[sv.Name].Shared {

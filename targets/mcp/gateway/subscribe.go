@@ -12,6 +12,8 @@ import (
 type hearing struct {
 	up caller
 	by map[*sdk.ServerSession]bool
+
+	news calm
 }
 
 // subscribe asks a resource's server to tell of its changes. Of what a person is asked about nothing is told.
@@ -65,7 +67,7 @@ func (g *Gateway) hear(to *sdk.ServerSession, uri string, up caller) (again bool
 	known := slices.ContainsFunc(slices.Collect(maps.Values(g.heard)), func(h *hearing) bool { return h.by[to] })
 	h := g.heard[uri]
 	if h == nil || h.up != up {
-		h = &hearing{up, map[*sdk.ServerSession]bool{}}
+		h = &hearing{up: up, by: map[*sdk.ServerSession]bool{}, news: calm{gap: newsGap}}
 		g.heard[uri] = h
 	}
 	again = h.by[to]

@@ -179,6 +179,26 @@ func plainText(s string) string {
 	}, escapes().ReplaceAllString(s, ""))
 }
 
+// joiners are invisible characters without which others look otherwise: in scripts, and in emoji.
+const joiners = "\u200c\u200d\ufe0e\ufe0f"
+
+// resultText returns a text of a result without what drives a terminal, and without what only a model reads. What
+// belongs to the characters beside it stays, and so do the line breaks of every system.
+func resultText(s string) string {
+	odd := func(r rune) bool { return r != '\r' && pins.Invisible(r) && !strings.ContainsRune(joiners, r) }
+	if strings.IndexFunc(s, odd) < 0 && strings.Count(s, "\r") == strings.Count(s, "\r\n") {
+		return s
+	}
+	var b strings.Builder
+	s = escapes().ReplaceAllString(s, "")
+	for i, r := range s {
+		if !odd(r) && (r != '\r' || strings.HasPrefix(s[i:], "\r\n")) {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 // forPeople are the keys of a definition whose texts are read by people and models, and by nobody else.
 var forPeople = map[string]bool{"title": true, "description": true, "$comment": true}
 

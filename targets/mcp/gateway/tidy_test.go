@@ -54,6 +54,57 @@ func TestDefinitionText(t *testing.T) {
 }
 
 // A schema may refer to its own parts, to itself too, and to nothing else, and does not explode.
+func TestResultText(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\tand\nlines\r\n":                "plain\tand\nlines\r\n",
+		"\x1b[31mred\x1b[0m \x1b]0;title\x07x": "red x",
+		"over\rwritten":                        "overwritten",
+		"a\u200bb\u202ec\ufeffd\u00ade":        "abcde",
+		"hi\U000e0041\U000e0042\U000e0100":     "hi",
+		"nul\x00bell\x07":                      "nulbell",
+		"👩\u200d💻 ❤\ufe0f می\u200cخواهم":       "👩\u200d💻 ❤\ufe0f می\u200cخواهم",
+	} {
+		if got := resultText(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Texts of results that are read by people and models are cleaned, and what is data stays to the byte.
+func TestPlainResults(t *testing.T) {
+	const odd = `a\u001b[31mb\u200bc\ud83d\udc69\u200d\ud83d\udcbb`
+	const call = `{"content":[{"type":"text","text":"` + odd + `"},{"type":"resource","resource":{"uri":"x://y","text":"` + odd +
+		`"}}],"structuredContent":{"text":"` + odd + `"}}`
+	answers, err := json.Marshal(map[string]string{"tools/call": call,
+		"tools/list":   `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`,
+		"prompts/list": `{"prompts":[{"name":"p"}]}`, "prompts/get": `{"messages":[{"role":"user","content":{"type":"text","text":"` + odd + `"}}]}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dirty, clean string
+	if json.Unmarshal([]byte(`"`+odd+`"`), &dirty) != nil {
+		t.Fatal("the text cannot be read")
+	}
+	clean = "abc👩\u200d💻"
+	for _, raw := range []bool{false, true} {
+		opt := reviewer
+		opt.Raw = map[string]bool{"s": raw}
+		w := dial(t, real(t, one(program("raw", "ANSWERS", string(answers))), opt), eras[0], object{})
+		want := clean
+		if raw {
+			want = dirty
+		}
+		r := w.result("tools/call", object{"name": "s_echo"})
+		if got := fmt.Sprintf("%q", r["content"]); got != fmt.Sprintf("%q", []any{object{"type": "text", "text": want},
+			object{"type": "resource", "resource": object{"uri": "x://y", "text": want}}}) {
+			t.Errorf("raw=%t: got %s, want %q", raw, got, want)
+		}
+		if got := r["structuredContent"].(object)["text"]; got != dirty {
+			t.Errorf("raw=%t: got %q, want %q", raw, got, dirty)
+		}
+	}
+}
+
 func TestCheckSchema(t *testing.T) {
 	bomb := map[string]any{"l0": map[string]any{"type": "string"}}
 	for i := range 40 {

@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -104,6 +106,29 @@ func (a *answer) read(list bool) (err error) {
 	return nil
 }
 
+// plain cleans the texts of a result that people and models read. Structured content, and what resources have, are data
+// and stay as they are.
+func (a *answer) plain() error {
+	for _, key := range []string{"content", "messages"} {
+		raw := a.fields[key]
+		odd := func(c byte) bool { return c >= utf8.RuneSelf }
+		if !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) && !slices.ContainsFunc(raw, odd) {
+			continue // nothing in it needs to be escaped
+		}
+		clean, err := tidy(raw, func(key, s string) (string, error) {
+			if key == "text" {
+				s = resultText(s)
+			}
+			return s, nil
+		})
+		if err != nil {
+			return err
+		}
+		a.fields[key] = clean
+	}
+	return nil
+}
+
 // MarshalJSON writes the fields with the metadata that the SDK has set.
 func (a *answer) MarshalJSON() ([]byte, error) {
 	if len(a.Meta) == 0 {
@@ -142,6 +167,9 @@ type upstream struct {
 	end     context.CancelFunc
 	// forwarded are headers of a caller, for a server of this caller alone. References in them are text.
 	forwarded map[string]string
+	// raw servers have the texts of their results passed on as they are.
+	raw  bool
+	open []string // the requests of the server that are passed on, by [Openings]
 	// reticent servers tell their callers only that they are not available, and the log why.
 	reticent bool
 	hidden   []string      // values that the entry's references stand for
@@ -155,6 +183,7 @@ type upstream struct {
 
 	mu         sync.Mutex
 	failures   int
+	callers    map[*callerOf]bool // with a call under way
 	subscribed map[string]bool
 	last       *session // the one that runs, or ran last
 }
@@ -320,7 +349,7 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 	return &sdk.StreamableClientTransport{Endpoint: e.URL, HTTPClient: client, MaxEventSize: maxMessage}, quiet, nil
 }
 
-// client returns a client that hears the server and gives it nothing.
+// client returns a client that hears the server and gives it nothing but what its setting opens.
 func (u *upstream) client() *sdk.Client {
 	changed := func(ks ...*kind) {
 		for _, k := range ks {
@@ -329,7 +358,7 @@ func (u *upstream) client() *sdk.Client {
 		}
 	}
 	self := &sdk.Implementation{Name: "modec", Title: "modec gateway", Version: u.version}
-	c := sdk.NewClient(self, &sdk.ClientOptions{
+	options := &sdk.ClientOptions{
 		Capabilities:             &sdk.ClientCapabilities{},
 		MultiRoundTrip:           &sdk.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler:   func(context.Context, *sdk.ToolListChangedRequest) { changed(tools) },
@@ -343,11 +372,29 @@ func (u *upstream) client() *sdk.Client {
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			u.events.progressed(r.Params)
 		},
-	})
+	}
+	if u.opens("elicitation/create") {
+		options.ElicitationHandler = u.elicit
+	}
+	if u.opens("sampling/createMessage") {
+		//lint:ignore SA1019 clients and servers of earlier revisions have it
+		options.CreateMessageHandler = u.sample
+	}
+	if u.opens("roots/list") {
+		//lint:ignore SA1019 clients and servers of earlier revisions have it
+		options.Capabilities.RootsV2 = &sdk.RootCapabilities{}
+	}
+	c := sdk.NewClient(self, options)
 	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			switch method {
 			case "roots/list", "sampling/createMessage", "elicitation/create":
+				if u.opens(method) && method == "roots/list" {
+					return u.roots(ctx)
+				}
+				if u.opens(method) {
+					break
+				}
 				if u.told.first(method) {
 					u.log.Warn("a request of the server to the client is refused", "method", method)
 				}
@@ -371,6 +418,7 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	if err != nil {
 		return nil, u.failed(ctx, err)
 	}
+	defer u.underWay(ctx)()
 	limit := callLimit
 	if n := u.entry.TimeoutSeconds; n > 0 {
 		limit = time.Duration(n) * time.Second
@@ -386,6 +434,11 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	}
 	if err := a.read(u.lists[method] != nil); err != nil {
 		return nil, u.failed(ctx, err)
+	}
+	if read := method == "tools/call" || method == "prompts/get"; read && !u.raw {
+		if err := a.plain(); err != nil {
+			return nil, u.failed(ctx, err)
+		}
 	}
 	var kind string
 	if t := a.fields["resultType"]; t != nil && (json.Unmarshal(t, &kind) != nil || kind != "complete") {
@@ -453,8 +506,8 @@ func (u *upstream) masked(text string) string {
 // maskedText does so for a text of a value.
 func (u *upstream) maskedText(_, text string) (string, error) { return u.masked(text), nil }
 
-// shortestForwarded is how long a value of a caller's header is at least that is looked for: shorter ones are names, which
-// a server may speak of.
+// shortestForwarded is how long a value of a caller's header is at least that is looked for: shorter ones are names,
+// which a server may speak of.
 const shortestForwarded = 16
 
 // shortestHidden is how long a value is at least that is looked for: shorter ones are in ordinary words.

@@ -97,7 +97,8 @@ func (w *wire) read(r io.Reader) {
 		}
 		switch {
 		case m["method"] != nil && m["id"] != nil:
-			go func() { w.send(object{"id": m["id"], "result": w.asked(m["params"].(object))}) }()
+			params, _ := m["params"].(object) // some requests have none
+			go func() { w.send(object{"id": m["id"], "result": w.asked(params)}) }()
 		case m["method"] != nil:
 			w.mu.Lock()
 			w.told = append(w.told, m)
