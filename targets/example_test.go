@@ -21,6 +21,7 @@ func ExampleAll() {
 	// claude: judged true, imported true
 	// gemini: judged true, imported true
 	// codex: judged true, imported false
+	// copilot: judged true, imported false
 	// opencode: judged true, imported false
 	// kilo: judged true, imported false
 	// mcpnest: judged true, imported false

@@ -5,6 +5,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/codex"
+	"modec.dev/modec/targets/copilot"
 	"modec.dev/modec/targets/cursor"
 	"modec.dev/modec/targets/gemini"
 	"modec.dev/modec/targets/kilo"
@@ -25,6 +26,7 @@ func All() []contract.Target {
 		claude.New(),
 		gemini.New(),
 		codex.New(),
+		copilot.New(),
 		opencode.New(),
 		kilo.New(),
 		mcpnest.New(),

@@ -412,6 +412,16 @@ type Copies struct {
 	Policy PolicyCopy
 	// Put returns where a copy of an artifact lies.
 	Put func(File) string
+	// Folder returns where a folder lies.
+	Folder func(Folder) string
+}
+
+// Folder is what an agent finds in a folder that it takes for its user's own, beside what it wrote there itself in an
+// earlier session of the same name and project.
+type Folder struct {
+	Name  string
+	Files []File
+	Only  []string // the folders in it that have nothing else
 }
 
 // ArgsOptions say which form the arguments have.

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 )
 
 // runDir is where a home folder keeps the copies that sessions are started from.
@@ -27,17 +29,21 @@ type Session struct {
 	dir    string
 	files  []contract.File
 	policy contract.PolicyCopy
+	in     map[string]string // the folder of a copy, by its path; none: it lies beside them
+	only   []string          // the folders that have nothing but copies
 }
 
 // NewSession starts with the compiled policy of the project at root.
 func NewSession(home, root string, compiled []byte) *Session {
-	s := &Session{dir: filepath.Join(home, filepath.FromSlash(runDir))}
+	s := &Session{dir: filepath.Join(home, filepath.FromSlash(runDir)), in: map[string]string{}}
 	s.policy = contract.PolicyCopy{File: s.put(contract.File{Path: contract.PolicyFile, Data: compiled}), Root: root}
 	return s
 }
 
 // Copies returns what a launcher takes for the session.
-func (s *Session) Copies() *contract.Copies { return &contract.Copies{Policy: s.policy, Put: s.put} }
+func (s *Session) Copies() *contract.Copies {
+	return &contract.Copies{Policy: s.policy, Put: s.put, Folder: s.folder}
+}
 
 // put adds a copy, by its content, and returns where it will lie.
 func (s *Session) put(f contract.File) string {
@@ -46,16 +52,33 @@ func (s *Session) put(f contract.File) string {
 	return filepath.Join(s.dir, name)
 }
 
+// folder adds a folder of copies, by the project and its name, and returns where it will lie.
+func (s *Session) folder(f contract.Folder) string {
+	dir := strings.TrimPrefix(Sum([]byte(s.policy.Root)), "sha256:")[:32] + "-" + f.Name
+	for _, c := range f.Files {
+		at := dir + "/" + c.Path
+		s.files = append(s.files, contract.File{Path: at, Data: c.Data})
+		s.in[at] = dir
+	}
+	for _, only := range f.Only {
+		s.only = append(s.only, dir+"/"+only)
+	}
+	return filepath.Join(s.dir, dir)
+}
+
+// name returns by what a copy is named: itself, or the folder that it is in.
+func (s *Session) name(f contract.File) string { return cmp.Or(s.in[f.Path], f.Path) }
+
 // named returns the copies that a session reads.
 func (s *Session) named(args []string) []contract.File {
 	text := strings.Join(args, "\n")
 	for _, f := range s.files {
-		if strings.Contains(text, f.Path) {
+		if strings.Contains(text, s.name(f)) {
 			text += string(f.Data)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(s.files), func(f contract.File) bool {
-		return !strings.Contains(text, f.Path)
+		return !strings.Contains(text, s.name(f))
 	})
 }
 
@@ -86,20 +109,54 @@ func (s *Session) Write(args []string) error {
 	if err := d.commit(missing); err != nil {
 		return err
 	}
+	for _, f := range files {
+		if dir := s.in[f.Path]; dir != "" {
+			if err := d.root.Chtimes(dir, now, now); err != nil {
+				return fmt.Errorf("cannot keep the folder for the session: %w", diag.WithoutPath(err))
+			}
+		}
+	}
+	if err := s.alone(&d); err != nil {
+		return fmt.Errorf("cannot remove what is no copy for the session: %w", diag.WithoutPath(err))
+	}
 	return d.forgetBefore(now.Add(-keptFor))
 }
 
-// forgetBefore removes the files of the folder itself that are older than a time.
+// alone removes what lies beside the copies in the folders that have nothing else.
+func (s *Session) alone(d *disk) error {
+	for _, dir := range s.only {
+		entries, err := fs.ReadDir(d.root.FS(), dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, entry := range entries {
+			at := dir + "/" + entry.Name()
+			if _, copied := s.in[at]; copied {
+				continue
+			}
+			if err := d.root.RemoveAll(at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forgetBefore removes the copies that are older than a time, and the folders that no session was started from since.
 func (d *disk) forgetBefore(t time.Time) error {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(t) {
+		copied := err == nil && (info.Mode().IsRegular() || info.IsDir() && folderName().MatchString(entry.Name()))
+		if !copied || !info.ModTime().Before(t) {
 			continue
 		}
-		if err := d.root.Remove(entry.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.root.RemoveAll(entry.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot remove an old copy: %w", diag.WithoutPath(err))
 		}
 	}
 	return err
 }
+
+// folderName is the name of a folder that a session put here.
+var folderName = lazy.Regexp(`\A[0-9a-f]{32}-`)

@@ -61,3 +61,54 @@ func TestSession(t *testing.T) {
 		}
 	}
 }
+
+// A folder of a session stays what an agent wrote in it, and has the copies of the last session.
+func TestSessionFolder(t *testing.T) {
+	home := t.TempDir()
+	start := func(policy string, files ...string) string {
+		t.Helper()
+		s := NewSession(home, "/project", []byte(policy))
+		c := s.Copies()
+		f := contract.Folder{Name: "agent-dev", Only: []string{"agents", "none"}}
+		for _, name := range files {
+			f.Files = append(f.Files, contract.File{Path: name, Data: []byte(name + " " + c.Policy.File)})
+		}
+		dir := c.Folder(f)
+		if err := s.Write([]string{"HOME=" + dir}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(c.Policy.File); err != nil {
+			t.Errorf("the policy that a file of the folder names: %v", err)
+		}
+		return dir
+	}
+	dir := start("one", "hooks/a.json", "agents/a.md", "agents/b.md")
+	for name, want := range map[string]bool{"state": true, "hooks/own.json": true, "agents/own.md": false} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if again := start("two", "hooks/a.json", "agents/a.md"); again != dir {
+			t.Fatalf("got the folder %s, and then %s", dir, again)
+		}
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s stays: got %v, want %t", name, err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "agents/b.md")); err == nil {
+		t.Error("a copy of an earlier session stays")
+	}
+	if other := NewSession(home, "/other", nil).Copies().Folder(contract.Folder{Name: "agent-dev"}); other == dir {
+		t.Error("two projects have one folder")
+	}
+	old := time.Now().Add(-keptFor - time.Hour)
+	if err := os.Chtimes(dir, old, old); err != nil {
+		t.Fatal(err)
+	}
+	s := NewSession(home, "/project", []byte("three"))
+	if err := s.Write([]string{s.Copies().Policy.File}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("an old folder stays")
+	}
+}

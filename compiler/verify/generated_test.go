@@ -242,8 +242,8 @@ func TestOrdinarySources(t *testing.T) {
 					}
 					neverWider(t, memfs.FS{"modec/a.json": []byte("{" + source + "}"), "modec.toml": []byte(
 						fmt.Sprintf("inventory = %q\n[targets.gemini]\n[targets.opencode]\n[targets.kilo]\n[targets.roo]\n[targets.zoo]\n[targets.claude]\nhooks = %s\n"+
-							"[targets.cursor]\nhooks = %s\nsubject = %q\n[targets.thurbox]\n[targets.codex]\nhooks = %s\n",
-							inventory, hooks, hooks, subject, hooks))})
+							"[targets.cursor]\nhooks = %s\nsubject = %q\n[targets.thurbox]\n[targets.codex]\nhooks = %s\n[targets.copilot]\nhooks = %s\n",
+							inventory, hooks, hooks, subject, hooks, hooks))})
 				})
 			}
 		}
@@ -294,12 +294,13 @@ func (d drawer) config(roles, modes map[string]any) string {
 		line("inventory = \"open\"")
 	}
 	hooks := func() { line("hooks = %s", d.of(`"auto"`, `"auto"`, `"auto"`, "true", "false")) }
-	targets := []string{"claude", "cursor", "roo", "zoo", "mcpnest", "thurbox", "gemini", "codex", "opencode", "kilo"}
+	targets := []string{"claude", "cursor", "roo", "zoo", "mcpnest", "thurbox", "gemini", "codex", "copilot", "opencode",
+		"kilo"}
 	d.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
 	for _, target := range targets[:1+d.IntN(2)] {
 		line("[targets.%s]", target)
 		switch target {
-		case "claude", "codex":
+		case "claude", "codex", "copilot":
 			hooks()
 		case "cursor":
 			hooks()

@@ -72,7 +72,7 @@ func TestGatewayInTimes(t *testing.T) {
 			"b": {"name": "B", "roleDefinition": "r", "can": {"mcp": {"gh": {"allow": ["list"], "deny": ["close"]}}}}},
 		"roles": {"c": {"can": {"mcp": {"gh": {"allow": ["list", {"rule": "close", "until": "2027-12-31"}], "default": "deny"}}}},
 			"d": {"can": {"mcp": {"gh": {"allow": ["list"], "default": "deny"}}}}}}`
-	for _, target := range []string{"claude", "codex", "cursor", "gemini", "kilo", "opencode", "roo", "zoo"} {
+	for _, target := range []string{"claude", "codex", "copilot", "cursor", "gemini", "kilo", "opencode", "roo", "zoo"} {
 		neverWider(t, memfs.FS{"modec.toml": []byte("[targets." + target + "]\n[gateway]\nemit = true\n"), "modec/a.json": []byte(source)})
 	}
 }

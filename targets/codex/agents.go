@@ -22,7 +22,7 @@ func (e *emitter) agent(m *ir.Mode) {
 	o := contract.Object{"name", m.Slug, "description", persona.Description(m),
 		"developer_instructions", persona.Prompt(m)}
 	o = append(o, e.extras(m)...)
-	if hook.Denies(s, ir.Command) {
+	if contract.Denies(s, ir.Command) {
 		o = append(o, "features", contract.Object{"shell_tool", false})
 	}
 	e.files = append(e.files, contract.File{Path: format.AgentFile(m.Slug), Data: contract.TOML(o)})

@@ -99,7 +99,7 @@ func (e *emitter) config(ref ir.SubjectRef, at diag.Pos) (contract.Object, bool)
 // says reports whether the subject says anything of what it may do.
 func (s *session) says() bool {
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes} {
-		if !hook.Left(s.subject, g) {
+		if !contract.Leaves(s.subject, g) {
 			return true
 		}
 	}
@@ -153,16 +153,18 @@ func (s *session) tool(server, tool string) ir.Decision {
 
 // exact reports whether a configuration says all that the subject does.
 func (s *session) exact() bool {
-	denied := func(g ir.Group) bool { return hook.Denies(s.subject, g) }
-	return (denied(ir.Edit) || hook.Left(s.subject, ir.Edit)) &&
+	denied := func(g ir.Group) bool { return contract.Denies(s.subject, g) }
+	return (denied(ir.Edit) || contract.Leaves(s.subject, ir.Edit)) &&
 		(denied(ir.Command) || s.runsAll()) &&
-		(denied(ir.Read) || hook.Open(s.subject, ir.Read)) &&
-		(denied(ir.Modes) || hook.Open(s.subject, ir.Modes) && len(s.in.Project.Modes) == 0) &&
+		(denied(ir.Read) || contract.Opens(s.subject, ir.Read)) &&
+		(denied(ir.Modes) || contract.Opens(s.subject, ir.Modes) && len(s.in.Project.Modes) == 0) &&
 		s.unknown() >= ir.Allow && s.exactServers()
 }
 
 // runsAll reports whether every command may run, and do what it does.
-func (s *session) runsAll() bool { return hook.Open(s.subject, ir.Command) && hook.Touches(s.subject) }
+func (s *session) runsAll() bool {
+	return contract.Opens(s.subject, ir.Command) && hook.Touches(s.subject)
+}
 
 // exactServers reports whether no server of somebody's own, and no resource, is held back.
 func (s *session) exactServers() bool {
@@ -183,8 +185,8 @@ func (s *session) exactServers() bool {
 func (s *session) keys() (o contract.Object) {
 	features := contract.Object{}
 	off := func(feature string) { features = append(features, feature, false) }
-	edit, command := !hook.Denies(s.subject, ir.Edit), !hook.Denies(s.subject, ir.Command)
-	if !s.hooked && edit && !hook.Left(s.subject, ir.Edit) {
+	edit, command := !contract.Denies(s.subject, ir.Edit), !contract.Denies(s.subject, ir.Command)
+	if !s.hooked && edit && !contract.Leaves(s.subject, ir.Edit) {
 		edit = false
 		s.loss(ir.Edit, codeEdit, "no sandbox says which files %s may edit: it edits none", s.ref)
 	}
@@ -226,7 +228,7 @@ func (s *session) sandbox(edit bool) (o contract.Object) {
 	}
 	switch asked := s.hooked && hook.AsksCommands(s.subject); {
 	case asked: // no policy: Codex asks about every command and edit in a folder that is not trusted
-	case s.hooked && edit && !hook.Left(s.subject, ir.Edit): // every edit is one that the sandbox stops
+	case s.hooked && edit && !contract.Leaves(s.subject, ir.Edit): // every edit is one that the sandbox stops
 		o, box = append(o, "approval_policy", string(format.OnRequest)), format.ReadOnly
 	case edit:
 		o = append(o, "approval_policy", string(format.OnRequest))
@@ -243,20 +245,20 @@ func (s *session) search() contract.Object {
 	const key = "web_search"
 	off := contract.Object{key, format.Searches[0]}
 	switch {
-	case hook.Denies(s.subject, ir.Web):
+	case contract.Denies(s.subject, ir.Web):
 		return off
-	case !hook.Open(s.subject, ir.Web):
+	case !contract.Opens(s.subject, ir.Web):
 		s.loss(ir.Web, codeWeb, "Codex searches the web without asking, and by no list of hosts: %s does not", s.ref)
 		return off
 	}
 	for _, in := range s.inModes() {
-		if !hook.Open(in.subject, ir.Web) {
+		if !contract.Opens(in.subject, ir.Web) {
 			s.loss(ir.Web, codeWeb, "an agent of Codex searches the web as its session does, and mode %s may not "+
 				"search: %s does not", in.ref.Mode, s.ref)
 			return off
 		}
 	}
-	if hook.Left(s.subject, ir.Web) {
+	if contract.Leaves(s.subject, ir.Web) {
 		return nil
 	}
 	return contract.Object{key, "live"}
@@ -265,7 +267,7 @@ func (s *session) search() contract.Object {
 // inModes returns the session in each mode to whose agent it may hand work.
 func (s *session) inModes() (all []session) {
 	r := s.in.Project.Role(s.ref.Role)
-	if r == nil || hook.Denies(s.subject, ir.Modes) || !s.hooked {
+	if r == nil || contract.Denies(s.subject, ir.Modes) || !s.hooked {
 		return nil
 	}
 	for i := range s.in.Project.Modes {
@@ -285,9 +287,9 @@ func (s *session) inModes() (all []session) {
 // images returns whether the session looks at images: the only tool that reads files and runs no command.
 func (s *session) images() ir.Decision {
 	switch {
-	case hook.Denies(s.subject, ir.Read):
+	case contract.Denies(s.subject, ir.Read):
 		return ir.Deny
-	case s.hooked || hook.Left(s.subject, ir.Read) || hook.Open(s.subject, ir.Read):
+	case s.hooked || contract.Leaves(s.subject, ir.Read) || contract.Opens(s.subject, ir.Read):
 		return ir.Allow
 	}
 	s.loss(ir.Read, codeRead, "no setting says which files %s may look at: it looks at no image", s.ref)
@@ -297,12 +299,12 @@ func (s *session) images() ir.Decision {
 // hands reports whether the session hands work to agents.
 func (s *session) hands() bool {
 	if s.hooked {
-		return !hook.Denies(s.subject, ir.Modes)
+		return !contract.Denies(s.subject, ir.Modes)
 	}
-	if hook.Denies(s.subject, ir.Modes) {
+	if contract.Denies(s.subject, ir.Modes) {
 		return false
 	}
-	if hook.Open(s.subject, ir.Modes) && len(s.in.Project.Modes) == 0 {
+	if contract.Opens(s.subject, ir.Modes) && len(s.in.Project.Modes) == 0 {
 		return true
 	}
 	s.loss(ir.Modes, codeAgents, "an agent may do what its session may: %s hands work to none", s.ref)

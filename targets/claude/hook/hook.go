@@ -331,7 +331,7 @@ func searchAction(glob string, names ...string) func(*question) opinion {
 		}
 		o := opinion{Result: q.file(ir.Read, p)}
 		pattern, _ := q.text(glob)
-		for _, folder := range foldersOf(pattern) {
+		for _, folder := range contract.FoldersOf(pattern) {
 			if !filepath.IsAbs(folder) && !policy.Elsewhere(folder) {
 				folder = p + "/" + folder
 			}
@@ -342,28 +342,6 @@ func searchAction(glob string, names ...string) func(*question) opinion {
 		o.abstain = q.subject.Restricts(ir.Read)
 		return o
 	}
-}
-
-// foldersOf returns the folders at which the paths begin that a glob matches, without those
-// below the folder that is searched.
-func foldersOf(glob string) (folders []string) {
-	globs, err := policy.ExpandBraces(glob)
-	if err != nil {
-		globs = []string{glob}
-	}
-	for _, g := range globs {
-		folder := g
-		if i := strings.IndexAny(g, "*?[{"); i >= 0 {
-			folder = g[:strings.LastIndexByte(g[:i], '/')+1]
-		}
-		if slices.Contains(strings.Split(g[len(folder):], "/"), "..") { // behind a wildcard
-			folders = append(folders, "..")
-		}
-		if filepath.IsAbs(folder) || policy.Elsewhere(folder) || slices.Contains(strings.Split(folder, "/"), "..") {
-			folders = append(folders, folder)
-		}
-	}
-	return folders
 }
 
 // file decides a path.

@@ -62,40 +62,16 @@ type opinion struct {
 // AsksCommands reports whether Codex is to ask before each command of a session: where the subject says something of
 // commands, or of what a command reads, writes and reaches, and does not deny them all.
 func AsksCommands(s *policy.Subject) bool {
-	return !Denies(s, ir.Command) && !(Left(s, ir.Command) && Touches(s))
+	return !contract.Denies(s, ir.Command) && !(contract.Leaves(s, ir.Command) && Touches(s))
 }
 
 // Touches reports whether a command may read, write and reach everything.
-func Touches(s *policy.Subject) bool { return Open(s, ir.Read) && Open(s, ir.Edit) && Open(s, ir.Web) }
+func Touches(s *policy.Subject) bool {
+	return contract.Opens(s, ir.Read) && contract.Opens(s, ir.Edit) && contract.Opens(s, ir.Web)
+}
 
 // AsksEdits reports whether it is to ask before each edit.
-func AsksEdits(s *policy.Subject) bool { return AsksCommands(s) || !Left(s, ir.Edit) }
-
-// Left reports whether a subject says nothing of a group.
-func Left(s *policy.Subject, g ir.Group) bool {
-	return len(s.Rules(g)) == 0 && least(s, g) == ir.Agent
-}
-
-// Open reports whether a subject permits a whole group without a question, or says nothing of it.
-func Open(s *policy.Subject, g ir.Group) bool { return !s.Restricts(g) && least(s, g) >= ir.Allow }
-
-// least returns the lower decision of a group's default and of what lies outside the project.
-func least(s *policy.Subject, g ir.Group) ir.Decision {
-	d := s.Default(g)
-	if g != ir.Read && g != ir.Edit {
-		return d.Lacking()
-	}
-	outside := s.Decide(policy.Action{Group: g, Arg: "/modec-unlisted"})
-	return min(d.Lacking(), outside.Lacking())
-}
-
-// Denies reports whether a subject denies a whole group.
-func Denies(s *policy.Subject, g ir.Group) bool {
-	d := s.Default(g)
-	rules := s.Rules(g)
-	return slices.ContainsFunc(rules, ir.Rule.DeniesAll) || d.Lacking() == ir.Deny &&
-		!slices.ContainsFunc(rules, func(r ir.Rule) bool { return r.Decision > ir.Deny })
-}
+func AsksEdits(s *policy.Subject) bool { return AsksCommands(s) || !contract.Leaves(s, ir.Edit) }
 
 // Answer answers one payload.
 func Answer(req contract.HookRequest) contract.HookAnswer {

@@ -1,0 +1,73 @@
+// What `modec run` and an agent's own hook hold in the real Copilot beside the calls of decide.test.mjs: agents to which a
+// session hands work, a hook that is missing, and an agent to which a person turns by themselves.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { here, program, Project, prompt, serve, workshop } from './program.mjs';
+
+const { Servers } = JSON.parse(readFileSync(join(here, 'testdata/decide.json'), 'utf8'));
+const work = workshop(Servers);
+after(() => rmSync(work, { recursive: true, force: true }));
+let http;
+before(async () => (http = await serve(Servers)));
+after(() => http.close());
+
+const shell = (command) => ['bash', { command, description: 'x' }];
+const create = (path) => ['create', { path, file_text: 'x' }];
+const handTo = (agent_type, calls) => ['task', { agent_type, name: 'x', description: 'x', prompt: prompt(calls, 'agent') }];
+
+test('an agent does what the role in its mode may', async () => {
+  const project = new Project(work, 'agent', Servers, http.port);
+  for (const folder of ['src', 'docs']) mkdirSync(join(project.at, folder));
+  const agent = [create('src/a.ts'), create('docs/a.md'), shell('git push --force origin'), shell('git push'), ['github-create_issue', {}]];
+  const { became, outputs, agent: of } = await project.session('role:developer', [handTo('docs-writer', agent), create('src/b.ts')], { agent });
+  assert.deepEqual(became, ['allow', 'allow'], JSON.stringify(outputs));
+  assert.match(of.outputs[0], /modec: role developer in mode docs-writer may not do this/, JSON.stringify(of));
+  assert.deepEqual(of.became, ['deny', 'allow', 'deny', 'ask', 'ask'], JSON.stringify(of));
+  assert.ok(!existsSync(join(project.at, 'src/a.ts')) && existsSync(join(project.at, 'docs/a.md')));
+});
+
+test('an agent of Copilot\'s own does what its session may', async () => {
+  const project = new Project(work, 'general', Servers, http.port);
+  mkdirSync(join(project.at, 'src'));
+  const agent = [create('src/a.ts'), create('infra/main.tf'), shell('git push --force origin')];
+  const { agent: of } = await project.session('role:developer', [handTo('general-purpose', agent)], { agent });
+  const alone = await project.session('role:developer', agent);
+  assert.deepEqual(of.became, alone.became, JSON.stringify(of));
+  assert.deepEqual(of.became, ['allow', 'ask', 'deny']);
+});
+
+test('without modec every call is refused', async () => {
+  const project = new Project(work, 'missing', Servers, http.port);
+  const other = join(work, 'without');
+  mkdirSync(other);
+  symlinkSync(program, join(other, 'copilot'));
+  const { became, outputs } = await project.session('role:developer', [['view', { path: 'README.md' }], shell('git status'), create('src/a.ts')], { env: { PATH: `${other}:/usr/bin:/bin` }});
+  assert.deepEqual(became, ['deny', 'deny', 'deny'], JSON.stringify(outputs));
+  for (const o of outputs) assert.match(o, /Denied by preToolUse hook/);
+});
+
+test('an agent to which a person turns asks the hook where the folder is trusted', async () => {
+  const project = new Project(work, 'person', Servers, http.port);
+  const calls = [['view', { path: '.env' }], ['view', { path: 'docs/a.md' }], create('src/a.ts'), create('docs/b.md'), shell('git push --force')];
+  const line = { args: ['--agent', 'docs-writer', '--allow-all-tools'] };
+  mkdirSync(join(project.home, '.copilot'));
+  const trust = (folders) => writeFileSync(join(project.home, '.copilot/config.json'), JSON.stringify({ trustedFolders: folders }));
+  trust([project.at]);
+  const trusted = await project.session(null, calls, line);
+  assert.deepEqual(trusted.became, ['deny', 'allow', 'deny', 'allow', 'deny'], JSON.stringify(trusted.outputs));
+  // A hole that verify says it assumes away: where the folder is not trusted, the list of tools is all that holds.
+  trust([]);
+  const other = await project.session(null, calls.slice(2, 3), line);
+  assert.deepEqual(other.became, ['allow'], JSON.stringify(other.outputs));
+});
+
+test('what turns every hook off keeps a session from starting', async () => {
+  const project = new Project(work, 'off', Servers, http.port);
+  mkdirSync(join(project.at, '.claude'), { recursive: true });
+  writeFileSync(join(project.at, '.claude/settings.json'), '{"disableAllHooks": true}');
+  const { status, err, became } = await project.session('role:developer', [create('src/a.ts')]);
+  assert.deepEqual([status === 0, became], [false, ['no call']]);
+  assert.match(err, /copilot-hooks-off/);
+});

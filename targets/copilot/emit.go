@@ -1,0 +1,330 @@
+package copilot
+
+import (
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/copilot/format"
+)
+
+// emitter compiles one project.
+type emitter struct {
+	in    contract.Input
+	hooks contract.Switch
+	files []contract.File
+	diags diag.List
+	// copied is the policy of a session that is started from copies; nil: that of the project.
+	copied *contract.PolicyCopy
+}
+
+func newEmitter(in contract.Input) *emitter {
+	e := &emitter{in: in, hooks: in.Options.Switch("hooks")}
+	if in.Unhooked {
+		e.hooks = contract.Never
+	}
+	return e
+}
+
+// session is a subject as which Copilot is started.
+type session struct {
+	*emitter
+	ref     ir.SubjectRef
+	subject *policy.Subject
+	pos     diag.Pos
+	hooked  bool
+	// groups are those of which the session has the tools.
+	groups map[ir.Group]bool
+}
+
+// Emit compiles a session for each role and each mode, an agent for each mode, and the servers of the project.
+func (copilot) Emit(in contract.Input) ([]contract.File, diag.List) {
+	e := newEmitter(in)
+	p := in.Project
+	for i := range p.Roles {
+		r := &p.Roles[i]
+		e.native(r)
+		e.subject(ir.SubjectRef{Role: r.Name}, r.Pos)
+	}
+	for i := range p.Modes {
+		m := &p.Modes[i]
+		e.subject(ir.SubjectRef{Mode: m.Slug}, m.Pos)
+		e.agent(m)
+	}
+	e.project()
+	if e.diags.HasErrors() {
+		return nil, e.diags
+	}
+	return e.files, e.diags
+}
+
+// subject writes the session of a subject.
+func (e *emitter) subject(ref ir.SubjectRef, at diag.Pos) {
+	s := e.session(ref, at)
+	if s == nil {
+		return
+	}
+	s.reportServers()
+	if o := s.members(); len(o) > 0 {
+		e.files = append(e.files, contract.File{Path: format.SubjectFile(ref), Data: contract.JSON(o)})
+	}
+}
+
+// session returns a subject with what it may do, nil where that is not known.
+func (e *emitter) session(ref ir.SubjectRef, at diag.Pos) *session {
+	subject, err := e.in.Policy.Subject(ref)
+	if err != nil {
+		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
+		return nil
+	}
+	s := &session{emitter: e, ref: ref, subject: subject, pos: at}
+	s.hooked = e.hooks != contract.Never && s.says() && (e.hooks == contract.Always || !s.exact())
+	s.groups = s.has()
+	return s
+}
+
+// members returns what a session is started with, nothing where the subject says nothing.
+func (s *session) members() (o contract.Object) {
+	if s.says() {
+		if args := s.args(); len(args) > 0 {
+			o = append(o, format.ArgsKey, args)
+		}
+		if s.hooked {
+			o = append(o, format.HooksKey, s.hookLines(answers))
+		}
+	}
+	if r := s.in.Project.Role(s.ref.Role); r != nil {
+		if text := strings.TrimSpace(r.AppendSystemPrompt); text != "" {
+			o = append(o, format.InstructionsKey, text)
+		}
+	}
+	if list := s.servers(); len(list) > 0 && (len(o) > 0 || s.says()) {
+		o = append(o, format.ServersKey, list)
+	}
+	return o
+}
+
+// groups are those that tools of Copilot's own do.
+var groups = []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes}
+
+// says reports whether the subject says anything of what it may do.
+func (s *session) says() bool {
+	for _, g := range groups {
+		if !contract.Leaves(s.subject, g) {
+			return true
+		}
+	}
+	return s.unknown() != ir.Agent || !s.leavesServers()
+}
+
+func (s *session) unknown() ir.Decision {
+	r := s.subject.UnknownTool()
+	return decided(&r)
+}
+
+// leavesServers reports whether the subject says nothing of MCP.
+func (s *session) leavesServers() bool {
+	for _, name := range append(s.started(), contract.UnknownServer) {
+		if s.tool(name, contract.UnknownTool) != ir.Agent {
+			return false
+		}
+		if sv := s.in.Project.Server(name); sv != nil && slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool {
+			return s.tool(name, t.Name) != ir.Agent
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// started returns the servers but those that are off by default, and that nothing opens: no session has them.
+func (s *session) started() (names []string) {
+	for i := range s.in.Project.Servers {
+		if sv := &s.in.Project.Servers[i]; sv.DefaultEnabled || contract.Usable(s.subject, sv) {
+			names = append(names, sv.Name)
+		}
+	}
+	return names
+}
+
+// decided returns what a result of the source means to Copilot.
+func decided(r *policy.Result) ir.Decision { return contract.Decision(copilot{}, r) }
+
+func (s *session) tool(server, tool string) ir.Decision {
+	r := s.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+	return decided(&r)
+}
+
+// exact reports whether options alone say all that the subject does.
+func (s *session) exact() bool {
+	for _, g := range groups {
+		if !contract.Denies(s.subject, g) && !s.unhooked(g) {
+			return false
+		}
+	}
+	if s.unknown() < ir.Allow || s.tool(contract.UnknownServer, contract.UnknownTool) < ir.Allow {
+		return false
+	}
+	for i := range s.in.Project.Servers {
+		sv := &s.in.Project.Servers[i]
+		asks := func(tool string) bool { return s.tool(sv.Name, tool) == ir.Ask }
+		if asks(contract.UnknownTool) || slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return asks(t.Name) }) ||
+			len(s.subject.UnlistedToolRules(sv.Name)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// unhooked reports whether options alone say what the subject does with a group that it does not deny.
+func (s *session) unhooked(g ir.Group) bool {
+	switch {
+	case !contract.Opens(s.subject, g):
+		return false
+	case g == ir.Command:
+		return contract.Opens(s.subject, ir.Read) && contract.Opens(s.subject, ir.Edit) &&
+			contract.Opens(s.subject, ir.Web)
+	case g == ir.Modes: // an agent may do what its session may
+		return len(s.in.Project.Modes) == 0
+	}
+	return true
+}
+
+// has returns the groups of which the session has the tools, and reports those that it lacks without a hook.
+func (s *session) has() map[ir.Group]bool {
+	all := map[ir.Group]bool{}
+	for _, g := range groups {
+		switch {
+		case contract.Denies(s.subject, g):
+		case s.hooked || !s.says() || s.unhooked(g):
+			all[g] = true
+		default:
+			l := lost[g]
+			s.loss(g, l.code, l.message, s.ref)
+		}
+	}
+	return all
+}
+
+// lost are what a session without a hook does not do.
+var lost = map[ir.Group]struct {
+	code    diag.Code
+	message string
+}{
+	ir.Read:    {codeRead, "no option of Copilot says which files %s may read: it reads none"},
+	ir.Edit:    {codeEdit, "no option of Copilot says which files %s may edit: it edits none"},
+	ir.Command: {codeCommands, "no option of Copilot says which commands %s may run: it runs none"},
+	ir.Web:     {codeWeb, "no option of Copilot says what %s may fetch: it fetches nothing"},
+	ir.Modes:   {codeAgents, "an agent may do what its session may: %s hands work to none"},
+}
+
+// loss warns that the subject may do less in a group than the source says.
+func (s *session) loss(g ir.Group, code diag.Code, message string, args ...any) {
+	at := s.subject.Default(g).Pos
+	if at.IsZero() || at.File == ir.GuardsFile {
+		at = s.pos
+	}
+	s.diags.Warnf(code, at, message, args...).
+		Hint("let hooks hold it: hooks = \"auto\" under [targets.copilot]").
+		Target(name).
+		Subject(s.ref.String()).
+		Loses(diag.Narrowing, string(g))
+}
+
+// args returns the options of a session: what it does not have, and without a hook also what needs no question.
+func (s *session) args() (args []string) {
+	option := func(name string, list []string) {
+		if len(list) > 0 {
+			args = append(args, name+"="+strings.Join(list, ","))
+		}
+	}
+	if s.hooked {
+		option(format.Excluded, s.lacks())
+	} else {
+		option(format.Available, s.only())
+		if s.runsAll() {
+			option(format.Allows, []string{format.AllowShell})
+		}
+		if s.permits(ir.Edit) {
+			option(format.Allows, []string{format.AllowWrite})
+		}
+		for _, rule := range s.allowedTools() {
+			option(format.Allows, []string{rule})
+		}
+	}
+	if s.tool(contract.UnknownServer, contract.UnknownTool) == ir.Deny {
+		args = append(args, format.NoBuiltins)
+	}
+	return args
+}
+
+// permits reports whether a group is permitted as a whole, and not left to Copilot.
+func (s *session) permits(g ir.Group) bool {
+	d := s.subject.Default(g)
+	return contract.Opens(s.subject, g) && decided(&d) == ir.Allow
+}
+
+// runsAll reports whether every command may run, and do what it does.
+func (s *session) runsAll() bool {
+	for _, g := range []ir.Group{ir.Command, ir.Read, ir.Edit, ir.Web} {
+		if !s.permits(g) {
+			return false
+		}
+	}
+	return true
+}
+
+// lacks returns the tools that the session does not have.
+func (s *session) lacks() (tools []string) {
+	for _, g := range groups {
+		if !s.groups[g] {
+			tools = append(tools, format.Tools[g]...)
+		}
+	}
+	return tools
+}
+
+// only returns the tools that the session has, nil for those of Copilot's own and of any server.
+func (s *session) only() (tools []string) {
+	if s.unknown() >= ir.Allow && s.tool(contract.UnknownServer, contract.UnknownTool) >= ir.Allow &&
+		!slices.ContainsFunc(groups, func(g ir.Group) bool { return !s.groups[g] }) && len(s.refused()) == 0 {
+		return nil
+	}
+	for _, g := range groups {
+		if s.groups[g] {
+			tools = append(tools, format.Tools[g]...)
+		}
+	}
+	for _, t := range format.Harmless {
+		if !slices.Contains(tools, t) {
+			tools = append(tools, t)
+		}
+	}
+	for i := range s.in.Project.Servers {
+		sv := &s.in.Project.Servers[i]
+		list, all := s.toolsOf(sv)
+		if all {
+			tools = append(tools, sv.Name+"/*")
+		}
+		for _, t := range list {
+			if !all {
+				tools = append(tools, format.ToolName(sv.Name, t))
+			}
+		}
+	}
+	return tools
+}
+
+// native reports rules that are for one agent alone.
+func (e *emitter) native(r *ir.Role) {
+	for _, n := range r.Native {
+		e.diags.Warnf(codeNativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
+			Hint("say it in can, where every target understands it").
+			Target(name).
+			Subject("role "+r.Name).
+			Loses(diag.Text, "")
+	}
+}

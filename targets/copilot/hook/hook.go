@@ -1,0 +1,435 @@
+// Package hook answers the hooks of GitHub's Copilot CLI from the compiled policy: `modec hook copilot`.
+//
+// [Answer] takes one payload and returns one JSON object with exit code 0, or a refusal with exit code 2. Copilot asks
+// once, before every call, also before those of agents to which the session handed work, and names these. What a hook
+// allows runs, whatever else the command line denies, and what it asks about is asked; where it says nothing, Copilot
+// decides by itself. Copilot takes an answer of another form for none: each has that of both of Copilot's events.
+//
+// The payloads are those that Copilot CLI 1.0.102 sends. Answer refuses what it does not understand.
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/copilot/format"
+)
+
+// payload is what Copilot sends. Other fields are ignored; versions add to them.
+type payload struct {
+	Cwd   string         `json:"cwd"`
+	Tool  string         `json:"toolName"`
+	Input map[string]any `json:"toolArgs"`
+	Agent string         `json:"agentType"` // to which the session handed work
+	// The other event has these names.
+	Event      string         `json:"hook_event_name"`
+	OtherTool  string         `json:"tool_name"`
+	OtherInput map[string]any `json:"tool_input"`
+	OtherAgent string         `json:"agent_type"`
+}
+
+// other is the event whose payload has other names.
+const other = "PreToolUse"
+
+// question is a payload with what is needed to answer it.
+type question struct {
+	contract.HookRequest
+	payload
+	ref     ir.SubjectRef   // who calls
+	subject *policy.Subject // who calls: the session, or it in a mode
+	beside  *policy.Subject // of a mode that works in a session of another one: that one; else nil
+	disk    *contract.Disk
+}
+
+// opinion is what the policy says of a call.
+type opinion struct {
+	policy.Result
+	group  ir.Group
+	server string
+	about  string
+}
+
+// Answer answers one payload.
+func Answer(req contract.HookRequest) contract.HookAnswer {
+	q := question{HookRequest: req, disk: req.Disk()}
+	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
+		return contract.Refuse("the payload is not a JSON object of Copilot: " + err.Error())
+	}
+	if q.Event != "" {
+		if q.Event != other || q.Tool != "" {
+			return contract.Refuse(fmt.Sprintf("got the event %q, want %s or %s", q.Event, format.Before, other))
+		}
+		q.Tool, q.Input, q.Agent = q.OtherTool, q.OtherInput, q.OtherAgent
+	}
+	if q.Tool == "" {
+		return contract.Refuse("the payload names no tool")
+	}
+	if err := q.who(); err != nil {
+		return contract.Refuse(err.Error())
+	}
+	o := q.opinion()
+	judged := &contract.Judgement{Tool: q.Tool, Group: o.group, Server: o.server, Mode: q.Agent, Input: q.Input,
+		About: func() string { return o.about }, Result: o.Result}
+	switch {
+	case o.Decision == ir.Deny:
+		return q.say("deny", "may not do this", &o).With(judged, ir.Deny)
+	case o.Decision == ir.Ask:
+		return q.say("ask", "has to ask first", &o).With(judged, ir.Ask)
+	case o.Decision == ir.Allow && req.MayAllow:
+		return q.say("allow", "may do this", &o).With(judged, ir.Allow)
+	}
+	return contract.HookAnswer{Stdout: []byte("{}\n")}.With(judged, ir.Agent)
+}
+
+// say returns a decision in the form of both events.
+func (q *question) say(decision, what string, o *opinion) contract.HookAnswer {
+	why := fmt.Sprintf("modec: %s %s, by %s", q.ref, what, o.Told())
+	if p := o.Pos.String(); p != "" {
+		why += " (" + p + ")"
+	}
+	said := contract.Object{"permissionDecision", decision, "permissionDecisionReason", why}
+	both := append(slices.Clone(said), "hookSpecificOutput", append(contract.Object{"hookEventName", other}, said...))
+	return contract.HookAnswer{Stdout: append(contract.JSONLine(both), '\n')}
+}
+
+// who finds out who calls.
+func (q *question) who() (err error) {
+	session, err := q.Policy.Subject(q.Subject)
+	if err != nil {
+		return err
+	}
+	q.subject, q.ref = session, q.Subject
+	mode := q.mode(q.Agent)
+	if mode == nil {
+		return nil // an agent of somebody's own may do what its session may
+	}
+	ref := ir.SubjectRef{Role: q.Subject.Role, Mode: mode.Slug}
+	if ref.Role == "" && mode.Slug != q.Subject.Mode {
+		q.beside = session
+	}
+	q.ref = ref
+	q.subject, err = q.Policy.Subject(ref)
+	return err
+}
+
+// mode returns the mode of an agent's name, nil for none.
+func (q *question) mode(agent string) *ir.Mode {
+	p := q.Policy.Project()
+	i := slices.IndexFunc(p.Modes, func(m ir.Mode) bool { return format.AgentName(m.Slug) == agent })
+	if agent == "" || i < 0 {
+		return nil
+	}
+	return &p.Modes[i]
+}
+
+// decide decides an action of whoever calls.
+func (q *question) decide(a policy.Action) policy.Result { return q.over(a, (*policy.Subject).Decide) }
+
+// at decides an action at the disk.
+func (q *question) at(a policy.Action) policy.Result {
+	folder := q.Cwd
+	if folder == "" {
+		folder = q.Root
+	}
+	return q.over(a, func(s *policy.Subject, a policy.Action) policy.Result { return q.disk.Decide(s, a, folder) })
+}
+
+func (q *question) over(a policy.Action, by func(*policy.Subject, policy.Action) policy.Result) policy.Result {
+	r := lacking(by(q.subject, a))
+	if q.beside == nil {
+		return r
+	}
+	return lower(r, lacking(by(q.beside, a)))
+}
+
+// lacking returns a result with what it means to Copilot, which lacks permission modes.
+func lacking(r policy.Result) policy.Result {
+	r.Decision = r.Lacking()
+	return r
+}
+
+func lower(a, b policy.Result) policy.Result {
+	if b.Decision < a.Decision {
+		return b
+	}
+	return a
+}
+
+// both returns the result of an action that needs two.
+func both(a, b policy.Result) policy.Result {
+	if a.Rule == "" || ir.Both(a.Decision, b.Decision) == b.Decision {
+		return b
+	}
+	return a
+}
+
+func refused(rule string) opinion { return opinion{Result: policy.Result{Rule: rule}} }
+
+// text returns an argument that is a text.
+func (q *question) text(name string) string {
+	s, _ := q.Input[name].(string)
+	return s
+}
+
+// opinion decides the call.
+func (q *question) opinion() opinion {
+	switch q.Tool {
+	case format.Shell:
+		return q.command(q.text("command"))
+	case format.WriteShell, format.WritePowerShell, format.PowerShell: // no line of a POSIX shell
+		return q.command("$modec_typed")
+	case format.View:
+		return q.file(ir.Read)
+	case format.Create, format.Edit:
+		return q.file(ir.Edit)
+	case format.ApplyPatch:
+		return q.patch()
+	case format.Grep, format.RipGrep, format.Glob:
+		return q.search()
+	case format.Fetch:
+		return q.fetch()
+	case format.Search:
+		return opinion{Result: q.decide(policy.Action{Group: ir.Web}), group: ir.Web}
+	case format.Task:
+		return q.agent("agent_type")
+	case format.Skill:
+		return q.agent("skill")
+	}
+	switch {
+	case slices.Contains(format.Harmless, q.Tool):
+		return opinion{Result: policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "a tool that touches nothing"}}
+	case format.IsTool(q.Tool):
+		return q.tool()
+	}
+	r := lacking(q.subject.UnknownTool())
+	if q.beside != nil {
+		r = lower(r, lacking(q.beside.UnknownTool()))
+	}
+	return opinion{Result: r, group: ir.Unknown, about: q.Tool}
+}
+
+func (q *question) command(line string) opinion {
+	switch {
+	case line == "":
+		return refused("a call without a readable command")
+	case policy.ForPeople(line):
+		return refused(contract.ForPeople)
+	}
+	return opinion{Result: q.at(policy.Action{Group: ir.Command, Arg: line}), group: ir.Command, about: line}
+}
+
+func (q *question) file(g ir.Group) opinion {
+	file := q.text("path")
+	if file == "" {
+		return refused("a call without a readable path")
+	}
+	return opinion{Result: q.at(policy.Action{Group: g, Arg: file}), group: g, about: q.written(file)}
+}
+
+// written returns a path as a rule would name it: Copilot has absolute ones.
+func (q *question) written(file string) string {
+	if own := q.disk.Own(q.Cwd, file); own != "" {
+		return own
+	}
+	return file
+}
+
+// patch decides every file of a patch.
+func (q *question) patch() opinion {
+	text := q.text("input")
+	for _, name := range []string{"patch", "command"} {
+		if text == "" {
+			text = q.text(name)
+		}
+	}
+	files, ok := Files(text)
+	if !ok {
+		return refused("a patch whose files cannot be read")
+	}
+	o := opinion{group: ir.Edit}
+	o.Decision = ir.Agent
+	for _, file := range files {
+		o.Result = both(o.Result, q.at(policy.Action{Group: ir.Edit, Arg: file}))
+	}
+	if len(files) == 1 {
+		o.about = q.written(files[0])
+	}
+	return o
+}
+
+// headers begin the lines of a patch that name a file.
+var headers = []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"}
+
+// marks are the other lines that begin with stars.
+var marks = []string{"*** Begin Patch", "*** End Patch", "*** End of File"}
+
+// Files returns the files of a patch. Every line that may be read as the name of one counts. It reports false where
+// there is none, or a line that means something else.
+func Files(patch string) (files []string, ok bool) {
+	for line := range strings.Lines(patch) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "***") || slices.Contains(marks, line) {
+			continue
+		}
+		i := slices.IndexFunc(headers, func(h string) bool { return strings.HasPrefix(line, h) })
+		if i < 0 {
+			return nil, false
+		}
+		file := strings.TrimSpace(line[len(headers[i]):])
+		if file == "" {
+			return nil, false
+		}
+		files = append(files, file)
+	}
+	return files, len(files) > 0
+}
+
+// search decides a search below folders, by default that of the session, and below those at which its pattern begins.
+// Where the subject may not read everything without a question, one of them may have such a file: the search is asked
+// about.
+func (q *question) search() opinion {
+	folders, ok := q.folders()
+	if !ok {
+		return refused("a search without readable folders")
+	}
+	o := opinion{group: ir.Read, about: strings.Join(folders, " ")}
+	o.Decision = ir.Agent
+	for _, folder := range folders {
+		o.Result = both(o.Result, q.at(policy.Action{Group: ir.Read, Arg: folder}))
+	}
+	if q.Tool == format.Glob { // which tells names alone
+		return o
+	}
+	limited := q.subject.Restricts(ir.Read) || q.beside != nil && q.beside.Restricts(ir.Read)
+	if limited && o.Decision == ir.Allow {
+		o.Result = policy.Result{Decision: ir.Ask, Rule: "a search may find files that may not be read", Pos: o.Pos}
+	}
+	return o
+}
+
+// folders returns where a search looks.
+func (q *question) folders() (folders []string, ok bool) {
+	for _, key := range []string{"paths", "path"} {
+		switch v := q.Input[key].(type) {
+		case nil:
+		case string:
+			folders = append(folders, v)
+		case []any:
+			for _, item := range v {
+				text, ok := item.(string)
+				if !ok {
+					return nil, false
+				}
+				folders = append(folders, text)
+			}
+		default:
+			return nil, false
+		}
+	}
+	if len(folders) == 0 {
+		folders = []string{"."}
+	}
+	key := "glob"
+	if q.Tool == format.Glob {
+		key = "pattern"
+	}
+	for _, folder := range slices.Clone(folders) {
+		for _, from := range contract.FoldersOf(q.text(key)) {
+			if !filepath.IsAbs(from) && !policy.Elsewhere(from) {
+				from = folder + "/" + from
+			}
+			folders = append(folders, from)
+		}
+	}
+	return folders, true
+}
+
+func (q *question) fetch() opinion {
+	host, ok := contract.WebHost(q.text("url"))
+	if !ok {
+		return refused("a call without a readable url")
+	}
+	return opinion{Result: q.decide(policy.Action{Group: ir.Web, Arg: host}), group: ir.Web, about: host}
+}
+
+// agent decides handing work to an agent, or reading a skill, that an argument names.
+func (q *question) agent(arg string) opinion {
+	name := q.text(arg)
+	if m := q.mode(name); m != nil {
+		name = m.Slug
+	}
+	return opinion{Result: q.decide(policy.Action{Group: ir.Modes, Arg: name}), group: ir.Modes, about: name}
+}
+
+// tool decides a tool of a server. Copilot writes names in a way in which several may be the same: the lowest decision
+// holds.
+func (q *question) tool() opinion {
+	o := opinion{group: ir.MCP}
+	found := 0
+	try := func(server, tool string) {
+		r := q.decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+		if found++; found == 1 || r.Decision < o.Decision {
+			o.Result, o.server, o.about = r, server, tool
+		}
+	}
+	p := q.Policy.Project()
+	for i := range p.Servers {
+		sv := &p.Servers[i]
+		for j := range sv.Tools {
+			if format.ToolName(sv.Name, sv.Tools[j].Name) == q.Tool {
+				try(sv.Name, sv.Tools[j].Name)
+			}
+		}
+	}
+	listed := found > 0
+	for at, c := range q.Tool {
+		if c != '-' {
+			continue
+		}
+		server, tool := q.Tool[:at], q.Tool[at+1:]
+		own := false
+		for i := range p.Servers {
+			sv := &p.Servers[i]
+			if format.Plain(sv.Name) != server {
+				continue
+			}
+			own = true
+			if listed && q.subject.ListsTools(sv) {
+				continue
+			}
+			for _, name := range unlisted(tool) {
+				try(sv.Name, name)
+			}
+		}
+		if !own && !listed { // a server of somebody's own
+			try(server, tool)
+		}
+	}
+	return o
+}
+
+// unlisted returns the names that a tool may have, of which Copilot writes one.
+func unlisted(as string) []string {
+	names := []string{as}
+	for _, other := range []string{".", "_", "/"} {
+		if name := strings.ReplaceAll(as, "-", other); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Payload returns what Copilot sends before a call.
+func Payload(cwd, tool, agent string, input map[string]any) []byte {
+	data, err := json.Marshal(map[string]any{"cwd": cwd, "toolName": tool, "agentType": agent, "toolArgs": input})
+	if err != nil {
+		panic(err) // texts
+	}
+	return data
+}

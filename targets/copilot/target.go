@@ -1,0 +1,58 @@
+package copilot
+
+import (
+	"io/fs"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/copilot/format"
+	"modec.dev/modec/targets/copilot/hook"
+	"modec.dev/modec/targets/copilot/model"
+)
+
+type copilot struct{}
+
+// New returns the target. Copilot's hooks are answered by it too ([contract.Hooker]).
+func New() contract.Target { return copilot{} }
+
+func (copilot) Name() string { return name }
+
+func (copilot) Summary() string {
+	return "GitHub Copilot CLI: sessions by role, agents, MCP servers, hooks"
+}
+
+func (copilot) Options() []contract.Option {
+	return []contract.Option{{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
+		Doc: "Have sessions and agents ask `modec hook copilot` before tool calls, the only way to hold lists of " +
+			"commands, files and hosts. \"auto\": for the subjects that options and lists of tools do not hold. " +
+			"true: for every subject that says anything. false: never; what options cannot say is then denied."}}
+}
+
+// Codes documents what the target reports.
+func (copilot) Codes() []diag.Doc { return diag.Docs(codesText) }
+
+func (copilot) Owns() []string {
+	return []string{format.SubjectsDir + "/**", format.AgentsDir + "/*.agent.md", format.ServersFile}
+}
+
+// HoldsRoles marks that every role that says something has a session.
+func (copilot) HoldsRoles() {}
+
+// Asked returns the files in which Copilot reads settings, agents and hooks; it reads those of Claude Code too.
+func (copilot) Asked() []string {
+	return []string{format.SettingsDir + "/", format.AgentsDir + "/", ".github/hooks/", ".claude/", ".mcp.json"}
+}
+
+func (copilot) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
+
+// Hook answers one payload of Copilot's hooks.
+func (copilot) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }
+
+// Open reads the artifacts as Copilot does. The model runs the real hook.
+func (copilot) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys, o, hook.Answer)
+}
+
+// Alone returns what Copilot decides by itself; it has no permission mode of a role.
+func (copilot) Alone(*ir.Project) []contract.Decider { return model.Alone() }
