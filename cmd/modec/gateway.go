@@ -214,7 +214,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	l.gateway, l.asked = g, opt.Auth != nil
 	l.watch(w)
 	collectOften()
-	go keepUnmapped(e.ctx)
+	go keepSmall(e.ctx)
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	return e.serveHTTP(listener, h, l.log)
 }

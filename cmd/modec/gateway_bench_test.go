@@ -14,7 +14,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +48,9 @@ func BenchmarkGatewayResident(b *testing.B) {
 					}
 					v.visit(b, i)
 				}
+				if !c.connections {
+					callsOf(b, address, pid)
+				}
 				time.Sleep(unmapEvery + time.Second)
 				b.ReportMetric(memoryOf(b, pid, "VmRSS:"), "MiB-resident")
 				b.ReportMetric(memoryOf(b, pid, "VmHWM:"), "MiB-peak")
@@ -54,6 +59,50 @@ func BenchmarkGatewayResident(b *testing.B) {
 			}
 		})
 	}
+}
+
+// callsOf has four callers call at once, and measures how long that takes and how much of a processor it costs the
+// gateway.
+func callsOf(b *testing.B, address string, pid int) {
+	const callers, calls = 4, 500
+	before, start := ticksOf(b, pid), time.Now()
+	var mu sync.Mutex
+	var times []time.Duration
+	var all sync.WaitGroup
+	for i := range callers {
+		v := caller{address: address, token: callerToken(i), client: &http.Client{Transport: &http.Transport{}}}
+		all.Go(func() {
+			for j := range calls {
+				begun := time.Now()
+				v.post(b, "tools/call", fmt.Sprintf(`"name":"s%d_tool_1","arguments":{"first":"%d"}`, j%manyServers, j))
+				mu.Lock()
+				times = append(times, time.Since(begun))
+				mu.Unlock()
+			}
+			v.client.CloseIdleConnections()
+		})
+	}
+	all.Wait()
+	slices.Sort(times)
+	b.ReportMetric(float64(len(times))/time.Since(start).Seconds(), "calls/s")
+	b.ReportMetric(float64((ticksOf(b, pid)-before).Microseconds())/float64(len(times)), "gateway-cpu-µs/call")
+	b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
+}
+
+// ticksOf returns the processor time that a process has used.
+func ticksOf(b *testing.B, pid int) time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(stat), ") ") // its name may have blanks
+	fields := strings.Fields(after)
+	var user, system int64
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(user+system) * time.Second / 100
 }
 
 // crowdedGateway starts a gateway with five shared servers, and returns where it serves.

@@ -128,6 +128,8 @@ func (u *upstream) elicit(ctx context.Context, r *sdk.ElicitRequest) (res *sdk.E
 }
 
 // sample has the client's model answer for a server, with the server's name before its prompt.
+//
+//lint:ignore SA1019 clients and servers of earlier revisions have it
 func (u *upstream) sample(ctx context.Context, r *sdk.CreateMessageRequest) (res *sdk.CreateMessageResult, err error) {
 	err = u.passOn("sampling/createMessage", func(s *sdk.ServerSession) (string, error) {
 		own := *r.Params
@@ -148,6 +150,8 @@ func (u *upstream) sample(ctx context.Context, r *sdk.CreateMessageRequest) (res
 }
 
 // roots has the client say which folders it works in.
+//
+//lint:ignore SA1019 clients and servers of earlier revisions have it
 func (u *upstream) roots(ctx context.Context) (res *sdk.ListRootsResult, err error) {
 	err = u.passOn("roots/list", func(s *sdk.ServerSession) (string, error) {
 		var bad error
