@@ -43,27 +43,36 @@ func (kilo) Emit(in contract.Input) ([]contract.File, diag.List) {
 		e.Role(&in.Project.Roles[i])
 	}
 	if p, ok := e.Project(); ok {
-		project(e, &p)
+		project(e, &p, slices.Contains(in.Beside, "opencode"))
 	}
 	return e.Emitted()
 }
 
 // project writes what every session reads: the floor, and the agents and servers. The baseline is an agent, as in a
-// session of its own, and the floor is taken back for it: what it leaves to Kilo is as without modec.
-func project(e *lastmatch.Emitter, p *lastmatch.Project) {
+// session of its own, and the floor is taken back for it: what it leaves to Kilo is as without modec. beside is set
+// where Kilo reads what is written for opencode, too.
+func project(e *lastmatch.Emitter, p *lastmatch.Project, beside bool) {
 	o := contract.Object{"$schema", format.Schema}
 	places := []string{"/$schema"}
 	add := func(key string, value any, place string) {
 		o, places = append(o, key, value), append(places, place)
 	}
 	agents := p.Modes
+	first := contract.Object{"$schema", format.Schema}
+	firstPlaces := []string{"/$schema"}
 	if s, ok := e.Baseline(); ok {
-		floor := contract.Object{"*", "deny", opencode.Outside, "deny"}
-		e.Files = append(e.Files, contract.File{Path: format.FloorFile, Places: []string{"/$schema", "/permission"},
-			Data: lastmatch.Text(contract.Object{"$schema", format.Schema, "permission", floor})})
+		first = append(first, "permission", contract.Object{"*", "deny", opencode.Outside, "deny"})
+		firstPlaces = append(firstPlaces, "/permission")
 		add("permission", contract.Object{"*", nil, opencode.Outside, nil}, "/permission")
 		add("default_agent", s.Start, "/default_agent")
 		agents = e.Alone(s)
+	}
+	if own := placed(agents); beside && len(own) > 0 {
+		first, firstPlaces = append(first, "agent", own), append(firstPlaces, "/agent/*")
+	}
+	if len(first) > 2 {
+		e.Files = append(e.Files, contract.File{Path: format.FloorFile, Data: lastmatch.Text(first),
+			Places: firstPlaces})
 	}
 	if len(agents) > 0 {
 		add("agent", agents, "/agent/*")
@@ -74,4 +83,49 @@ func project(e *lastmatch.Emitter, p *lastmatch.Project) {
 	if len(o) > 2 {
 		e.Files = append(e.Files, contract.File{Path: format.ConfigFile, Data: lastmatch.Text(o), Places: places})
 	}
+}
+
+// placed returns what gives patterns that opencode.json has not their places: Kilo reads that one between kilo.json and
+// .kilo/kilo.json, and a pattern that it does not have would stand behind its own, where it decides. Each is denied
+// until .kilo/kilo.json is read.
+func placed(agents contract.Object) (out contract.Object) {
+	own := append(format.Unasked(), format.Secret...)
+	for i := 0; i+1 < len(agents); i += 2 {
+		permission, _ := member(agents[i+1], "permission").(contract.Object)
+		var keys contract.Object
+		for k := 0; k+1 < len(permission); k += 2 {
+			list, _ := permission[k+1].(contract.Object)
+			last := -1
+			for p := 0; p < len(list); p += 2 {
+				if pattern, _ := list[p].(string); slices.Contains(own, pattern) {
+					last = p
+				}
+			}
+			var patterns contract.Object
+			for p := 0; p <= last; p += 2 {
+				patterns = append(patterns, list[p], "deny")
+			}
+			if last >= 0 {
+				keys = append(keys, permission[k], patterns)
+			}
+		}
+		if len(keys) > 0 && permission[0] == opencode.Every {
+			keys = append(contract.Object{opencode.Every, "deny"}, keys...)
+		}
+		if len(keys) > 0 {
+			out = append(out, agents[i], contract.Object{"permission", keys})
+		}
+	}
+	return out
+}
+
+// member returns a member of an object.
+func member(v any, key string) any {
+	o, _ := v.(contract.Object)
+	for i := 0; i+1 < len(o); i += 2 {
+		if o[i] == key {
+			return o[i+1]
+		}
+	}
+	return nil
 }

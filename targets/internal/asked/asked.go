@@ -22,6 +22,8 @@ type Program struct {
 	Sessions string
 	// Files are those of a project that every session reads.
 	Files []string
+	// Every is of how many actions a subject is asked about one, each about other ones.
+	Every int
 	// Readable, Paths and Lines are what it is asked about beside what all are.
 	Readable, Paths, Lines []string
 }
@@ -101,8 +103,8 @@ func (a *Asked) Add(t *testing.T, name string, p *ir.Project, built []contract.A
 			s.Agent = ref.Role
 		}
 		for i, action := range a.about(p) {
-			if every := 7; ref.Role != "" && ref.Mode != "" && i%(2*every) != n%(2*every) || i%every != n%every {
-				continue // each subject is asked about other ones
+			if every := a.Every; ref.Role != "" && ref.Mode != "" && i%(2*every) != n%(2*every) || i%every != n%every {
+				continue
 			}
 			s.Calls = append(s.Calls, callOf(action))
 			s.Verdicts = append(s.Verdicts, d.Does(ref, action))
@@ -116,7 +118,7 @@ func (a *Asked) Add(t *testing.T, name string, p *ir.Project, built []contract.A
 func (a *Asked) Replay(t *testing.T, update bool) {
 	t.Helper()
 	data, n := a.text(t)
-	if replay.Questions(t, update, a.Name, data, n, 500) {
+	if replay.Questions(t, update, a.Name, data, n, 300) {
 		return
 	}
 	replay.Run(t, replay.Case{

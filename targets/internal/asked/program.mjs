@@ -17,7 +17,7 @@ function model(req, res) {
   req.on('end', () => {
     const { messages = [], tools = [], stream } = JSON.parse(body || '{}');
     const last = messages.findLastIndex((m) => m.role === 'user' && text(m.content).includes('@@'));
-    const plan = last < 0 ? [] : JSON.parse(Buffer.from(text(messages[last].content).split('@@').pop().trim().match(/^[A-Za-z0-9+/=]*/)[0], 'base64'));
+    const plan = last < 0 || tools.length === 0 ? [] /* a title is made of a part of the text */ : JSON.parse(Buffer.from(text(messages[last].content).split('@@').pop().trim().match(/^[A-Za-z0-9+/=]*/)[0], 'base64'));
     const done = messages.slice(last + 1).filter((m) => m.role === 'assistant' && m.tool_calls).length;
     const call = tools.length > 0 ? plan[done] : undefined;
     const message = { role: 'assistant', content: call ? null : 'done' };

@@ -155,7 +155,9 @@ func (w *writer) commands() {
 		return e.decision > least && strings.Contains(e.pattern, "*")
 	})
 	files := w.holdsFiles(ir.Edit) || w.holdsFiles(ir.Read)
-	if base > ir.Deny && files || open {
+	// Where files are left to an agent that asks about commands by itself, it asks about lines that have some.
+	left := !files && base == ir.Allow && len(w.agent.Unasked) > 0 && (w.leavesFiles(ir.Edit) || w.leavesFiles(ir.Read))
+	if base > ir.Deny && files || open || left {
 		redirect := least
 		if files {
 			redirect = ir.Deny
@@ -180,6 +182,13 @@ func (w *writer) commands() {
 		list = append(list, signs...)
 	}
 	w.key(format.Bash, base, list)
+}
+
+// leavesFiles reports whether some paths are left to the agent.
+func (w *writer) leavesFiles(g ir.Group) bool {
+	return slices.ContainsFunc([]string{unlisted[g], "/modec-unlisted"}, func(file string) bool {
+		return decidedOn(w.subject, policy.Action{Group: g, Arg: file}) == ir.Agent
+	})
 }
 
 // holdsFiles reports whether a group of paths holds anything back.

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite what the program is asked")
 func TestReplay(t *testing.T) {
 	today := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	a := asked.New(&asked.Program{Name: "opencode", Package: "opencode-linux-x64", Sessions: format.SessionsDir,
-		Files: []string{format.ConfigFile}})
+		Files: []string{format.ConfigFile}, Every: 7})
 	for _, name := range []string{"acme", "opencode"} {
 		req := compiler.Request{FS: replay.Fixture(t, name), Targets: targets.All(), Today: today}
 		res, diags := compiler.Compile(t.Context(), req)

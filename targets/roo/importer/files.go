@@ -36,8 +36,8 @@ func filesOf(d format.Dialect) (files []contract.AgentFile) {
 		f := contract.AgentFile{Path: name, Imported: true}
 		if d == format.Kilo {
 			f = contract.AgentFile{Path: name, Reason: contract.NoTarget,
-				Why: "modec builds nothing for Kilo Code, where it stays in force: `modec migrate --from kilo` " +
-					"imports it for Roo Code"}
+				Why: "modec builds nothing into this file of Kilo Code, where it stays in force: `modec migrate " +
+					"--from kilo` imports it for Roo Code, and with [targets.kilo] for Kilo"}
 		}
 		files = append(files, f)
 	}
@@ -60,7 +60,7 @@ func filesOf(d format.Dialect) (files []contract.AgentFile) {
 	add(dir+"/tools/", contract.Programs, "tools that every mode has, which the source cannot say: they stay in force")
 	if d == format.Kilo {
 		add(dir+"/", contract.NoTarget,
-			"modec imports the modes of Kilo Code's legacy extension, and has no target for it")
+			"modec imports the modes of Kilo Code's legacy extension, and builds nothing for it")
 	} else {
 		add(dir+"/", contract.Unknown, "modec knows no permission that the agent reads from it")
 	}
