@@ -174,12 +174,16 @@ func (d *decider) Surface() string { return d.surface }
 
 func (d *decider) Assumes() []string { return assumes[d.surface] }
 
+const noOther = "no hook of the project's own changes a call behind modec's (modifiedArgs), where the person trusts " +
+	"the folder"
+
 const onPath = "modec is on the PATH of Copilot, which runs the lines of hooks by a POSIX shell, and no " +
 	"administrator turns hooks off"
 
 var assumes = map[string][]string{
 	sessions: {
 		"a session of a role or a mode is started by `modec run`, with a folder in the place of the user's own",
+		noOther,
 		onPath,
 		"no path of the project is a link",
 	},
