@@ -2,7 +2,10 @@ package opencode
 
 import (
 	"bytes"
+	"fmt"
+	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,6 +20,7 @@ import (
 // emitter compiles one project.
 type emitter struct {
 	in    contract.Input
+	root  string         // of the project, where a session is started; "": relative to it
 	space *regular.Space // of the texts that patterns match
 	files []contract.File
 	diags diag.List
@@ -30,6 +34,8 @@ type writer struct {
 	pos     diag.Pos
 	floor   ir.Decision // "*" at the beginning; Agent: nothing
 	keys    []keyed
+	own     []format.Rule // in opencode's own words
+	leaves  bool          // it says nothing of any server
 }
 
 // keyed is a key of a permission: what no pattern names, and the patterns.
@@ -64,7 +70,7 @@ func (e *emitter) compile(ref ir.SubjectRef, at diag.Pos) (*writer, bool) {
 		e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, false
 	}
-	w := &writer{emitter: e, ref: ref, subject: s, pos: at}
+	w := &writer{emitter: e, ref: ref, subject: s, pos: at, own: e.ownOf(ref)}
 	w.floor = w.least()
 	w.reads()
 	w.edits()
@@ -112,7 +118,10 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 // key adds a key. What is left to opencode is said where a floor would take it away.
 func (w *writer) key(key string, base ir.Decision, list []entry) {
 	if base == ir.Agent {
+		said := func(r format.Rule) bool { return r.Key == key && r.Form != format.Listed }
 		switch {
+		case slices.ContainsFunc(w.own, said) && len(list) == 0: // its own rules decide
+			return
 		case w.floor == ir.Agent && len(list) == 0:
 			return
 		case w.floor == ir.Agent:
@@ -216,7 +225,7 @@ func (e *emitter) role(r *ir.Role) {
 	if !ok {
 		return
 	}
-	e.extras(r.Extra, nil)
+	e.extras(r.Extra, orderField)
 	e.texts(r)
 	if s, ok := e.roleSession(r, w); ok {
 		e.session(ir.SubjectRef{Role: r.Name}, s)
@@ -225,8 +234,7 @@ func (e *emitter) role(r *ir.Role) {
 
 // roleSession returns the sessions of a role; false for a role that says nothing.
 func (e *emitter) roleSession(r *ir.Role, w *writer) (session, bool) {
-	own := w.object()
-	says := len(own) > 0
+	says := w.says()
 	subjects := []*policy.Subject{w.subject}
 	s := session{start: r.Name}
 	var modes contract.Object
@@ -252,7 +260,8 @@ func (e *emitter) roleSession(r *ir.Role, w *writer) (session, bool) {
 	if r.Description != "" {
 		o = append(o, "description", r.Description)
 	}
-	s.agents = append(contract.Object{s.start, append(o, "mode", "primary", "permission", own)}, modes...)
+	o = append(append(o, "mode", "primary"), w.permissions()...)
+	s.agents = append(contract.Object{s.start, o}, modes...)
 	s.usable = func(sv *ir.Server) bool {
 		return slices.ContainsFunc(subjects, func(s *policy.Subject) bool { return contract.Usable(s, sv) })
 	}
@@ -334,9 +343,9 @@ func (e *emitter) project() {
 		if of, ok = e.quiet().compile(ir.SubjectRef{Role: base.Name}, base.Pos); !ok {
 			return
 		}
-		if permission := of.object(); len(permission) > 0 {
-			o = append(o, "permission", permission)
-			places = append(places, "/permission")
+		for member := of.permissions(); len(member) > 0; member = member[2:] {
+			o = append(o, member[:2]...)
+			places = append(places, fmt.Sprint("/", member[0]))
 		}
 	}
 	var agents contract.Object
@@ -356,9 +365,14 @@ func (e *emitter) project() {
 			if w, ok = e.compile(ir.SubjectRef{Role: base.Name, Mode: m.Slug}, m.Pos); !ok {
 				continue
 			}
+			w.own = e.ownRules(m.Native, m.Extra) // those of the role stand above
 		}
-		e.extras(m.Extra, nil)
-		agents = append(agents, agentName(m), e.agent(m, w))
+		e.extras(m.Extra, slices.Sorted(maps.Keys(extraFields))...)
+		if file, ok := m.Extra[name].Fields["file"].(string); ok {
+			e.files = append(e.files, contract.File{Path: file, Data: markdown(m, e.shownAgent(m, w))})
+			continue
+		}
+		agents = append(agents, agentName(m), e.shownAgent(m, w))
 	}
 	if len(agents) > 0 {
 		o, places = append(o, "agent", agents), append(places, "/agent/*")
@@ -369,11 +383,13 @@ func (e *emitter) project() {
 	if len(o) == 2 {
 		return
 	}
-	e.files = append(e.files, contract.File{Path: format.ConfigFile, Data: text(o), Places: places})
+	e.files = append(e.files, contract.File{Path: e.configFile(), Data: text(o), Places: places,
+		Keys:  slices.Concat(serverKeys, sourceKeys, slices.Sorted(maps.Keys(extraFields)), e.others()),
+		Whole: []string{"/permission", "/tools"}, Once: []string{"/$schema"}, Alike: alike})
 }
 
 // quiet returns an emitter that reports nothing.
-func (e *emitter) quiet() *emitter { return &emitter{in: e.in, space: e.space} }
+func (e *emitter) quiet() *emitter { return &emitter{in: e.in, root: e.root, space: e.space} }
 
 // everybody returns the role of every session of the project, "" for none.
 func (e *emitter) everybody() string {
@@ -383,6 +399,9 @@ func (e *emitter) everybody() string {
 // texts reports what a role gives a session beside permissions.
 func (e *emitter) texts(r *ir.Role) {
 	for _, n := range r.Native {
+		if n.Target == name {
+			continue
+		}
 		e.diags.Warnf(codeNativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
 			Hint("say it in can, where every target understands it").
 			Target(name).
@@ -399,30 +418,88 @@ func (e *emitter) texts(r *ir.Role) {
 	}
 }
 
-// agent returns the agent of a mode.
+// agent returns the agent of a mode in the file of a session, which lies elsewhere than the one that every session
+// reads.
 func (e *emitter) agent(m *ir.Mode, w *writer) contract.Object {
+	own, told := m.Extra[name].Fields["prompt"].(string)
+	if told {
+		own = elsewhere(own, path.Join(e.root, path.Dir(e.configFile())))
+	}
+	return agentOf(m, w, own, told)
+}
+
+// shownAgent returns the agent of a mode in a file that every session reads.
+func (e *emitter) shownAgent(m *ir.Mode, w *writer) contract.Object {
+	own, told := m.Extra[name].Fields["prompt"].(string)
+	return agentOf(m, w, own, told)
+}
+
+// agentOf returns the agent of a mode. Where it is told something in opencode's own words, that is its prompt.
+func agentOf(m *ir.Mode, w *writer, own string, told bool) contract.Object {
 	o := contract.Object{}
 	if d := description(m); d != "" {
 		o = append(o, "description", d)
 	}
-	x := m.Extra[name].Fields
-	for _, key := range slices.Sorted(maps.Keys(x)) {
-		o = append(o, key, x[key])
+	o = append(o, settings(m)...)
+	p := prompt(m)
+	if told {
+		p = referring(own)
 	}
-	if p := prompt(m); p != "" {
+	if p != "" {
 		o = append(o, "prompt", p)
 	}
-	if permission := w.object(); len(permission) > 0 {
-		o = append(o, "permission", permission)
+	return append(o, w.permissions()...)
+}
+
+// settings returns what the agent of a mode has that no other agent than opencode's does.
+func settings(m *ir.Mode) (o contract.Object) {
+	x := m.Extra[name].Fields
+	for _, key := range slices.Sorted(maps.Keys(x)) {
+		if extraFields[key].member {
+			o = append(o, key, x[key])
+		}
+	}
+	other, _ := x["other"].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(other)) {
+		if !has(o, key) {
+			o = append(o, key, other[key])
+		}
 	}
 	return o
 }
 
-// agentName returns the name of a mode's agent.
-func agentName(m *ir.Mode) string { return m.Slug }
+// permissions returns the members of an agent, or of a file, that say what a subject may do.
+func (w *writer) permissions() (o contract.Object) {
+	if list := listedTools(w.own); len(list) > 0 {
+		o = append(o, "tools", list)
+	}
+	if !w.says() {
+		return nil
+	}
+	if p := w.withOwn(); len(p) > 0 {
+		o = append(o, "permission", p)
+	}
+	return o
+}
 
-// agentOf returns the name of the agent of any mode.
-func (e *emitter) agentOf(slug string) string { return slug }
+// says reports whether a subject says anything.
+func (w *writer) says() bool { return len(w.object()) > 0 || len(w.own) > 0 }
+
+// agentName returns the name of a mode's agent: its slug, or what has signs that no slug has.
+func agentName(m *ir.Mode) string {
+	if own, ok := m.Extra[name].Fields["name"].(string); ok {
+		return own
+	}
+	return m.Slug
+}
+
+// nameOf returns the name of the agent of any mode.
+func (e *emitter) nameOf(slug string) string {
+	if m := e.in.Project.Mode(slug); m != nil {
+		return agentName(m)
+	}
+	return slug
+}
 
 // internal are agents that opencode runs by itself.
 var internal = []string{"compaction", "summary", "title"}
@@ -467,14 +544,25 @@ func joined(between string, texts ...string) string {
 	return strings.Join(parts, between)
 }
 
-// extraFields are the members of extra.opencode of a mode.
-var extraFields = map[string]func(any) bool{
-	"color": isText, "hidden": isFlag, "mode": isText, "model": isText, "steps": isNumber, "temperature": isNumber,
-	"top_p": isNumber, "variant": isText,
+// extraFields are the members of extra.opencode of a mode; member is set for those that its agent has by the same name.
+var extraFields = map[string]struct {
+	is     func(any) bool
+	member bool
+}{
+	"color": {isText, ofAgent}, "hidden": {isFlag, ofAgent}, "mode": {isText, ofAgent}, "model": {isText, ofAgent},
+	"steps": {isNumber, ofAgent}, "temperature": {isNumber, ofAgent}, "top_p": {isNumber, ofAgent},
+	"variant": {isText, ofAgent}, "file": {isAgentFile, ofModec}, "name": {isText, ofModec},
+	"order": {isList, ofModec}, "other": {isObject, ofModec}, "prompt": {isText, ofModec},
 }
+
+const (
+	ofAgent = true
+	ofModec = false
+)
 
 func isText(v any) bool { _, ok := v.(string); return ok }
 func isFlag(v any) bool { _, ok := v.(bool); return ok }
+func isList(v any) bool { _, err := texts(v); return err == nil }
 func isNumber(v any) bool {
 	switch v.(type) {
 	case float64, int, int64:
@@ -483,14 +571,31 @@ func isNumber(v any) bool {
 	return false
 }
 
-// extras checks what a subject says for opencode alone; a role has nothing.
-func (e *emitter) extras(all map[string]ir.Extra, _ *ir.Mode) {
+// isAgentFile reports whether a file is one in which opencode looks for an agent.
+func isAgentFile(v any) bool {
+	file, ok := v.(string)
+	return ok && fs.ValidPath(file) && format.InAgents(file)
+}
+
+// isObject reports further members of an agent: none that modec writes.
+func isObject(v any) bool {
+	o, ok := v.(map[string]any)
+	for key := range o {
+		ok = ok && !slices.Contains(sourceKeys, key)
+	}
+	return ok
+}
+
+// sourceKeys are the members of an agent that the source says.
+var sourceKeys = []string{"description", "disable", "permission", "prompt", "tools"}
+
+// extras checks what a subject says for opencode alone; fields are those that it may have.
+func (e *emitter) extras(all map[string]ir.Extra, fields ...string) {
 	x := all[name]
 	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
-		if is := extraFields[key]; is == nil || !is(x.Fields[key]) {
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.opencode.%s: opencode knows no such setting of an agent",
-				key).
-				Hint("a mode may have " + strings.Join(slices.Sorted(maps.Keys(extraFields)), ", ")).
+		if is := extraFields[key].is; is == nil || !slices.Contains(fields, key) || !is(x.Fields[key]) {
+			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.opencode.%s: opencode knows no such setting", key).
+				Hint("it may have " + strings.Join(fields, ", ") + ", and the lists of rules allow, ask and deny").
 				Target(name)
 		}
 	}

@@ -49,6 +49,7 @@ func (opencode) Environment(in contract.Input, ref ir.SubjectRef, opt contract.A
 			root = opt.Dir
 		}
 	}
+	e.root = filepath.ToSlash(root)
 	instructions := []string{filepath.Join(root, "AGENTS.md")} // which opencode reads with the project's files alone
 	var vars []string
 	switch r, m := in.Project.Role(ref.Role), in.Project.Mode(ref.Mode); {

@@ -109,23 +109,22 @@ type Rule struct {
 	Key, Pattern string
 	Decision     ir.Decision
 	At           diag.Pos
-	// Alone is set where the key has the decision in the place of patterns.
-	Alone bool
+	Form         Form
+	// Tool is the name of a rule in the list of tools.
+	Tool string
 }
 
-// Whether a decision stands for itself, or beside a pattern.
+// Form is how a rule is written.
+type Form uint8
+
 const (
-	alone       = true
-	amongOthers = false
+	Patterned Form = iota // the key has patterns
+	Alone                 // the key has the decision in the place of patterns
+	Listed                // in the list of tools, the older way to write permissions
 )
 
 // String writes a rule in one line.
-func (r Rule) String() string {
-	if r.Pattern == Every {
-		return Word(r.Decision) + " " + r.Key
-	}
-	return Word(r.Decision) + " " + r.Key + " " + r.Pattern
-}
+func (r Rule) String() string { return Word(r.Decision) + " " + r.Text() }
 
 // Word returns opencode's word for a decision.
 func Word(d ir.Decision) string { return d.String() }
@@ -151,7 +150,7 @@ func ReadPermission(v *located.Value) (rules []Rule, at diag.Pos, problem string
 		if !ok {
 			return nil, v.Pos, "got " + v.Text + ", want allow, ask or deny"
 		}
-		return []Rule{{Every, Every, d, v.Pos, alone}}, at, ""
+		return []Rule{{Key: Every, Pattern: Every, Decision: d, At: v.Pos, Form: Alone}}, at, ""
 	}
 	if !v.Is(located.Object) {
 		return nil, v.Pos, "want allow, ask, deny, or an object"
@@ -162,7 +161,7 @@ func ReadPermission(v *located.Value) (rules []Rule, at diag.Pos, problem string
 			if !ok {
 				return nil, m.Value.Pos, "got " + m.Value.Text + ", want allow, ask or deny"
 			}
-			rules = append(rules, Rule{m.Key, Every, d, m.Pos, alone})
+			rules = append(rules, Rule{Key: m.Key, Pattern: Every, Decision: d, At: m.Pos, Form: Alone})
 			continue
 		}
 		if !m.Value.Is(located.Object) || Bare(m.Key) {
@@ -174,7 +173,7 @@ func ReadPermission(v *located.Value) (rules []Rule, at diag.Pos, problem string
 			if !ok {
 				return nil, x.Value.Pos, "want allow, ask or deny"
 			}
-			rules = append(rules, Rule{m.Key, x.Key, d, x.Pos, amongOthers})
+			rules = append(rules, Rule{Key: m.Key, Pattern: x.Key, Decision: d, At: x.Pos})
 		}
 	}
 	return rules, at, ""
@@ -271,3 +270,13 @@ func Last(rules []Rule, key, text string) *Rule {
 	}
 	return nil
 }
+
+// SourceRefs writes the references of opencode to variables ({env:X}) as the source does.
+func SourceRefs(text string) string { return reference().ReplaceAllString(text, "$${$1}") }
+
+// Refs writes the references of a source as opencode does.
+func Refs(text string) string {
+	return contract.ExpandRefs(text, func(name string) string { return "{env:" + name + "}" })
+}
+
+var reference = lazy.Regexp(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)

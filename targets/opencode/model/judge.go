@@ -71,13 +71,13 @@ func (s *session) ask(key, text string) outcome {
 	for i := len(s.rules) - 1; i >= 0; i-- {
 		if r := &s.rules[i]; format.Match(r.Key, key) {
 			if r.Pattern == format.Every && r.Decision == ir.Deny {
-				return outcome{ir.Deny, r.String(), r.At}
+				return outcome{ir.Deny, r.Text(), r.At}
 			}
 			break
 		}
 	}
 	if r := format.Last(s.rules, key, text); r != nil {
-		return outcome{r.Decision, r.String(), r.At}
+		return outcome{r.Decision, r.Text(), r.At}
 	}
 	return outcome{decision: ir.Ask, rule: "opencode asks where no rule decides"}
 }
@@ -133,7 +133,7 @@ func (s *session) inAnyCase(key, text string) outcome {
 			continue
 		}
 		if format.Match(r.Pattern, text) || r.Decision < ir.Allow && format.Match(policy.Fold(r.Pattern), fold) {
-			return outcome{r.Decision, r.String(), r.At}
+			return outcome{r.Decision, r.Text(), r.At}
 		}
 	}
 	return outcome{decision: ir.Ask}
@@ -223,39 +223,14 @@ func (s *session) expanded(command string) outcome {
 	for i := range s.rules {
 		r := &s.rules[i]
 		if r.Decision < o.decision && r.Pattern != format.Every && format.Match(r.Key, format.Bash) &&
-			meet([]rune(r.Pattern), text) {
-			o = outcome{r.Decision, r.String(), r.At}
+			format.Meet([]rune(r.Pattern), text) {
+			o = outcome{r.Decision, r.Text(), r.At}
 		}
 	}
 	return o
 }
 
 var anyName = regexp.MustCompile(`\[[^\]]*\]|\?`)
-
-// meet reports whether some text matches two patterns.
-func meet(a, b []rune) bool {
-	type at struct{ a, b int }
-	seen := map[at]bool{}
-	var from func(i, j int) bool
-	from = func(i, j int) bool {
-		if seen[at{i, j}] {
-			return false
-		}
-		seen[at{i, j}] = true
-		switch {
-		case i == len(a) && j == len(b):
-			return true
-		case i < len(a) && a[i] == '*':
-			return from(i+1, j) || j < len(b) && from(i, j+1)
-		case j < len(b) && b[j] == '*':
-			return from(i, j+1) || i < len(a) && from(i+1, j)
-		case i == len(a) || j == len(b):
-			return false
-		}
-		return (a[i] == b[j] || a[i] == '?' || b[j] == '?') && from(i+1, j+1)
-	}
-	return from(0, 0)
-}
 
 // hidden reports whether a tool is not there.
 func hidden(s *session, key string) bool {
