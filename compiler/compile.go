@@ -103,7 +103,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 	project.SourceHash = tree.Hash(cfg.Bytes)
 	diags = append(diags, cfg.CheckBaseline(project)...)
 	diags = append(diags, interrupted(ctx)...)
-	entries, changed, list := entriesOf(files, project)
+	entries, changed, list := entriesOf(files, project, contract.ListsOfServers(req.Targets))
 	diags = append(diags, list...)
 	diags.Sort()
 	if diags.HasErrors() {

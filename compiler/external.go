@@ -1,7 +1,6 @@
 package compiler
 
 import (
-	"bytes"
 	"cmp"
 	"io/fs"
 	"maps"
@@ -15,10 +14,12 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// entriesOf reads the entries of external servers where they lie, as far as they lie in the
+// entriesOf reads the entries of external servers where they lie, in lists of some keys, as far as they lie in the
 // project, and compares their shapes with those of the source. It returns the entries, and the
 // servers that start something else by now.
-func entriesOf(files fs.FS, p *ir.Project) (found contract.Entries, changed []*ir.Server, diags diag.List) {
+func entriesOf(files fs.FS, p *ir.Project, fields []string) (
+	found contract.Entries, changed []*ir.Server, diags diag.List,
+) {
 	found = contract.Entries{}
 	for i := range p.Servers {
 		s := &p.Servers[i]
@@ -31,7 +32,7 @@ func entriesOf(files fs.FS, p *ir.Project) (found contract.Entries, changed []*i
 				continue // the user's own home folder
 			}
 			name, shape := cmp.Or(s.As, s.Name), ""
-			if entry := readEntry(files, file, name); entry != nil {
+			if entry := readEntry(files, file, name, fields); entry != nil {
 				found[contract.EntryAt{File: file, Server: name}] = entry
 				shape = contract.ShapeOf(entry)
 			}
@@ -56,17 +57,13 @@ func entriesOf(files fs.FS, p *ir.Project) (found contract.Entries, changed []*i
 	return found, changed, diags
 }
 
-// readEntry returns the entry of a server in a file that lists servers; nil where there is none.
-func readEntry(files fs.FS, file, name string) *located.Value {
+// readEntry returns the entry of a server in a file that lists servers by one of some keys; nil where there is none.
+func readEntry(files fs.FS, file, name string, fields []string) *located.Value {
 	data, err := contract.ReadImport(files, file)
 	if err != nil {
 		return nil
 	}
-	root, err := located.JSONC(file, bytes.TrimPrefix(data, []byte("\uFEFF")))
-	if err != nil {
-		return nil
-	}
-	if entry := root.Get("mcpServers").Get(name); entry.Is(located.Object) {
+	if entry := contract.ListedServers(file, data, fields).Get(name); entry.Is(located.Object) {
 		return entry
 	}
 	return nil

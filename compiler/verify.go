@@ -281,15 +281,27 @@ func (r *Result) ownRule(target string, f verify.Finding) *ir.NativeRule {
 			break
 		}
 	}
+	in := func(list []ir.NativeRule) *ir.NativeRule {
+		i := slices.IndexFunc(list, func(n ir.NativeRule) bool {
+			return n.Target == target && n.Text == f.By && n.Decision == f.Artifact
+		})
+		if i < 0 {
+			return nil
+		}
+		return &list[i]
+	}
 	for i := range r.Project.Roles {
 		role := &r.Project.Roles[i]
-		for j := range role.Native {
-			of := ir.SubjectRef{Role: role.Name}.String()
-			n := &role.Native[j]
-			if n.Target == target && n.Text == f.By && n.Decision == f.Artifact &&
-				(f.Subject == of || role.Name == r.Project.Baseline) {
+		if f.Subject == (ir.SubjectRef{Role: role.Name}).String() || role.Name == r.Project.Baseline {
+			if n := in(role.Native); n != nil {
 				return n
 			}
+		}
+	}
+	for i := range r.Project.Modes {
+		m := &r.Project.Modes[i]
+		if f.Subject == (ir.SubjectRef{Mode: m.Slug}).String() {
+			return in(m.Native)
 		}
 	}
 	return nil

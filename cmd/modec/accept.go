@@ -209,11 +209,9 @@ func allowedTo(res *compiler.Result, ref ir.SubjectRef, session []ir.SubjectRef)
 		}
 		lines = append(lines, text)
 	}
-	if r := p.Role(ref.Role); r != nil {
-		for _, x := range r.Native {
-			if x.Decision == ir.Allow {
-				lines = append(lines, fmt.Sprintf("%s: allow %s", x.Target, x.Text))
-			}
+	for _, x := range p.Native(ref) {
+		if x.Decision == ir.Allow {
+			lines = append(lines, fmt.Sprintf("%s: allow %s", x.Target, x.Text))
 		}
 	}
 	return lines, nil

@@ -258,10 +258,9 @@ func (e *env) judges(res *compiler.Result) []judged {
 	return out
 }
 
-// kept reports whether a rule of a role for this agent alone decides.
+// kept reports whether a rule of the subject for this agent alone decides.
 func (j *judged) kept(of ir.SubjectRef, v contract.Verdict) bool {
-	r := j.source.Role(of.Role)
-	return r != nil && slices.ContainsFunc(r.Native, func(n ir.NativeRule) bool {
+	return slices.ContainsFunc(j.source.Native(of), func(n ir.NativeRule) bool {
 		return n.Target == j.Name() && n.Text == v.Rule && n.Decision == v.Decision
 	})
 }

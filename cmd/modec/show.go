@@ -51,12 +51,9 @@ type keptRules struct {
 	Rules    []string    `json:"rules"`
 }
 
-// keptOf returns the rules of a role for one agent alone.
-func keptOf(r *ir.Role) (list []keptRules) {
-	if r == nil {
-		return nil
-	}
-	for _, n := range r.Native {
+// keptOf returns the rules of a subject for one agent alone.
+func keptOf(rules []ir.NativeRule) (list []keptRules) {
+	for _, n := range rules {
 		i := slices.IndexFunc(list, func(k keptRules) bool { return k.Target == n.Target && k.Decision == n.Decision })
 		if i < 0 {
 			i, list = len(list), append(list, keptRules{Target: n.Target, Decision: n.Decision})
@@ -264,7 +261,7 @@ func matrix(res *compiler.Result) (rows []row, err error) {
 
 // rowOf returns the cells of a subject. What it may do with MCP is read from its tools.
 func rowOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef, servers []serverPart) row {
-	r := row{Subject: ref.String(), Steers: s.Steers(), Kept: keptOf(p.Role(ref.Role))}
+	r := row{Subject: ref.String(), Steers: s.Steers(), Kept: keptOf(p.Native(ref))}
 	switch {
 	case ref.Role != "":
 		r.Pos = p.Role(ref.Role).Pos

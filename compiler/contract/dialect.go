@@ -38,6 +38,8 @@ func Dialects(targets []Target) []Dialect {
 type RuleList struct {
 	Field    string
 	Decision ir.Decision // what every rule in it decides
+	// Modes is set where a mode may have the list too, in extra.
+	Modes bool
 }
 
 // NeutralRule is a rule of the source's vocabulary.

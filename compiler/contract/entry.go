@@ -1,7 +1,10 @@
 package contract
 
 import (
+	"bytes"
+	"path"
 	"regexp"
+	"slices"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
@@ -21,17 +24,59 @@ var envRef = regexp.MustCompile(`\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 // source does.
 func SourceRefs(s string) string { return envRef.ReplaceAllString(s, "$${$1}") }
 
+// serversField is the key of the list of servers that most agents have.
+const serversField = "mcpServers"
+
+// ListsOfServers returns the keys of the lists of servers that agents have in their files.
+func ListsOfServers(targets []Target) []string {
+	fields := []string{serversField}
+	for _, t := range targets {
+		if c, ok := t.(Client); ok && !slices.Contains(fields, c.ServerList().Field) {
+			fields = append(fields, c.ServerList().Field)
+		}
+	}
+	return fields
+}
+
+// ListedServers reads the list of servers of a file, by the first of some keys that it has.
+func ListedServers(file string, data []byte, fields []string) *located.Value {
+	read := located.JSONC
+	if path.Ext(file) == ".toml" {
+		read = located.TOML
+	}
+	root, err := read(file, bytes.TrimPrefix(data, []byte("\uFEFF")))
+	if err != nil {
+		return nil
+	}
+	for _, f := range fields {
+		if list := root.Get(f); list.Is(located.Object) {
+			return list
+		}
+	}
+	return nil
+}
+
+// shapeRef matches a reference to a variable in any agent's list of servers.
+var shapeRef = regexp.MustCompile(`\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+
 // ShapeOf returns the shape ([ir.Server.Shape]) of an entry in an agent's list of servers.
 func ShapeOf(entry *located.Value) string {
-	text := func(key string) string { s, _ := entry.Get(key).Str(); return SourceRefs(s) }
+	refs := func(text string) string { return shapeRef.ReplaceAllString(text, "$${$1}") }
+	text := func(key string) string { s, _ := entry.Get(key).Str(); return refs(s) }
 	s := ir.Server{Command: text("command")}
+	if words := entry.Get("command").Strings(); len(words) > 0 { // one list with the arguments
+		s.Command = refs(words[0])
+		for _, arg := range words[1:] {
+			s.Args = append(s.Args, refs(arg))
+		}
+	}
 	if s.Command == "" {
 		s.URL = text("url")
 		return s.Shape()
 	}
 	for _, item := range entry.Get("args").List() {
 		if arg, ok := item.Str(); ok {
-			s.Args = append(s.Args, SourceRefs(arg))
+			s.Args = append(s.Args, refs(arg))
 		}
 	}
 	return s.Shape()

@@ -150,6 +150,10 @@ type File struct {
 	// Keys are the members of an object at such a place that the target knows. Any other stays
 	// as a person wrote it; nil: all are the target's.
 	Keys []string
+	// Whole are those of the Places at which all members of an object are the target's, whatever Keys are.
+	Whole []string
+	// Once are those of the Places that are written into a file of modec's own, and not into one that people have.
+	Once []string
 	// Resting are those of the Keys that say nothing while the object has "disabled": true: they are a
 	// person's then.
 	Resting []string
@@ -162,6 +166,9 @@ type File struct {
 	// Spelled returns how the target writes what an item of a person's means in the list at a place, or a
 	// text in such an object, "" for one of its own; nil: each is the only way to say it.
 	Spelled func(place, item string) string
+	// Alike reports whether an entry of a person's at a place, without members that are theirs alone, means what the
+	// emitted one does. nil: where it has the same members, in any order.
+	Alike func(place string, have, emitted []byte) bool
 	// Strict is set for a file with Places that the agent ignores as a whole if it has comments or trailing
 	// commas.
 	Strict bool

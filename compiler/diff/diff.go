@@ -230,9 +230,15 @@ func (r *Report) other(o Other) {
 	r.Others = append(r.Others, o)
 }
 
-// roles adds the differences between the roles of both sources that no neutral action
+// roles adds the differences between the subjects of both sources that no neutral action
 // shows: their rules for one agent alone, their list of built-in tools, and their claims.
 func (r *Report) roles(a, b *ir.Project) {
+	for i := range b.Modes {
+		now := &b.Modes[i]
+		if old := a.Mode(now.Slug); old != nil {
+			r.native("mode "+now.Slug, old.Native, now.Native)
+		}
+	}
 	for i := range b.Roles {
 		now := &b.Roles[i]
 		old := a.Role(now.Name)

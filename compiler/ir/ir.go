@@ -310,6 +310,7 @@ type Mode struct {
 	Rules              []RuleFile       `json:"rules,omitempty"` // instruction files, in the order written
 	Can                Can              `json:"can"`
 	Restrictions       *MCPRestrictions `json:"mcpRestrictions,omitempty"`
+	Native             []NativeRule     `json:"nativeRules,omitempty"`
 	Extra              map[string]Extra `json:"extra,omitempty"` // by target name
 	Builtin            bool             `json:"builtin,omitempty"`
 }
@@ -604,6 +605,18 @@ func (p *Project) Can(ref SubjectRef) *Can {
 		return &p.Role(ref.Role).Can
 	}
 	return &p.Mode(ref.Mode).Can
+}
+
+// Native returns the rules for one agent alone that a mode or a role has; of a role in a mode those of both.
+func (p *Project) Native(ref SubjectRef) []NativeRule {
+	var out []NativeRule
+	if r := p.Role(ref.Role); r != nil {
+		out = append(out, r.Native...)
+	}
+	if m := p.Mode(ref.Mode); m != nil {
+		out = append(out, m.Native...)
+	}
+	return out
 }
 
 // ListsTools reports whether the inventory has all tools of a server. A server without a list may have

@@ -35,7 +35,7 @@ func Adopt(have []byte, p Pattern, taken []string) Entries {
 		}
 		if slices.ContainsFunc(taken, of) {
 			if out[e.place] = e.sum(); e.kind == plainValue {
-				out[e.place] = p.sumOf(e.value)
+				out[e.place] = p.sumOf(e.place, e.value)
 			}
 		}
 	}

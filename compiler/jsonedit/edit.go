@@ -56,7 +56,7 @@ func (ed *editor) wrote(place string, v hujson.Value) bool {
 }
 
 func (ed *editor) recorded(place string, v hujson.Value) bool {
-	own := hash(canonical(without(v, ed.theirsIn(v))))
+	own := hash(canonical(without(v, ed.theirsIn(place, v))))
 	return slices.ContainsFunc(ed.owned, func(e Entries) bool {
 		r := recorded(e[place])
 		return r.of(v) || r.hash == own
@@ -82,19 +82,39 @@ func (ed *editor) put(e entry) {
 		ed.addMember(e.tokens, ed.layout.format(e.value, len(e.tokens)))
 		ed.out[e.place] = e.sum()
 		ed.added = append(ed.added, e.added(ed.Places)...)
-	case canonical(without(*there, ed.theirsIn(*there))) == canonical(e.value):
+	case ed.alike(e, *there):
 		if ed.owns(e.place) != nobody {
-			ed.out[e.place] = ed.sumOf(*there)
+			ed.out[e.place] = ed.sumOf(e.place, *there)
 		} else {
 			ed.theirs = append(ed.theirs, e.place)
 		}
 	case ed.wrote(e.place, *there) || ed.force == Overwrite:
 		next := ed.beside(*there, e)
 		rewriter{layout: ed.layout}.value(there, &next, len(e.tokens))
-		ed.out[e.place] = ed.sumOf(*there)
+		if !ed.alike(e, *there) { // the order of its members means something
+			there.Value = next.Value
+		}
+		ed.out[e.place] = ed.sumOf(e.place, *there)
 	default:
 		ed.conflict(e.place, there)
 	}
+}
+
+// alike reports whether an entry that is there says what is emitted.
+func (ed *editor) alike(e entry, there hujson.Value) bool {
+	there = without(there, ed.theirsIn(e.place, there))
+	if ed.Alike == nil {
+		return canonical(there) == canonical(e.value)
+	}
+	return ed.Alike(e.place, standard(there), standard(e.value))
+}
+
+// standard returns a value as JSON.
+func standard(v hujson.Value) []byte {
+	v = v.Clone()
+	v.BeforeExtra, v.AfterExtra = nil, nil
+	v.Standardize()
+	return v.Pack()
 }
 
 // beside returns an entry as it is emitted, with the members that a person added to the one that is
@@ -106,7 +126,7 @@ func (ed *editor) beside(there hujson.Value, e entry) hujson.Value {
 	if !ok || !also {
 		return v
 	}
-	names, depth := theirs(there, ed.keysOf(e.value)), len(e.tokens)+1
+	names, depth := theirs(there, ed.keysOf(e.place, e.value)), len(e.tokens)+1
 	for i := range from.Members {
 		if m := from.Members[i]; slices.Contains(names, nameOf(&m)) {
 			m.Name.BeforeExtra, m.Name.AfterExtra = nil, nil

@@ -51,9 +51,9 @@ type record struct {
 	theirs []string // the members that are a person's, sorted
 }
 
-// sumOf returns the record of a value in which a target knows some keys, as Entries have it.
-func (p *Pattern) sumOf(v hujson.Value) string {
-	names := p.theirsIn(v)
+// sumOf returns the record of a value at a place in which a target knows some keys, as Entries have it.
+func (p *Pattern) sumOf(place string, v hujson.Value) string {
+	names := p.theirsIn(place, v)
 	sum := hash(canonical(without(v, names)))
 	if len(names) == 0 {
 		return sum
@@ -79,8 +79,11 @@ func recorded(sum string) record {
 // of reports whether a value is what was recorded, but for what is a person's in it.
 func (r record) of(v hujson.Value) bool { return hash(canonical(without(v, r.theirs))) == r.hash }
 
-// keysOf returns the members that the target knows in an object.
-func (p *Pattern) keysOf(v hujson.Value) []string {
+// keysOf returns the members that the target knows in an object at a place; nil: all.
+func (p *Pattern) keysOf(place string, v hujson.Value) []string {
+	if slices.Contains(p.Whole, place) {
+		return nil
+	}
 	if off := member(v, "disabled"); len(p.Resting) == 0 || off.Value == nil || canonical(off) != "true" {
 		return p.Keys
 	}
@@ -88,7 +91,9 @@ func (p *Pattern) keysOf(v hujson.Value) []string {
 }
 
 // theirsIn returns the members of an object that are a person's, sorted.
-func (p *Pattern) theirsIn(v hujson.Value) []string { return theirs(v, p.keysOf(v)) }
+func (p *Pattern) theirsIn(place string, v hujson.Value) []string {
+	return theirs(v, p.keysOf(place, v))
+}
 
 // theirs returns the members of an object that are not among some keys, sorted.
 func theirs(v hujson.Value, keys []string) (names []string) {
@@ -133,7 +138,7 @@ func (p *Pattern) asWritten(root *hujson.Value, entries []entry) []entry {
 		if e.kind != plainValue || have == nil {
 			continue
 		}
-		keys := p.keysOf(*have)
+		keys := p.keysOf(e.place, *have)
 		e.value = p.renamed(e.value, *have)
 		for name, texts := range p.Defaults {
 			switch there := member(*have, name); {

@@ -116,6 +116,10 @@ type Pattern struct {
 	// Keys are the members that the target knows in an entry that is an object. The others
 	// are a person's. nil: all are the target's.
 	Keys []string
+	// Whole are places at which all members of an object are the target's, whatever Keys are.
+	Whole []string
+	// Once are places whose values are written into a file of modec's own, and not into one that a person has.
+	Once []string
 	// Resting are those of the Keys that mean nothing while the member "disabled" of the entry is true:
 	// they are a person's then.
 	Resting []string
@@ -130,6 +134,9 @@ type Pattern struct {
 	// Spelled returns the item of a list, or the text in an entry, that one of a person's stands for, "" for none:
 	// where that is emitted, the person's stays in its place. nil: each stands for itself.
 	Spelled func(place, item string) string
+	// Alike reports whether an entry of a person's at a place, without members that are theirs alone, means what the
+	// emitted one does. nil: where it has the same members, in any order.
+	Alike func(place string, have, emitted []byte) bool
 }
 
 // Merge puts the entries of want into have. Either may be nil: have for a file that
@@ -157,7 +164,9 @@ func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, 
 		return Result{Conflicts: []Conflict{{Line: lineOf(have, root.StartOffset), Got: kindOf(root)}}}, nil
 	}
 	emitted := entries
-	entries = p.asWritten(&root, entries)
+	entries = slices.DeleteFunc(p.asWritten(&root, entries), func(e entry) bool {
+		return slices.Contains(p.Once, e.place) && find(&root, e.tokens) == nil
+	})
 	ed := editor{have: have, root: &root, layout: layoutOf(root, have), Pattern: p, owned: owned, force: force,
 		out: Entries{}}
 	ed.removeAllBut(entries)

@@ -497,7 +497,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil || string(again.Data) != have || len(again.Conflicts) > 0 {
 		t.Errorf("got %s, %v, %v", again.Data, again.Conflicts, err)
 	}
-	written := Entries{"/s/a": p.sumOf(member(member(must(want), "s"), "a"))}
+	written := Entries{"/s/a": p.sumOf("/s/a", member(member(must(want), "s"), "a"))}
 	dropped, err := Merge([]byte(have), []byte(want), p, []Entries{written}, Keep)
 	if err != nil || string(dropped.Data) != have || len(dropped.Conflicts) > 0 {
 		t.Errorf("a default that somebody took out: got %s, %v, %v", dropped.Data, dropped.Conflicts, err)

@@ -85,6 +85,9 @@ func (s *stated) subject(x subject) {
 	if x.mode != nil {
 		s.text(x.pos, "the description", x.name, x.mode.Description, takeOut)
 		s.text(x.pos, "whenToUse", x.name, x.mode.WhenToUse, "every request sends it: take it out")
+		for _, r := range x.mode.Native {
+			s.text(r.Pos, "a rule", x.name, r.Text, "write * in its place")
+		}
 		extra = x.mode.Extra
 	} else {
 		s.text(x.pos, "the description", x.name, x.role.Description, takeOut)

@@ -432,12 +432,14 @@ func (d *differ) mode(a, b *ir.Mode) {
 		d.home = b.Pos.File
 		d.texts(name, at, own, a, b)
 		d.can(name, at, &a.Can, &b.Can)
+		d.native(name, at, a.Native, b.Native)
 		d.extra(name, at, b.Pos, a.Extra, b.Extra)
 		if is := restrictions(b.Restrictions); !reflect.DeepEqual(restrictions(a.Restrictions), is) {
 			d.field(name, b.Pos, append(slices.Clip(at), "mcpRestrictions"), is, b.Restrictions == nil)
 		}
 		rest(d, name, b.Pos, a, b, func(m *ir.Mode) {
 			m.Can, m.Extra, m.Rules, m.Place, m.Restrictions = ir.Can{}, nil, nil, ir.Place{}, nil
+			m.Native = nil
 			m.Name, m.Description, m.WhenToUse, m.RoleDefinition, m.CustomInstructions, m.Model = "", "", "", "", "", ""
 		})
 	}

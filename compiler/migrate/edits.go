@@ -386,12 +386,18 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 
 // ownRules returns the rules of a target's own grammar that stay as they are in a project.
 func ownRules(res *compiler.Result, t contract.Target) (own []ir.NativeRule) {
-	for i := range res.Project.Roles {
-		for _, n := range res.Project.Roles[i].Native {
+	add := func(list []ir.NativeRule) {
+		for _, n := range list {
 			if n.Own && n.Target == t.Name() {
 				own = append(own, n)
 			}
 		}
+	}
+	for i := range res.Project.Roles {
+		add(res.Project.Roles[i].Native)
+	}
+	for i := range res.Project.Modes {
+		add(res.Project.Modes[i].Native)
 	}
 	return own
 }

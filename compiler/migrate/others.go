@@ -16,7 +16,6 @@ var otherFiles = func() (files []contract.AgentFile) {
 		instruction []string
 	}{
 		{"Codex", []string{".codex/"}, nil},
-		{"opencode", []string{"opencode.json", "opencode.jsonc", ".opencode/"}, nil},
 		{"Kilo Code", []string{"kilo.json", "kilo.jsonc", ".kilo/"}, nil},
 		{"GitHub Copilot", []string{
 			".github/copilot/", ".github/mcp.json", ".github/agents/", ".github/hooks/", ".vscode/mcp.json",

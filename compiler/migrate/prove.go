@@ -338,10 +338,9 @@ func (p *prover) wider(a attempt, is contract.Answer, half string) {
 	}
 }
 
-// keeps reports whether a role keeps a rule for its own agent.
+// keeps reports whether a subject keeps a rule for its own agent.
 func (p *prover) keeps(ref ir.SubjectRef, rule string) bool {
-	r := p.policy.Project().Role(ref.Role)
-	return r != nil && slices.ContainsFunc(r.Native, func(c ir.NativeRule) bool {
+	return slices.ContainsFunc(p.policy.Project().Native(ref), func(c ir.NativeRule) bool {
 		return c.Text == rule && c.Decision == ir.Deny
 	})
 }

@@ -50,7 +50,11 @@ func withhold(im *contract.Imported, target, local string) []string {
 			})
 		}
 		for i := range p.Modes {
-			w.rules(&p.Modes[i].Can, "mode "+p.Modes[i].Slug)
+			m := &p.Modes[i]
+			w.rules(&m.Can, "mode "+m.Slug)
+			m.Native = slices.DeleteFunc(m.Native, func(x ir.NativeRule) bool {
+				return w.withholds(x.Text, x.Decision, x.Pos, "mode "+m.Slug)
+			})
 		}
 		modes := slices.Clone(p.Modes)
 		p.Modes = slices.DeleteFunc(p.Modes, func(m ir.Mode) bool { return w.mode(m, modes) })

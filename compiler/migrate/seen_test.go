@@ -81,7 +81,7 @@ func TestSeen(t *testing.T) {
 		{".gemini/agents/_a.md", prompt, "", contract.NotRead, ""},
 		{"GEMINI.md", prompt, "", contract.Instructions, "every session"},
 		{".codex/config.toml", "", ".codex/", contract.NoTarget, "Codex"},
-		{"opencode.json", "{}", "", contract.NoTarget, "opencode"},
+		{".opencode/command/a.md", prompt, ".opencode/command/", contract.Prompts, ""},
 		{".github/copilot-instructions.md", prompt, "", contract.Instructions, "Copilot"},
 		{".github/agents/a.agent.md", prompt, ".github/agents/", contract.NoTarget, "Copilot"},
 		{".github/workflows/ci.yml", prompt, "", "", ""},

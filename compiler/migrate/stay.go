@@ -51,7 +51,7 @@ func (in *imports) stay(req Request, res *Result) (changed bool) {
 					gone = append(gone, goneRule{f.Path, out.Target.Name(), d, unescape(item)})
 				}
 			}
-			for _, name := range otherEntries(f, have, built.Data) {
+			for _, name := range otherEntries(f, have, built.Data, out.Target) {
 				if in.external(f.Path, name, out.Target.Name()) {
 					changed = true
 				}
@@ -140,21 +140,16 @@ func (in *imports) unsay(r *ir.Role, at diag.Pos) {
 }
 
 // otherEntries returns the names of the servers in a file whose entries a build would change or take out.
-func otherEntries(f *contract.File, have, built []byte) (names []string) {
-	parse := located.JSONC
+func otherEntries(f *contract.File, have, built []byte, t contract.Target) (names []string) {
+	fields := contract.ListsOfServers([]contract.Target{t})
 	if f.Strict {
-		parse = located.JSON
+		if _, err := located.JSON(f.Path, have); err != nil {
+			return nil
+		}
 	}
-	was, err := parse(f.Path, have)
-	if err != nil {
-		return nil
-	}
-	is, err := parse(f.Path, built)
-	if err != nil {
-		return nil
-	}
-	for _, m := range was.Get("mcpServers").Fields() {
-		if fmt.Sprint(m.Value.Any()) != fmt.Sprint(is.Get("mcpServers").Get(m.Key).Any()) {
+	was, is := contract.ListedServers(f.Path, have, fields), contract.ListedServers(f.Path, built, fields)
+	for _, m := range was.Fields() {
+		if fmt.Sprint(m.Value.Any()) != fmt.Sprint(is.Get(m.Key).Any()) {
 			names = append(names, m.Key)
 		}
 	}
@@ -191,7 +186,7 @@ func (e *editor) keeps(res *compiler.Result, t contract.Target, s ir.Server) boo
 	of, name := output.PatternOf(&files[i]), cmp.Or(s.As, s.Name)
 	owned := []jsonedit.Entries{jsonedit.Adopt(have, of, []string{name})}
 	built, err := jsonedit.Merge(have, files[i].Data, of, owned, jsonedit.Keep)
-	return err == nil && !slices.Contains(otherEntries(&files[i], have, built.Data), name)
+	return err == nil && !slices.Contains(otherEntries(&files[i], have, built.Data, t), name)
 }
 
 // sayable reports whether a source takes the texts of a server.

@@ -414,8 +414,8 @@ func (w *writer) removals(all []contract.Target, gone func(target, path string) 
 
 // PatternOf returns which entries of a file that people write too a target writes.
 func PatternOf(f *contract.File) jsonedit.Pattern {
-	return jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Resting: f.Resting, Sets: f.Sets, Defaults: f.Defaults,
-		Renamed: f.Renamed, Spelled: f.Spelled}
+	return jsonedit.Pattern{Places: f.Places, Keys: f.Keys, Whole: f.Whole, Once: f.Once, Resting: f.Resting,
+		Sets: f.Sets, Defaults: f.Defaults, Renamed: f.Renamed, Spelled: f.Spelled, Alike: f.Alike}
 }
 
 // merge decides what happens to a file that people write too; f is nil where it

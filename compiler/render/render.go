@@ -190,7 +190,7 @@ func (w *writer) mode(m *ir.Mode) *tree {
 	if m.Restrictions != nil {
 		t.set("mcpRestrictions", w.restrictions(m.Restrictions))
 	}
-	w.extra(t, m.Extra)
+	w.own(t, m.Extra, m.Native)
 	w.place(t, m.Place)
 	return t
 }
@@ -216,10 +216,17 @@ func (w *writer) role(r *ir.Role) *tree {
 	}
 	w.textMap(t, "env", r.Env)
 	w.permissions(t, &r.Can)
-	x := w.extras(r.Extra)
+	w.own(t, r.Extra, r.Native)
+	w.place(t, r.Place)
+	return t
+}
+
+// own writes what a subject says for one agent alone.
+func (w *writer) own(t *tree, extra map[string]ir.Extra, rules []ir.NativeRule) {
+	x := w.extras(extra)
 	for _, d := range w.dialects {
 		var foreign, own []ir.NativeRule // what the neutral vocabulary cannot say, and what stays as it is
-		for _, n := range r.Native {
+		for _, n := range rules {
 			switch {
 			case n.Target != d.Name():
 			case n.Own:
@@ -232,18 +239,16 @@ func (w *writer) role(r *ir.Role) *tree {
 		if len(own) == 0 {
 			continue
 		}
-		extra := x.get(d.Name())
-		if extra == nil {
-			extra = &tree{}
-			x.set(d.Name(), extra)
+		of := x.get(d.Name())
+		if of == nil {
+			of = &tree{}
+			x.set(d.Name(), of)
 		}
-		w.native(extra, d, own)
+		w.native(of, d, own)
 	}
 	if len(x.fields) > 0 {
 		t.set("extra", x)
 	}
-	w.place(t, r.Place)
-	return t
 }
 
 // native writes rules in the grammar of an agent, list by list.
@@ -309,12 +314,6 @@ func (w *writer) restrictions(m *ir.MCPRestrictions) *tree {
 	tools("allowedTools", m.AllowedTools)
 	tools("disallowedTools", m.DisallowedTools)
 	return t
-}
-
-func (w *writer) extra(t *tree, extra map[string]ir.Extra) {
-	if x := w.extras(extra); len(x.fields) > 0 {
-		t.set("extra", x)
-	}
 }
 
 func (w *writer) extras(extra map[string]ir.Extra) *tree {

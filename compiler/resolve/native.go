@@ -28,11 +28,27 @@ func (r *resolver) nativeRules(s *subject) {
 			for i, n := range elems(s.node.Get(l.Field)) {
 				r.nativeRule(s, dialect, l.Decision, n, diag.Join(s.path, diag.Index(l.Field, i)))
 			}
-			own := diag.Join(diag.Join(s.path, "extra"), dialect.Name())
-			for i, n := range elems(s.node.Get("extra").Get(dialect.Name()).Get(l.Field)) {
-				r.ownRule(s, dialect, l.Decision, n, diag.Join(own, diag.Index(l.Field, i)))
+			r.ownList(s, dialect, l)
+		}
+	}
+}
+
+// ownRules reads the rules that a mode has for agents that take some of modes.
+func (r *resolver) ownRules(s *subject) {
+	for _, dialect := range r.settings.Dialects {
+		for _, l := range dialect.RuleLists() {
+			if l.Modes {
+				r.ownList(s, dialect, l)
 			}
 		}
+	}
+}
+
+// ownList reads a list of rules that stay ones for their agent alone.
+func (r *resolver) ownList(s *subject, dialect contract.Dialect, l contract.RuleList) {
+	own := diag.Join(diag.Join(s.path, "extra"), dialect.Name())
+	for i, n := range elems(s.node.Get("extra").Get(dialect.Name()).Get(l.Field)) {
+		r.ownRule(s, dialect, l.Decision, n, diag.Join(own, diag.Index(l.Field, i)))
 	}
 }
 
@@ -47,15 +63,17 @@ func (r *resolver) ownRule(s *subject, dialect contract.Dialect, d ir.Decision, 
 		Target: dialect.Name(), Decision: d, Text: n.Text, Pos: n.Pos, Own: true})
 }
 
-// withoutRules returns what a role says for one target alone, without the rules in its grammar.
-func (r *resolver) withoutRules(extra map[string]ir.Extra) map[string]ir.Extra {
+// withoutRules returns what a subject says for one target alone, without the rules in its grammar.
+func (r *resolver) withoutRules(kind subjectKind, extra map[string]ir.Extra) map[string]ir.Extra {
 	for _, dialect := range r.settings.Dialects {
 		x, ok := extra[dialect.Name()]
 		if !ok {
 			continue
 		}
 		for _, l := range dialect.RuleLists() {
-			delete(x.Fields, l.Field)
+			if l.Modes || kind != modeKind {
+				delete(x.Fields, l.Field)
+			}
 		}
 		if len(x.Fields) == 0 {
 			delete(extra, dialect.Name())

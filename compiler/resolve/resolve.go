@@ -359,8 +359,11 @@ func (r *resolver) decode(s *subject) {
 		}
 	}
 	s.can = r.decodeCan(s.node.Get("can"), s.path)
-	if s.kind == roleKind {
+	switch s.kind {
+	case roleKind:
 		r.nativeRules(s)
+	case modeKind:
+		r.ownRules(s)
 	}
 }
 

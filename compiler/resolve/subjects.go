@@ -103,7 +103,8 @@ func (r *resolver) mode(s *subject) ir.Mode {
 		WhenToUse:    text(r.inherited(s, "whenToUse")),
 		Model:        text(r.inherited(s, "model")),
 		Restrictions: decodeRestrictions(r.inherited(s, "mcpRestrictions")),
-		Extra:        decodeExtra(r.inherited(s, "extra")),
+		Native:       s.native,
+		Extra:        r.withoutRules(modeKind, decodeExtra(r.inherited(s, "extra"))),
 		Place:        r.place(s.node, s.path),
 	}
 	var ok bool
@@ -141,7 +142,7 @@ func (r *resolver) role(s *subject) ir.Role {
 		Written:     s.written,
 		Description: text(r.inherited(s, "description")),
 		Env:         textMap(r.inherited(s, "env")),
-		Extra:       r.withoutRules(decodeExtra(r.inherited(s, "extra"))),
+		Extra:       r.withoutRules(roleKind, decodeExtra(r.inherited(s, "extra"))),
 		Place:       r.place(s.node, s.path),
 	}
 	if mode != nil {

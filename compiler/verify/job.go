@@ -469,21 +469,18 @@ func byRule(r *ir.NativeRule, d ir.Decision) policy.Result {
 // means by it. A mode by itself works in a session of the baseline.
 func (j *job) ownRule(d ir.Decision, rule string) *ir.NativeRule {
 	p := j.target.Input.Project
-	r := p.Role(cmp.Or(j.ref.Role, p.Baseline))
-	if r == nil {
-		return nil
-	}
+	own := p.Native(ir.SubjectRef{Role: cmp.Or(j.ref.Role, p.Baseline), Mode: j.ref.Mode})
 	agent := j.target.Target.Name()
 	if s, ok := j.target.Target.(contract.Sharer); ok {
 		agent = s.Shares()
 	}
-	i := slices.IndexFunc(r.Native, func(n ir.NativeRule) bool {
+	i := slices.IndexFunc(own, func(n ir.NativeRule) bool {
 		return n.Decision == d && n.Text == rule && n.Target == agent
 	})
 	if i < 0 {
 		return nil
 	}
-	return &r.Native[i]
+	return &own[i]
 }
 
 // native makes a hole of what an agent permits of a line that is not plain, as far as it would

@@ -441,6 +441,9 @@ func modeParts(x part, m *ir.Mode) []part {
 	for _, name := range slices.Sorted(maps.Keys(m.Extra)) {
 		l.addAt(m.Extra[name].Pos, "extra."+name, func(m *ir.Mode) { delete(m.Extra, name) })
 	}
+	for i, c := range m.Native {
+		l.addAt(c.Pos, c.Decision.String()+" "+c.Text, func(m *ir.Mode) { m.Native = slices.Delete(m.Native, i, i+1) })
+	}
 	return append(l.list, rules(x.what, &m.Can, func(p *ir.Project) *ir.Can { return &l.find(p).Can })...)
 }
 

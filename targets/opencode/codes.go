@@ -13,6 +13,7 @@ var codesText string
 const (
 	codeAgentName      diag.Code = "opencode-agent-name"
 	codeApproval       diag.Code = "opencode-approval"
+	codeBadRule        diag.Code = "opencode-bad-rule"
 	codeDeny           diag.Code = "opencode-deny"
 	codeLine           diag.Code = "opencode-line"
 	codeNativeRule     diag.Code = "opencode-claude-rule"

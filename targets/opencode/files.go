@@ -1,6 +1,8 @@
 package opencode
 
 import (
+	"fmt"
+
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/targets/internal/lastmatch"
@@ -16,6 +18,7 @@ var agent = &lastmatch.Agent{
 		RoleText: codeRoleText, Search: codeSearch, ServerOff: codeServerOff, Text: codeText,
 		UnknownExtra: codeUnknownExtra, UnknownSubject: codeUnknownSubject, Unlisted: codeUnlisted,
 	},
+	Own:         &lastmatch.Own{Files: format.ProjectFiles, AgentAt: format.AgentAt},
 	SessionFile: format.SessionFile,
 	BuiltIn:     format.BuiltIn,
 	Reserved:    internal,
@@ -43,8 +46,8 @@ func (opencode) Emit(in contract.Input) ([]contract.File, diag.List) {
 func project(e *lastmatch.Emitter, p *lastmatch.Project) {
 	o := contract.Object{"$schema", format.Schema}
 	places := []string{"/$schema"}
-	if len(p.Permission) > 0 {
-		o, places = append(o, "permission", p.Permission), append(places, "/permission")
+	for member := p.Permissions; len(member) > 0; member = member[2:] {
+		o, places = append(o, member[:2]...), append(places, fmt.Sprint("/", member[0]))
 	}
 	if len(p.Modes) > 0 {
 		o, places = append(o, "agent", p.Modes), append(places, "/agent/*")
@@ -53,6 +56,7 @@ func project(e *lastmatch.Emitter, p *lastmatch.Project) {
 		o, places = append(o, "mcp", p.Servers), append(places, "/mcp/*")
 	}
 	if len(o) > 2 {
-		e.Files = append(e.Files, contract.File{Path: format.ConfigFile, Data: lastmatch.Text(o), Places: places})
+		e.Files = append(e.Files, contract.File{Path: e.File(), Data: lastmatch.Text(o), Places: places, Keys: e.Keys(),
+			Whole: []string{"/permission", "/tools"}, Once: []string{"/$schema"}, Alike: alike})
 	}
 }

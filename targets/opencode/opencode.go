@@ -33,7 +33,11 @@
 // plugin opens it (its config hook): without the plugin nothing is permitted. It would hold what a list denies in
 // every spelling.
 //
-// Nothing is imported yet: `modec migrate` names the files of opencode, which stay in force.
+// # Rules in opencode's own words
+//
+// A role and a mode may have rules of a permission as they stand in opencode's files (extra.opencode.allow, ask and
+// deny): what `modec migrate` reads stays so. They decide what can leaves to opencode, and what can says stands behind
+// them. Where the session of a role has both the role's and the mode's, those of the mode stand behind.
 //
 // # Known holes of the agent
 //

@@ -2,11 +2,15 @@ package opencode
 
 import (
 	"io/fs"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/layout"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/opencode/format"
+	"modec.dev/modec/targets/opencode/importer"
 	"modec.dev/modec/targets/opencode/model"
 )
 
@@ -20,15 +24,29 @@ func (opencode) Name() string { return name }
 func (opencode) Summary() string { return "opencode: agents, permissions, MCP servers" }
 
 func (opencode) Options() []contract.Option {
-	return []contract.Option{{Name: "subject", Type: contract.String,
-		Doc: "The role that opencode.json holds every session to (\"role:NAME\" or the bare name). " +
-			"Default: the baseline."}}
+	return []contract.Option{
+		{Name: "subject", Type: contract.String,
+			Doc: "The role that opencode.json holds every session to (\"role:NAME\" or the bare name). " +
+				"Default: the baseline."},
+		{Name: "file", Type: contract.String, Choices: format.ProjectFiles, Default: format.ConfigFile,
+			Doc: "The file that every session reads. `modec migrate` names the one that a project has."},
+	}
 }
 
 // Codes documents what the target reports.
-func (opencode) Codes() []diag.Doc { return diag.Docs(codesText) }
+func (opencode) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (opencode) Owns() []string { return []string{format.ConfigFile, format.SessionsDir + "/*.json"} }
+
+// OwnsPlaced returns where the settings may lie (targets.opencode.file), and where extra.opencode.file of a mode may
+// place an agent.
+func (opencode) OwnsPlaced() []string {
+	owned := slices.Clone(format.ProjectFiles[1:])
+	for _, d := range format.AgentDirs {
+		owned = append(owned, d.Dir+"/**/*.md")
+	}
+	return owned
+}
 
 // HoldsRoles marks that every role that says something has a file of its own.
 func (opencode) HoldsRoles() {}
@@ -56,3 +74,26 @@ func (opencode) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.L
 
 // Alone returns what opencode decides by itself; it has no permission mode of a role.
 func (opencode) Alone(*ir.Project) []contract.Decider { return model.Alone() }
+
+// AgentFiles lists the files of opencode.
+func (opencode) AgentFiles() []contract.AgentFile { return importer.Files() }
+
+// Formats returns the one that opencode has.
+func (opencode) Formats() []string { return []string{name} }
+
+// Import reads settings and agents.
+func (opencode) Import(src contract.Source) (contract.Imported, diag.List) {
+	return importer.Import(src)
+}
+
+// Layout describes an agent's front matter.
+func (opencode) Layout(file string) *layout.Style {
+	if !format.InAgents(file) {
+		return nil
+	}
+	return &layout.Style{Read: func(data []byte) (*located.Value, string, error) {
+		return format.FrontMatter(file, data)
+	}, Same: func(key string, a, b *located.Value) bool {
+		return key == "permission" && samePermission(a, b)
+	}}
+}

@@ -19,6 +19,9 @@ type Agent struct {
 	Schema string // what a file names in $schema
 	Codes  Codes
 
+	// Own says what a source may say in the agent's own words, nil: settings of an agent alone.
+	Own *Own
+
 	// SessionFile returns the file of the sessions of a subject.
 	SessionFile func(ir.SubjectRef) string
 	// BuiltIn are its own agents to which a person or a session can turn.
@@ -37,6 +40,14 @@ type Agent struct {
 	// Expansions and Redirects are patterns of lines in which it does not see a sign of the shell as it is: of those
 	// with "$", and of those that have a shell run a text with one.
 	Expansions, Redirects []string
+}
+
+// Own is where an agent has what a source says in its own words: rules of a permission, names, files and prompts.
+type Own struct {
+	// Files are those of which every session of a project reads one, by the option "file"; nil: it is always Agent.File.
+	Files []string
+	// AgentAt returns the name that a file gives to the agent in it, "" for a file of none.
+	AgentAt func(file string) string
 }
 
 // Codes are what the emitter reports, by a target's own names.

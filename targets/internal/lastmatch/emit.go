@@ -2,7 +2,7 @@ package lastmatch
 
 import (
 	"bytes"
-	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -21,6 +21,7 @@ type Emitter struct {
 
 	agent *Agent
 	in    contract.Input
+	root  string         // of the project, where a session is started; "": relative to it
 	space *regular.Space // of the texts that patterns match
 }
 
@@ -32,6 +33,8 @@ type writer struct {
 	pos     diag.Pos
 	floor   ir.Decision // "*" at the beginning; Agent: nothing
 	keys    []keyed
+	own     []format.Rule // in the agent's own words
+	leaves  bool          // it says nothing of any server
 }
 
 // keyed is a key of a permission: what no pattern names, and the patterns.
@@ -61,7 +64,7 @@ func (e *Emitter) compile(ref ir.SubjectRef, at diag.Pos) (*writer, bool) {
 		e.Diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, false
 	}
-	w := &writer{Emitter: e, ref: ref, subject: s, pos: at}
+	w := &writer{Emitter: e, ref: ref, subject: s, pos: at, own: e.ownOf(ref)}
 	w.floor = w.least()
 	w.reads()
 	w.edits()
@@ -109,7 +112,10 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 // key adds a key. What is left to the agent is said where a floor would take it away.
 func (w *writer) key(key string, base ir.Decision, list []entry) {
 	if base == ir.Agent {
+		said := func(r format.Rule) bool { return r.Key == key && r.Form != format.Listed }
 		switch {
+		case slices.ContainsFunc(w.own, said) && len(list) == 0: // its own rules decide
+			return
 		case w.floor == ir.Agent && len(list) == 0:
 			return
 		case w.floor == ir.Agent:
@@ -219,7 +225,7 @@ func (e *Emitter) Role(r *ir.Role) {
 	if !ok {
 		return
 	}
-	e.extras(r.Extra, nil)
+	e.extras(r.Extra, e.agent.ofRoles()...)
 	e.texts(r)
 	if s, ok := e.roleSession(r, w); ok {
 		e.session(ir.SubjectRef{Role: r.Name}, s)
@@ -228,8 +234,7 @@ func (e *Emitter) Role(r *ir.Role) {
 
 // roleSession returns the sessions of a role; false for a role that says nothing.
 func (e *Emitter) roleSession(r *ir.Role, w *writer) (Session, bool) {
-	own := w.object()
-	says := len(own) > 0
+	says := w.says()
 	subjects := []*policy.Subject{w.subject}
 	s := Session{Start: r.Name}
 	taken := slices.Contains(e.agent.Taken, r.Name)
@@ -244,8 +249,8 @@ func (e *Emitter) roleSession(r *ir.Role, w *writer) (Session, bool) {
 			return s, false
 		}
 		subjects = append(subjects, in.subject)
-		modes = append(modes, agentName(m), e.agentObject(m, in))
-		if agentName(m) == s.Start {
+		modes = append(modes, e.agentName(m), e.agentObject(m, in))
+		if e.agentName(m) == s.Start {
 			taken = true
 		}
 	}
@@ -259,7 +264,8 @@ func (e *Emitter) roleSession(r *ir.Role, w *writer) (Session, bool) {
 	if r.Description != "" {
 		o = append(o, "description", r.Description)
 	}
-	s.Agents = append(contract.Object{s.Start, append(o, "mode", "primary", "permission", own)}, modes...)
+	o = append(append(o, "mode", "primary"), w.permissions()...)
+	s.Agents = append(contract.Object{s.Start, o}, modes...)
 	s.Usable = func(sv *ir.Server) bool {
 		return slices.ContainsFunc(subjects, func(s *policy.Subject) bool { return contract.Usable(s, sv) })
 	}
@@ -274,7 +280,7 @@ func (e *Emitter) enters(s *policy.Subject, r *ir.Role, m *ir.Mode) bool {
 
 // modeSession returns the sessions of a mode by itself, with the modes to which it hands work.
 func (e *Emitter) modeSession(m *ir.Mode, w *writer) (Session, bool) {
-	s := Session{Start: agentName(m), Agents: contract.Object{agentName(m), e.agentObject(m, w)}}
+	s := Session{Start: e.agentName(m), Agents: contract.Object{e.agentName(m), e.agentObject(m, w)}}
 	subjects := []*policy.Subject{w.subject}
 	for i := range e.in.Project.Modes {
 		n := &e.in.Project.Modes[i]
@@ -287,7 +293,7 @@ func (e *Emitter) modeSession(m *ir.Mode, w *writer) (Session, bool) {
 			return s, false
 		}
 		subjects = append(subjects, other.subject)
-		s.Agents = append(s.Agents, agentName(n), e.agentObject(n, other))
+		s.Agents = append(s.Agents, e.agentName(n), e.agentObject(n, other))
 	}
 	s.Usable = func(sv *ir.Server) bool {
 		return slices.ContainsFunc(subjects, func(s *policy.Subject) bool { return contract.Usable(s, sv) })
@@ -348,8 +354,8 @@ func has(o contract.Object, key string) bool {
 
 // Project is what every session of a project reads.
 type Project struct {
-	// Permission is the one of the baseline.
-	Permission contract.Object
+	// Permissions are the members that say what the baseline may do.
+	Permissions contract.Object
 	// Modes are the agents of the modes, which the baseline may enter.
 	Modes   contract.Object
 	Servers contract.Object
@@ -365,7 +371,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 		if of, ok = e.quiet().compile(ir.SubjectRef{Role: base.Name}, base.Pos); !ok {
 			return out, false
 		}
-		out.Permission = of.object()
+		out.Permissions = of.permissions()
 	}
 	for i := range p.Modes {
 		m := &p.Modes[i]
@@ -383,9 +389,14 @@ func (e *Emitter) Project() (out Project, ok bool) {
 			if w, ok = e.compile(ir.SubjectRef{Role: base.Name, Mode: m.Slug}, m.Pos); !ok {
 				continue
 			}
+			w.own = e.ownRules(m.Native, m.Extra) // those of the role stand above
 		}
-		e.extras(m.Extra, nil)
-		out.Modes = append(out.Modes, agentName(m), e.agentObject(m, w))
+		e.extras(m.Extra, e.fields()...)
+		if file, ok := e.word(m, fileField); ok && e.agent.Own != nil {
+			e.Files = append(e.Files, contract.File{Path: file, Data: e.markdown(m, e.shownAgent(m, w))})
+			continue
+		}
+		out.Modes = append(out.Modes, e.agentName(m), e.shownAgent(m, w))
 	}
 	out.Servers = e.servers(e.shared)
 	return out, true
@@ -406,7 +417,9 @@ func (e *Emitter) Baseline() (Session, bool) {
 }
 
 // quiet returns an emitter that reports nothing.
-func (e *Emitter) quiet() *Emitter { return &Emitter{agent: e.agent, in: e.in, space: e.space} }
+func (e *Emitter) quiet() *Emitter {
+	return &Emitter{agent: e.agent, in: e.in, root: e.root, space: e.space}
+}
 
 // everybody returns the role of every session of the project, "" for none.
 func (e *Emitter) everybody() string {
@@ -416,6 +429,9 @@ func (e *Emitter) everybody() string {
 // texts reports what a role gives a session beside permissions.
 func (e *Emitter) texts(r *ir.Role) {
 	for _, n := range r.Native {
+		if n.Target == e.agent.Name {
+			continue
+		}
 		e.Diags.Warnf(e.agent.Codes.NativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
 			Hint("say it in can, where every target understands it").
 			Target(e.agent.Name).
@@ -424,7 +440,7 @@ func (e *Emitter) texts(r *ir.Role) {
 	}
 	if r.Name == e.quiet().everybody() && (r.AppendSystemPrompt != "" || len(r.Env) > 0) {
 		e.Diags.Warnf(e.agent.Codes.RoleText, r.Pos,
-			"%s gives no session appendSystemPrompt and env of a role: they are left out there", e.agent.File).
+			"%s gives no session appendSystemPrompt and env of a role: they are left out there", e.File()).
 			Hintf("start it by `modec run %s -- %s`, or write instructions into AGENTS.md", r.Name, e.agent.Name).
 			Target(e.agent.Name).
 			Subject("role "+r.Name).
@@ -432,32 +448,56 @@ func (e *Emitter) texts(r *ir.Role) {
 	}
 }
 
-// agentObject returns the agent of a mode.
+// agentObject returns the agent of a mode in the file of a session, which lies elsewhere than the one that every
+// session reads.
 func (e *Emitter) agentObject(m *ir.Mode, w *writer) contract.Object {
+	own, told := e.word(m, "prompt")
+	if told {
+		own = elsewhere(own, path.Join(e.root, path.Dir(e.File())))
+	}
+	return e.agentOf(m, w, own, told)
+}
+
+// shownAgent returns the agent of a mode in a file that every session reads.
+func (e *Emitter) shownAgent(m *ir.Mode, w *writer) contract.Object {
+	own, told := e.word(m, "prompt")
+	return e.agentOf(m, w, own, told)
+}
+
+// agentOf returns the agent of a mode. Where it is told something in the agent's own words, that is its prompt.
+func (e *Emitter) agentOf(m *ir.Mode, w *writer, own string, told bool) contract.Object {
 	o := contract.Object{}
 	if d := description(m); d != "" {
 		o = append(o, "description", d)
 	}
-	x := m.Extra[e.agent.Name].Fields
-	for _, key := range slices.Sorted(maps.Keys(x)) {
-		o = append(o, key, x[key])
+	o = append(o, e.settings(m)...)
+	p := prompt(m)
+	if told {
+		p = referring(own)
 	}
-	if x["mode"] == nil && slices.Contains(e.agent.BuiltIn, agentName(m)) { // its own one cannot be both
-		o = append(o, "mode", "all")
-	}
-	if p := prompt(m); p != "" {
+	if p != "" {
 		o = append(o, "prompt", p)
 	}
-	if permission := w.object(); len(permission) > 0 {
-		o = append(o, "permission", permission)
-	}
-	return o
+	return append(o, w.permissions()...)
 }
 
-// agentName returns the name of a mode's agent.
-func agentName(m *ir.Mode) string { return m.Slug }
+// agentName returns the name of a mode's agent: its slug, or what has signs that no slug has.
+func (e *Emitter) agentName(m *ir.Mode) string {
+	if own, ok := e.word(m, "name"); ok {
+		return own
+	}
+	return m.Slug
+}
 
-func (e *Emitter) named(m *ir.Mode) bool { return !slices.Contains(e.agent.Reserved, agentName(m)) }
+// nameOf returns the name of the agent of any mode.
+func (e *Emitter) nameOf(slug string) string {
+	if m := e.in.Project.Mode(slug); m != nil {
+		return e.agentName(m)
+	}
+	return slug
+}
+
+func (e *Emitter) named(m *ir.Mode) bool { return !slices.Contains(e.agent.Reserved, e.agentName(m)) }
 
 // usableName reports a mode that no agent can be.
 func (e *Emitter) usableName(m *ir.Mode) bool {
@@ -497,35 +537,6 @@ func joined(between string, texts ...string) string {
 	return strings.Join(parts, between)
 }
 
-// extraFields are the members of a mode's extra for the agent.
-var extraFields = map[string]func(any) bool{
-	"color": isText, "hidden": isFlag, "mode": isText, "model": isText, "steps": isNumber, "temperature": isNumber,
-	"top_p": isNumber, "variant": isText,
-}
-
-func isText(v any) bool { _, ok := v.(string); return ok }
-func isFlag(v any) bool { _, ok := v.(bool); return ok }
-func isNumber(v any) bool {
-	switch v.(type) {
-	case float64, int, int64:
-		return true
-	}
-	return false
-}
-
-// extras checks what a subject says for the agent alone; a role has nothing.
-func (e *Emitter) extras(all map[string]ir.Extra, _ *ir.Mode) {
-	x := all[e.agent.Name]
-	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
-		if is := extraFields[key]; is == nil || !is(x.Fields[key]) {
-			e.Diags.Errorf(e.agent.Codes.UnknownExtra, x.Pos, "extra.%s.%s: %s knows no such setting of an agent",
-				e.agent.Name, key, e.agent.Title).
-				Hint("a mode may have " + strings.Join(slices.Sorted(maps.Keys(extraFields)), ", ")).
-				Target(e.agent.Name)
-		}
-	}
-}
-
 // shared reports whether everybody's list has a server.
 func (e *Emitter) shared(s *ir.Server) bool {
 	if e.in.Reach.Server(s.Name).Any() == ir.Deny {
@@ -541,7 +552,7 @@ func (e *Emitter) opened(s *ir.Server) bool {
 	}
 	if e.in.Reach.Server(s.Name).Any() > ir.Deny {
 		e.Diags.Notef(e.agent.Codes.ServerOff, s.Pos, "the server %q is off by default: sessions that modec starts "+
-			"have it, and those that read %s alone have not", s.Name, e.agent.File).
+			"have it, and those that read %s alone have not", s.Name, e.File()).
 			Hintf("start them by `modec run ROLE -- %s`", e.agent.Name).
 			Target(e.agent.Name)
 	}

@@ -424,6 +424,7 @@ func (w *writer) servers() {
 		}
 		return 0
 	})
+	w.leaves = w.leavesServers(all)
 	for _, sv := range all {
 		w.server(sv)
 	}
@@ -432,13 +433,34 @@ func (w *writer) servers() {
 	}
 }
 
+// leavesServers reports whether a subject says nothing of any server, and its file nothing but what is said in
+// the agent's own words.
+func (w *writer) leavesServers(all []*ir.Server) bool {
+	if w.floor != ir.Agent || len(w.own) == 0 && len(w.keys) > 0 {
+		return false
+	}
+	for _, sv := range all {
+		for _, t := range append([]ir.Tool{{Name: contract.UnknownTool}}, sv.Tools...) {
+			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}
+			if decidedOn(w.subject, a) != ir.Agent {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // server compiles what a subject may do with one server.
 func (w *writer) server(sv *ir.Server) {
 	of := func(tool string) ir.Decision {
 		return decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool})
 	}
 	rest := of(contract.UnknownTool)
-	w.tool(format.Sanitized(sv.Name)+"_*", w.toAgent(rest))
+	if w.leaves {
+		rest = ir.Allow
+	} else {
+		w.tool(format.Sanitized(sv.Name)+"_*", w.toAgent(rest))
+	}
 	if !w.subject.ListsTools(sv) {
 		rules := w.subject.UnlistedToolRules(sv.Name)
 		for _, d := range []ir.Decision{ir.Ask, ir.Deny} {
@@ -510,7 +532,7 @@ func (w *writer) agents() {
 		for _, slug := range w.in.Project.ModeNames() {
 			own := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
 			if own != rest && w.toAgent(own) == d {
-				list = append(list, entry{slug, d})
+				list = append(list, entry{w.nameOf(slug), d})
 			}
 		}
 	}

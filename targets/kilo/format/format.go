@@ -180,11 +180,11 @@ func ofGroups(v *located.Value) (rules []format.Rule) {
 				format.Rule{Key: key, Pattern: format.Every, Decision: ir.Deny, At: g.Pos})
 			continue
 		}
-		set(key, format.Rule{Key: key, Pattern: format.Every, Decision: ir.Allow, At: g.Pos, Alone: true})
+		set(key, format.Rule{Key: key, Pattern: format.Every, Decision: ir.Allow, At: g.Pos, Form: format.Alone})
 	}
 	for _, key := range groupKeys {
 		if !seen[key] {
-			set(key, format.Rule{Key: key, Pattern: format.Every, Decision: ir.Deny, At: v.Line(), Alone: true})
+			set(key, format.Rule{Key: key, Pattern: format.Every, Decision: ir.Deny, At: v.Line(), Form: format.Alone})
 		}
 	}
 	return rules

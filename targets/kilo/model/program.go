@@ -38,7 +38,7 @@ func last(rules []opencode.Rule, key, text string) model.Outcome {
 			(r.Key == opencode.Every || r.Pattern == opencode.Every) {
 			return model.Unsaid(ir.Ask, "Kilo asks about .env where no rule of its own allows it")
 		}
-		return model.Outcome{Decision: r.Decision, Rule: r.String(), At: r.At}
+		return model.Outcome{Decision: r.Decision, Rule: r.Text(), At: r.At}
 	}
 	return model.Unsaid(ir.Ask, "Kilo asks where no rule decides")
 }

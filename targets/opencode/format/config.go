@@ -70,30 +70,35 @@ func ReadFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem s
 	for _, list := range []string{"mode", "agent"} { // by their older name first
 		for _, m := range root.Get(list).Fields() {
 			a := Agent{Name: m.Key, At: m.Pos, Disabled: m.Value.Get("disable").True()}
-			a.Permission = append(readTools(m.Value.Get("tools")), read(m.Value.Get("permission"))...)
+			a.Permission = append(ReadTools(m.Value.Get("tools")), read(m.Value.Get("permission"))...)
 			c.Agents = append(c.Agents, a)
 		}
 	}
-	c.Permission = append(readTools(root.Get("tools")), c.Permission...)
+	c.Permission = append(ReadTools(root.Get("tools")), c.Permission...)
 	return c
 }
 
-// readTools returns the rules of the old way to say which tools there are: they stand before those of the permission.
-func readTools(v *located.Value) (rules []Rule) {
+// ReadTools returns the rules of the old way to say which tools there are: they stand before those of the permission.
+func ReadTools(v *located.Value) (rules []Rule) {
 	for _, m := range ordered(v.Fields()) {
 		word := "deny"
 		if m.Value.True() {
 			word = "allow"
 		}
 		d, _ := Decision(word)
-		key := m.Key
-		switch key {
-		case "write", "patch", "multiedit", "apply_patch":
-			key = Edit
-		}
-		rules = append(rules, Rule{Key: key, Pattern: Every, Decision: d, At: m.Pos, Alone: alone})
+		rules = append(rules, Rule{Key: listedKey(m.Key), Pattern: Every, Decision: d, At: m.Pos, Form: Listed,
+			Tool: m.Key})
 	}
 	return rules
+}
+
+// listedKey returns the key by which a tool of the list of tools is decided.
+func listedKey(tool string) string {
+	switch tool {
+	case "write", "patch", "multiedit", "apply_patch":
+		return Edit
+	}
+	return tool
 }
 
 // ProjectFiles are the files that every session reads, the last one decides.
@@ -136,7 +141,8 @@ func mergedRules(a, b []Rule) []Rule {
 			keys = append(keys, r.Key)
 		}
 		switch i := slices.IndexFunc(was, func(x Rule) bool { return x.Pattern == r.Pattern }); {
-		case was == nil, r.Alone, was[0].Alone && !seen[r.Key]: // a decision alone gives way, and takes the place
+		case was == nil, r.Form != Patterned, was[0].Form != Patterned && !seen[r.Key]:
+			// a decision alone gives way, and takes the place
 			of[r.Key] = []Rule{r}
 		case i >= 0:
 			was[i] = r
@@ -175,12 +181,7 @@ func ReadMarkdown(file, below string, data []byte) Agent {
 // ReadAgent reads one, and says what is wrong with its permission.
 func ReadAgent(file, below string, data []byte, n Nulls) (_ Agent, problem string) {
 	a := Agent{Name: strings.TrimSuffix(below, ".md"), At: diag.Pos{File: file}}
-	m := frontMatter().FindSubmatchIndex(data)
-	if m == nil {
-		return a, ""
-	}
-	// The line before stays, so that places are those of the file.
-	root, err := located.YAML(file, append([]byte("\n"), data[m[2]:m[3]]...))
+	root, _, err := FrontMatter(file, data)
 	if err != nil {
 		return a, ""
 	}
@@ -190,9 +191,40 @@ func ReadAgent(file, below string, data []byte, n Nulls) (_ Agent, problem strin
 	a.Disabled = root.Get("disable").True()
 	rules, _, problem := ReadPermission(root.Get("permission"), n)
 	if problem == "" {
-		a.Permission = append(readTools(root.Get("tools")), rules...)
+		a.Permission = append(ReadTools(root.Get("tools")), rules...)
 	}
 	return a, problem
 }
 
-var frontMatter = lazy.Regexp(`\A---\r?\n((?s:.*?))\r?\n---(?:\r?\n|\z)`)
+// FrontMatter returns what Markdown says before its text, and the text. Without front matter there is nothing but text.
+func FrontMatter(file string, data []byte) (*located.Value, string, error) {
+	m := frontMatter().FindSubmatchIndex(data)
+	if m == nil {
+		return &located.Value{Kind: located.Object, Pos: diag.Pos{File: file, Line: 1, Col: 1}}, string(data), nil
+	}
+	// The line before stays, so that places are those of the file.
+	root, err := located.YAML(file, append([]byte("\n"), data[m[2]:m[3]]...))
+	if err != nil {
+		return nil, "", err
+	}
+	if m[4] < 0 {
+		return root, "", nil
+	}
+	return root, string(data[m[4]:m[5]]), nil
+}
+
+var frontMatter = lazy.Regexp(`\A---\r?\n((?s:.*?))\r?\n---(?:\r?\n((?s:.*)))?\z`)
+
+// InAgents reports whether opencode looks for an agent in a file, by its path.
+func InAgents(file string) bool { return AgentAt(file) != "" }
+
+// AgentAt returns the name that a file gives to its agent, "" for a file of none.
+func AgentAt(file string) string {
+	for _, d := range AgentDirs {
+		rest, in := strings.CutPrefix(file, d.Dir+"/")
+		if in && strings.HasSuffix(rest, ".md") && (d.Below || !strings.Contains(rest, "/")) {
+			return strings.TrimSuffix(rest, ".md")
+		}
+	}
+	return ""
+}

@@ -112,25 +112,24 @@ type Rule struct {
 	Key, Pattern string
 	Decision     ir.Decision
 	At           diag.Pos
-	// Alone is set where the key has the decision in the place of patterns.
-	Alone bool
+	Form         Form
+	// Tool is the name of a rule in the list of tools.
+	Tool string
 	// Null is set where a null takes back what a file before said.
 	Null bool
 }
 
-// Whether a decision stands for itself, or beside a pattern.
+// Form is how a rule is written.
+type Form uint8
+
 const (
-	alone       = true
-	amongOthers = false
+	Patterned Form = iota // the key has patterns
+	Alone                 // the key has the decision in the place of patterns
+	Listed                // in the list of tools, the older way to write permissions
 )
 
 // String writes a rule in one line.
-func (r Rule) String() string {
-	if r.Pattern == Every {
-		return Word(r.Decision) + " " + r.Key
-	}
-	return Word(r.Decision) + " " + r.Key + " " + r.Pattern
-}
+func (r Rule) String() string { return Word(r.Decision) + " " + r.Text() }
 
 // Word returns opencode's word for a decision.
 func Word(d ir.Decision) string { return d.String() }
@@ -155,13 +154,13 @@ const (
 )
 
 // rule reads a decision.
-func (n Nulls) rule(v *located.Value, key, pattern string, at diag.Pos, isAlone bool) (Rule, bool) {
+func (n Nulls) rule(v *located.Value, key, pattern string, at diag.Pos, form Form) (Rule, bool) {
 	if bool(n) && v.Is(located.Null) {
-		return Rule{Key: key, Pattern: pattern, At: at, Alone: isAlone, Null: true}, true
+		return Rule{Key: key, Pattern: pattern, At: at, Form: form, Null: true}, true
 	}
 	text, is := v.Str()
 	d, ok := Decision(text)
-	return Rule{Key: key, Pattern: pattern, Decision: d, At: at, Alone: isAlone}, is && ok
+	return Rule{Key: key, Pattern: pattern, Decision: d, At: at, Form: form}, is && ok
 }
 
 // ReadPermission returns the rules of a permission in their order: those of a key that is written twice stand where
@@ -171,7 +170,7 @@ func ReadPermission(v *located.Value, n Nulls) (rules []Rule, at diag.Pos, probl
 		return nil, at, ""
 	}
 	if !v.Is(located.Object) {
-		r, ok := n.rule(v, Every, Every, v.Pos, alone)
+		r, ok := n.rule(v, Every, Every, v.Pos, Alone)
 		switch {
 		case ok:
 			return []Rule{r}, at, ""
@@ -183,7 +182,7 @@ func ReadPermission(v *located.Value, n Nulls) (rules []Rule, at diag.Pos, probl
 		return nil, v.Pos, "want allow, ask, deny, or an object"
 	}
 	for _, m := range ordered(v.Fields()) {
-		if r, ok := n.rule(m.Value, m.Key, Every, m.Pos, alone); ok {
+		if r, ok := n.rule(m.Value, m.Key, Every, m.Pos, Alone); ok {
 			rules = append(rules, r)
 			continue
 		}
@@ -194,7 +193,7 @@ func ReadPermission(v *located.Value, n Nulls) (rules []Rule, at diag.Pos, probl
 			return nil, m.Value.Pos, m.Key + " takes allow, ask or deny"
 		}
 		for _, x := range ordered(m.Value.Fields()) {
-			r, ok := n.rule(x.Value, m.Key, x.Key, x.Pos, amongOthers)
+			r, ok := n.rule(x.Value, m.Key, x.Key, x.Pos, Patterned)
 			if !ok {
 				return nil, x.Value.Pos, "want allow, ask or deny"
 			}
@@ -295,3 +294,13 @@ func Last(rules []Rule, key, text string) *Rule {
 	}
 	return nil
 }
+
+// SourceRefs writes the references of opencode to variables ({env:X}) as the source does.
+func SourceRefs(text string) string { return reference().ReplaceAllString(text, "$${$1}") }
+
+// Refs writes the references of a source as opencode does.
+func Refs(text string) string {
+	return contract.ExpandRefs(text, func(name string) string { return "{env:" + name + "}" })
+}
+
+var reference = lazy.Regexp(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -59,5 +61,71 @@ func TestReadConfigRefuses(t *testing.T) {
 		if _, diags := format.ReadConfig("f.json", []byte(text)); !diags.HasErrors() {
 			t.Errorf("%s: no error", text)
 		}
+	}
+}
+
+// Rules keep the order in which they were written only where it decides.
+func TestOrder(t *testing.T) {
+	for _, c := range []struct {
+		permission string
+		order      bool
+	}{
+		{`{"*": "ask", "edit": "deny", "bash": {"*": "ask", "git *": "allow", "git push *": "deny"}}`, false},
+		{`{"edit": "deny", "bash": {"git *": "allow", "*": "ask"}}`, true},
+		{`{"bash": {"rm *": "deny", "ls *": "allow"}}`, false},
+		{`{"bash": {"rm *": "deny", "rm x": "allow"}}`, true},
+		{`{"edit": "allow", "*": "deny"}`, true},
+		{`{"edit": "deny", "github_*": "allow"}`, false},
+	} {
+		v, err := located.JSON("f.json", []byte(c.permission))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules, _, _ := format.ReadPermission(v, format.WithoutNulls)
+		if got := format.Order(rules); (got != nil) != c.order {
+			t.Errorf("%s: got the order %q", c.permission, got)
+		}
+		if again := format.Arrange(rules, format.Order(rules)); !format.Alike(rules, again) {
+			t.Errorf("%s: got %v", c.permission, again)
+		}
+	}
+}
+
+// The rules of a role and of a mode decide, as one permission, no more than one behind the other.
+func TestJoined(t *testing.T) {
+	read := func(permission string) []format.Rule {
+		v, err := located.JSON("f.json", []byte(permission))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules, _, _ := format.ReadPermission(v, format.WithoutNulls)
+		return rules
+	}
+	for _, c := range []struct{ role, mode, want string }{
+		{`{"bash": {"*": "ask", "ls": "allow"}}`, `{"bash": {"git *": "allow"}}`, "ask bash, allow bash ls, allow bash git *"},
+		{`{"bash": {"ls": "allow"}}`, `{"*": "deny", "bash": {"git *": "allow"}}`, "deny *, allow bash git *"},
+		{`{"edit": "allow", "bash": "ask"}`, `{"edit": {"x": "ask"}}`, "ask bash, allow edit, ask edit x"},
+		{`{"github_a": "allow"}`, `{"github_*": "ask", "github_a": {"x": "deny"}}`, "ask github_*, deny github_a x"},
+	} {
+		all := append(read(c.role), read(c.mode)...)
+		var got []string
+		for _, r := range format.Joined(all) {
+			got = append(got, r.String())
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s and %s: got %s, want %s", c.role, c.mode, text, c.want)
+		}
+	}
+}
+
+// What no permission has is refused with its reason.
+func TestParseRuleRefuses(t *testing.T) {
+	for _, text := range []string{`"a`, `"a"b`, "bash *", "webfetch https://*"} {
+		if r, err := format.ParseRule(text, ir.Allow); err == nil {
+			t.Errorf("%s: got %v", text, r)
+		}
+	}
+	if _, err := format.ParseRule("tools.write", ir.Ask); err == nil {
+		t.Error("the list of tools asks about nothing")
 	}
 }

@@ -39,7 +39,7 @@ var opencode = &Program{
 	Title: "opencode", Searches: format.Searches,
 	Last: func(rules []format.Rule, key, text string) Outcome {
 		if r := format.Last(rules, key, text); r != nil {
-			return Outcome{r.Decision, r.String(), r.At}
+			return Outcome{r.Decision, r.Text(), r.At}
 		}
 		return Unsaid(ir.Ask, "opencode asks where no rule decides")
 	},
@@ -116,7 +116,7 @@ func (s *Session) ask(key, text string) Outcome {
 	for i := len(s.Rules) - 1; i >= 0; i-- {
 		if r := &s.Rules[i]; format.Match(r.Key, key) {
 			if r.Pattern == format.Every && r.Decision == ir.Deny {
-				return Outcome{ir.Deny, r.String(), r.At}
+				return Outcome{ir.Deny, r.Text(), r.At}
 			}
 			break
 		}
@@ -175,7 +175,7 @@ func (s *Session) inAnyCase(key, text string) Outcome {
 			continue
 		}
 		if format.Match(r.Pattern, text) || r.Decision < ir.Allow && format.Match(policy.Fold(r.Pattern), fold) {
-			return Outcome{r.Decision, r.String(), r.At}
+			return Outcome{r.Decision, r.Text(), r.At}
 		}
 	}
 	return Outcome{Decision: ir.Ask}
@@ -265,39 +265,14 @@ func (s *Session) expanded(command string) Outcome {
 	for i := range s.Rules {
 		r := &s.Rules[i]
 		if r.Decision < o.Decision && r.Pattern != format.Every && format.Match(r.Key, format.Bash) &&
-			meet([]rune(r.Pattern), text) {
-			o = Outcome{r.Decision, r.String(), r.At}
+			format.Meet([]rune(r.Pattern), text) {
+			o = Outcome{r.Decision, r.Text(), r.At}
 		}
 	}
 	return o
 }
 
 var anyName = regexp.MustCompile(`\[[^\]]*\]|\?`)
-
-// meet reports whether some text matches two patterns.
-func meet(a, b []rune) bool {
-	type at struct{ a, b int }
-	seen := map[at]bool{}
-	var from func(i, j int) bool
-	from = func(i, j int) bool {
-		if seen[at{i, j}] {
-			return false
-		}
-		seen[at{i, j}] = true
-		switch {
-		case i == len(a) && j == len(b):
-			return true
-		case i < len(a) && a[i] == '*':
-			return from(i+1, j) || j < len(b) && from(i, j+1)
-		case j < len(b) && b[j] == '*':
-			return from(i, j+1) || i < len(a) && from(i+1, j)
-		case i == len(a) || j == len(b):
-			return false
-		}
-		return (a[i] == b[j] || a[i] == '?' || b[j] == '?') && from(i+1, j+1)
-	}
-	return from(0, 0)
-}
 
 // hidden reports whether a tool is not there.
 func hidden(s *Session, key string) bool {

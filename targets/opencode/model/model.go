@@ -176,20 +176,20 @@ func add(d *Decider, ref ir.SubjectRef, c *format.Config, name string) {
 // have.
 var (
 	byItself = []format.Rule{
-		{Key: "*", Pattern: "*", Decision: ir.Allow},
-		{Key: "doom_loop", Pattern: "*", Decision: ir.Ask},
-		{Key: format.Outside, Pattern: "*", Decision: ir.Ask},
-		{Key: "question", Pattern: "*", Decision: ir.Deny},
-		{Key: "plan_enter", Pattern: "*", Decision: ir.Deny},
-		{Key: "plan_exit", Pattern: "*", Decision: ir.Deny},
-		{Key: format.Read, Pattern: "*", Decision: ir.Allow},
+		{Key: "*", Pattern: "*", Decision: ir.Allow, Form: format.Alone},
+		{Key: "doom_loop", Pattern: "*", Decision: ir.Ask, Form: format.Alone},
+		{Key: format.Outside, Pattern: "*", Decision: ir.Ask, Form: format.Alone},
+		{Key: "question", Pattern: "*", Decision: ir.Deny, Form: format.Alone},
+		{Key: "plan_enter", Pattern: "*", Decision: ir.Deny, Form: format.Alone},
+		{Key: "plan_exit", Pattern: "*", Decision: ir.Deny, Form: format.Alone},
+		{Key: format.Read, Pattern: "*", Decision: ir.Allow, Form: format.Alone},
 		{Key: format.Read, Pattern: "*.env", Decision: ir.Ask},
 		{Key: format.Read, Pattern: "*.env.*", Decision: ir.Ask},
 		{Key: format.Read, Pattern: "*.env.example", Decision: ir.Allow},
 	}
 	ofBuild = map[string][]format.Rule{"build": {
-		{Key: "question", Pattern: "*", Decision: ir.Allow},
-		{Key: "plan_enter", Pattern: "*", Decision: ir.Allow},
+		{Key: "question", Pattern: "*", Decision: ir.Allow, Form: format.Alone},
+		{Key: "plan_enter", Pattern: "*", Decision: ir.Allow, Form: format.Alone},
 	}}
 )
 

@@ -1,0 +1,212 @@
+package format
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/ir"
+)
+
+// Rules of opencode as a source has them, each in a line: a key, and behind it the pattern.
+
+// listedPrefix begins the name of a tool in the list of tools.
+const listedPrefix = "tools."
+
+// Text writes a rule without its decision.
+func (r Rule) Text() string {
+	switch {
+	case r.Form == Listed:
+		return listedPrefix + r.Tool
+	case r.Pattern == Every:
+		return keyText(r.Key)
+	}
+	return keyText(r.Key) + " " + r.Pattern
+}
+
+// keyText writes a key as one word.
+func keyText(key string) string {
+	if key == "" || strings.HasPrefix(key, listedPrefix) || strings.ContainsAny(key, " \"\\") {
+		quoted, err := json.Marshal(key)
+		if err == nil {
+			return string(quoted)
+		}
+	}
+	return key
+}
+
+// ParseRule reads the text of a rule.
+func ParseRule(text string, d ir.Decision) (Rule, error) {
+	if tool, ok := strings.CutPrefix(text, listedPrefix); ok && tool != "" {
+		return Rule{Key: listedKey(tool), Pattern: Every, Decision: d, Form: Listed, Tool: tool}, inList(d)
+	}
+	key, pattern, patterned := strings.Cut(text, " ")
+	if strings.HasPrefix(text, `"`) {
+		from := json.NewDecoder(strings.NewReader(text))
+		if err := from.Decode(&key); err != nil {
+			return Rule{}, errors.New("a key in quotes is written as in JSON")
+		}
+		rest := text[from.InputOffset():]
+		if pattern, patterned = strings.CutPrefix(rest, " "); !patterned && rest != "" {
+			return Rule{}, errors.New("want a blank between the key and the pattern")
+		}
+	}
+	switch {
+	case !patterned:
+		return Rule{Key: key, Pattern: Every, Decision: d, Form: Alone}, nil
+	case pattern == Every:
+		return Rule{}, errors.New("write the key alone")
+	case Bare(key):
+		return Rule{}, errors.New("opencode takes no pattern for " + key)
+	}
+	return Rule{Key: key, Pattern: pattern, Decision: d}, nil
+}
+
+// inList reports a decision that the list of tools does not have.
+func inList(d ir.Decision) error {
+	if d == ir.Ask {
+		return errors.New("the list of tools has a tool or has it not: opencode asks by a permission")
+	}
+	return nil
+}
+
+// Joined returns rules in the order in which one permission has them all: what a later one decides about whatever an
+// earlier one does is said by the later one alone.
+func Joined(rules []Rule) (out []Rule) {
+	last := map[string]int{}
+	for i, r := range rules {
+		last[r.Key] = i
+	}
+	for i, r := range rules {
+		over := func(x Rule) bool {
+			return Match(x.Key, r.Key) && (x.Pattern == Every || x.Pattern == r.Pattern) ||
+				x.Key != r.Key && x.Decision < r.Decision && meets(x.Key, r.Key)
+		}
+		if !slices.ContainsFunc(rules[i+1:last[r.Key]+1], over) {
+			r.Tool = ""
+			out = append(out, r)
+		}
+	}
+	for i := range out {
+		out[i].Form = Patterned
+	}
+	slices.SortStableFunc(out, func(a, b Rule) int { return last[a.Key] - last[b.Key] })
+	return out
+}
+
+// Arrange puts rules into the order in which opencode reads them: those that order names as it has them, and the others
+// behind them: what is about all tools first, and of a key what it allows before what it asks about, and that before
+// what it denies.
+func Arrange(rules []Rule, order []string) []Rule {
+	out := slices.Clone(rules)
+	rank := func(r Rule) (n [4]int) {
+		n[0] = slices.Index(order, r.Text())
+		if n[0] >= 0 {
+			return n
+		}
+		n[0] = len(order)
+		switch {
+		case r.Form == Listed:
+		case r.Key == Every:
+			n[1] = 1
+		case strings.ContainsAny(r.Key, "*?"):
+			n[1] = 2
+		default:
+			n[1] = 3
+		}
+		n[2] = slices.IndexFunc(rules, func(x Rule) bool { return x.Key == r.Key && x.Form != Listed })
+		if r.Pattern != Every {
+			n[3] = int(ir.Agent - r.Decision) // allow, ask, deny
+		}
+		return n
+	}
+	slices.SortStableFunc(out, func(a, b Rule) int {
+		x, y := rank(a), rank(b)
+		return slices.Compare(x[:], y[:])
+	})
+	return out
+}
+
+// Order returns the order that a list of rules needs, nil where it decides alike in the one that Arrange gives to lists
+// by decisions.
+func Order(rules []Rule) (order []string) {
+	var lists []Rule
+	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
+		for _, r := range rules {
+			if r.Decision == d {
+				lists = append(lists, r)
+			}
+		}
+	}
+	if Alike(rules, Arrange(lists, nil)) {
+		return nil
+	}
+	for _, r := range rules {
+		order = append(order, r.Text())
+	}
+	return order
+}
+
+// meets reports whether some text may match two patterns.
+func meets(a, b string) bool {
+	trim := func(s string) []rune {
+		s = slashes(s)
+		if begin, open := strings.CutSuffix(s, " *"); open {
+			s = begin + "*"
+		}
+		return []rune(s)
+	}
+	return Meet(trim(a), trim(b))
+}
+
+// Meet reports whether some text matches two patterns of "*" and "?".
+func Meet(a, b []rune) bool {
+	type at struct{ a, b int }
+	seen := map[at]bool{}
+	var from func(i, j int) bool
+	from = func(i, j int) bool {
+		if seen[at{i, j}] {
+			return false
+		}
+		seen[at{i, j}] = true
+		switch {
+		case i == len(a) && j == len(b):
+			return true
+		case i < len(a) && a[i] == '*':
+			return from(i+1, j) || j < len(b) && from(i, j+1)
+		case j < len(b) && b[j] == '*':
+			return from(i, j+1) || i < len(a) && from(i+1, j)
+		case i == len(a) || j == len(b):
+			return false
+		}
+		return (a[i] == b[j] || a[i] == '?' || b[j] == '?') && from(i+1, j+1)
+	}
+	return from(0, 0)
+}
+
+// Alike reports whether two lists have the same rules, in orders that decide alike: of two rules that may be about one
+// call, the same one stands behind the other in both.
+func Alike(a, b []Rule) bool {
+	at := map[string]int{}
+	decides := map[string]ir.Decision{}
+	for i, r := range b {
+		at[r.Text()], decides[r.Text()] = i, r.Decision
+	}
+	if len(at) != len(a) {
+		return false
+	}
+	for i, r := range a {
+		n, there := at[r.Text()]
+		if !there || decides[r.Text()] != r.Decision {
+			return false
+		}
+		for _, x := range a[:i] {
+			behind := at[x.Text()] > n
+			if behind && x.Decision != r.Decision && meets(x.Key, r.Key) && meets(x.Pattern, r.Pattern) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,316 @@
+// Package importer turns opencode's files into a source: the settings of a project, and its agents.
+//
+// [Import] reads opencode.json (or opencode.jsonc, or one of them in .opencode), and the agents in it and in
+// .opencode/agent and its like, below the root and, where it is given, the home folder.
+// The permission of the settings becomes one role, the agents a mode each. What they decide stays as it is written
+// there, for opencode alone: of all its rules the last one that matches decides, by the text of a call, and no other
+// agent reads rules so.
+package importer
+
+import (
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/targets/opencode/format"
+)
+
+const codeImport diag.Code = "opencode-import"
+
+// Codes documents the codes that Import reports.
+func Codes() []diag.Doc {
+	return []diag.Doc{{Code: codeImport, Text: "opencode itself starts nothing in a folder with a file to import: it " +
+		"is not JSON, or a permission in it is none. Mend the file first."}}
+}
+
+// role is what the permission of a project's settings becomes.
+const role = "opencode"
+
+const subject = "role " + role
+
+// importer collects what opencode's files say.
+type importer struct {
+	src     contract.Source
+	out     contract.Imported
+	diags   diag.List
+	servers map[string]*ir.Server
+	role    *ir.Role
+	modes   map[string]ir.Mode
+	tree    memfs.FS // what the model reads
+	file    string   // the settings that were read, as a build names them
+}
+
+// Import reads settings and agents.
+func Import(src contract.Source) (contract.Imported, diag.List) {
+	if src.Args != nil {
+		return contract.Imported{}, nil
+	}
+	im := &importer{src: src, servers: map[string]*ir.Server{}, modes: map[string]ir.Mode{}, tree: memfs.FS{},
+		out: contract.Imported{Comments: map[diag.Pos]string{}, Reference: format.Refs}}
+	for _, in := range im.inputs() {
+		data, ok := im.out.Read(in.fsys, in.name, in.at, codeImport, &im.diags)
+		switch {
+		case !ok:
+		case path.Ext(in.name) == ".md":
+			im.markdown(in, data)
+		default:
+			im.settings(in, data)
+		}
+	}
+	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+		return contract.Imported{}, im.diags
+	}
+	im.finish()
+	im.diags.Sort()
+	return im.out, im.diags
+}
+
+// input is a file to read if it is there.
+type input struct {
+	fsys fs.FS
+	name string
+	at   string // its name in places
+	file string // its name in a project
+}
+
+// homeDir is where opencode keeps the files of a user.
+const homeDir = ".config/opencode"
+
+// inputs are the files to read: settings first, and the user's own behind those of the project, which win.
+func (im *importer) inputs() (out []input) {
+	if im.src.Files != nil {
+		return im.named()
+	}
+	for _, f := range format.ProjectFiles {
+		out = append(out, input{im.src.Root, f, f, f})
+	}
+	for _, d := range format.AgentDirs {
+		for _, f := range below(im.src.Root, d.Dir) {
+			if format.InAgents(f) {
+				out = append(out, input{im.src.Root, f, f, f})
+			}
+		}
+	}
+	if im.src.Home == nil {
+		return out
+	}
+	for _, f := range []string{"config.json", format.ConfigFile, format.ConfigFile + "c"} {
+		name := homeDir + "/" + f
+		out = append(out, input{im.src.Home, name, "~/" + name, format.ConfigFile})
+	}
+	for _, d := range format.AgentDirs {
+		base := strings.TrimPrefix(d.Dir, format.Dir)
+		for _, f := range below(im.src.Home, homeDir+base) {
+			if own := d.Dir + strings.TrimPrefix(f, homeDir+base); format.InAgents(own) {
+				out = append(out, input{im.src.Home, f, "~/" + f, own})
+			}
+		}
+	}
+	return out
+}
+
+// below returns the agents in a folder.
+func below(fsys fs.FS, dir string) (files []string) {
+	_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil: // there is no such folder
+		case !d.IsDir() && path.Ext(file) == ".md":
+			files = append(files, file)
+		}
+		return nil
+	})
+	return files
+}
+
+// named sorts the files that the caller names. Without a format it takes those that are opencode's by their names.
+func (im *importer) named() (out []input) {
+	for _, name := range im.src.Files {
+		name = path.Clean(name)
+		base := path.Base(name)
+		settings := base == format.ConfigFile || base == format.ConfigFile+"c"
+		file, agent := name, path.Ext(base) == ".md"
+		if at := strings.LastIndex("/"+name, "/"+format.Dir+"/"); agent && at >= 0 {
+			file = name[at:]
+		}
+		switch {
+		case settings && slices.Contains(format.ProjectFiles, name), agent && format.InAgents(file):
+		case im.src.Format == "" && !settings:
+			continue
+		case settings:
+			file = format.ConfigFile
+		case agent:
+			file = format.AgentDirs[0].Dir + "/" + base
+		case path.Ext(base) == ".json" || path.Ext(base) == ".jsonc":
+			file = format.ConfigFile
+		default:
+			im.diags.Errorf(codeImport, diag.Pos{File: name}, "got a file of no name that opencode knows, "+
+				"want opencode.json or an agent (.md)")
+			continue
+		}
+		out = append(out, input{im.src.Root, name, name, file})
+	}
+	agents := func(in input) bool { return path.Ext(in.name) == ".md" }
+	return append(slices.DeleteFunc(slices.Clone(out), agents),
+		slices.DeleteFunc(out, func(in input) bool { return !agents(in) })...)
+}
+
+// settings reads a file of settings.
+func (im *importer) settings(in input, data []byte) {
+	c, found := format.ReadConfig(in.at, data)
+	if c == nil || len(found) > 0 {
+		im.out.Refuse(in.at)
+		for _, d := range found {
+			im.diags.Errorf(codeImport, d.Pos, "%s", d.Message)
+		}
+		return
+	}
+	root := c.Root
+	if !root.Is(located.Object) {
+		im.out.Refuse(in.at)
+		im.diags.Errorf(codeImport, root.Pos, "opencode does not start with this file: want an object")
+		return
+	}
+	if im.file != "" {
+		im.out.Note(contract.Left, root.Pos, "", in.at,
+			"opencode reads it beside the other settings: it stays in force; import it by itself")
+		return
+	}
+	im.file = in.file
+	for _, m := range root.Get("mcp").Fields() {
+		if root.Get("mcp").Get(m.Key) == m.Value {
+			im.server(m)
+		}
+	}
+	left := map[string]bool{}
+	for _, m := range root.Get("agent").Fields() {
+		if root.Get("agent").Get(m.Key) == m.Value {
+			a := agent{name: m.Key, at: m.Pos, v: m.Value}
+			left[m.Key] = !m.Value.Is(located.Object) || !im.agent(a)
+		}
+	}
+	im.role = im.permission(root)
+	im.others(root)
+	im.tree[in.file] = reduced(root, left)
+}
+
+// permission makes the role of the settings, nil where they permit nothing.
+func (im *importer) permission(root *located.Value) *ir.Role {
+	rules := append(format.ReadTools(root.Get("tools")), permission(root)...)
+	if len(rules) == 0 {
+		return nil
+	}
+	at := root.Pos
+	r := &ir.Role{Name: role, Pos: at}
+	own := map[string]any{}
+	r.Native = im.rules(rules, subject, "permission", own)
+	if len(own) > 0 {
+		r.Extra = map[string]ir.Extra{"opencode": {Fields: own, Pos: at}}
+	}
+	if c := root.Get("permission"); c != nil && c.Comment != "" {
+		im.out.Comments[at] = c.Comment
+	}
+	return r
+}
+
+// stays are the settings of which no role has a word, and why each stays where it is.
+var stays = map[string]string{
+	"plugin":        "programs that run in opencode, and may refuse calls: they stay in force",
+	"instructions":  "instructions for every session, which no mode owns; no permissions",
+	"command":       "prompts, no permissions",
+	"default_agent": "the agent with which a session begins: it stays where it is",
+	"experimental":  "no permission of a role",
+	"mode":          "an older name for agent: its agents stay in force; name it agent to import them",
+	"formatter":     "programs that run after an edit: they stay in force",
+	"lsp":           "programs that read the files of the project: they stay in force",
+}
+
+// others notes what else is in the settings.
+func (im *importer) others(root *located.Value) {
+	for _, m := range root.Fields() {
+		switch m.Key {
+		case "mcp", "$schema", "permission", "tools", "agent":
+			continue
+		}
+		why := stays[m.Key]
+		if why == "" {
+			why = "no permission of a role"
+		}
+		im.out.Note(contract.Left, m.Pos, "", m.Key, why)
+	}
+}
+
+// reduced returns settings without the agents that stay where they are.
+func reduced(root *located.Value, left map[string]bool) []byte {
+	o := contract.Object{}
+	for _, key := range []string{"tools", "permission"} {
+		if v := root.Get(key); v != nil {
+			o = append(o, key, plain(v))
+		}
+	}
+	agents := contract.Object{}
+	for _, m := range root.Get("agent").Fields() {
+		if !left[m.Key] && !has(agents, m.Key) {
+			agents = append(agents, m.Key, plain(root.Get("agent").Get(m.Key)))
+		}
+	}
+	return contract.JSON(append(o, "agent", agents))
+}
+
+func has(o contract.Object, key string) bool {
+	for i := 0; i < len(o); i += 2 {
+		if o[i] == key {
+			return true
+		}
+	}
+	return false
+}
+
+// plain returns a value with its members in their order.
+func plain(v *located.Value) any {
+	if !v.Is(located.Object) {
+		return v.Any()
+	}
+	o, seen := contract.Object{}, map[string]bool{}
+	for _, m := range v.Fields() {
+		if !seen[m.Key] { // the first one has the place, and the last one the value
+			o = append(o, m.Key, plain(v.Get(m.Key)))
+		}
+		seen[m.Key] = true
+	}
+	return o
+}
+
+// finish makes a project of what was collected.
+func (im *importer) finish() {
+	p := &ir.Project{Version: ir.Version}
+	for _, name := range slices.Sorted(maps.Keys(im.servers)) {
+		p.Servers = append(p.Servers, *im.servers[name])
+	}
+	for _, slug := range slices.Sorted(maps.Keys(im.modes)) {
+		p.Modes = append(p.Modes, im.modes[slug])
+	}
+	options := map[string]any{}
+	im.out.Options = map[string]any{}
+	if im.file != "" && im.file != format.ConfigFile {
+		im.out.Options["file"], options["file"] = im.file, im.file
+	}
+	if im.role != nil {
+		p.Roles = append(p.Roles, *im.role)
+		im.out.Baseline = role
+		im.out.Options["subject"], options["subject"] = "role:"+role, role
+		im.out.Originals = append(im.out.Originals, contract.Original{File: im.role.Pos.File, Files: im.tree,
+			Subjects: []ir.SubjectRef{{Role: role}}, Options: options})
+	}
+	im.out.Project = p
+	for _, m := range p.Modes {
+		im.out.Originals = append(im.out.Originals, contract.Original{File: m.Pos.File, Files: im.tree,
+			Subjects: []ir.SubjectRef{{Mode: m.Slug}}, Options: options})
+	}
+}
