@@ -158,7 +158,7 @@ func TestSeenInGroups(t *testing.T) {
 // TestSeenOfPersons: what git ignores and what lies in the home folder is personal, and not read.
 func TestSeenOfPersons(t *testing.T) {
 	home := fstest.MapFS{".claude/commands/a.md": {Data: []byte(permits)}, ".claude/history.jsonl": {},
-		".codex/config.toml": {Data: []byte("{")}, ".roo/rules/a.md": {}}
+		".codex/rules/default.rules": {}, ".roo/rules/a.md": {}}
 	files := map[string]string{".roomodes": oneMode, "CLAUDE.md": prompt, "out/.mcp.json": "{}", "src/.mcp.json": "{}"}
 	res, diags := run(t, files, func(r *migrate.Request) {
 		r.Home = home
@@ -176,7 +176,7 @@ func TestSeenOfPersons(t *testing.T) {
 	const want = `CLAUDE.md 1 personal
 src/ 1 nested-project
 ~/.claude/commands/ 0 personal
-~/.codex/ 0 personal
+~/.codex/rules/ 0 personal
 ~/.roo/rules/ 0 personal
 `
 	if got != want {
