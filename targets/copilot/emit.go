@@ -251,6 +251,9 @@ func (s *session) args() (args []string) {
 		if s.permits(ir.Edit) {
 			option(format.Allows, []string{format.AllowWrite})
 		}
+		if s.permits(ir.Web) {
+			args = append(args, format.AllowURLs)
+		}
 		for _, rule := range s.allowedTools() {
 			option(format.Allows, []string{rule})
 		}

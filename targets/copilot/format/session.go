@@ -27,6 +27,7 @@ const (
 	Available  = "--available-tools"
 	Excluded   = "--excluded-tools"
 	Allows     = "--allow-tool"
+	AllowURLs  = "--allow-all-urls"
 	NoBuiltins = "--disable-builtin-mcps"
 )
 
@@ -42,6 +43,7 @@ type Session struct {
 	Only    []string // --available-tools; nil: not said
 	Without []string // --excluded-tools
 	Allowed []string // --allow-tool
+	URLs    bool     // --allow-all-urls
 	Servers []Server
 	Hooks   []Hook // before a tool runs
 	At      map[string]diag.Pos
@@ -119,6 +121,8 @@ func (s *Session) args(v *located.Value) error {
 		list := strings.Split(value, ",")
 		switch {
 		case arg == NoBuiltins:
+		case arg == AllowURLs:
+			s.URLs = true
 		case name == Available && value != "": // an empty one is no filter
 			s.Only = append(s.Only, list...)
 		case name == Excluded && value != "":

@@ -97,7 +97,7 @@ func (s *setup) judge(a policy.Action) contract.Answer {
 			return answer(ir.Ask, "Copilot asks about every edit")
 		}
 	case ir.Web:
-		if a.Arg != "" {
+		if a.Arg != "" && (s.session == nil || !s.session.URLs) {
 			return answer(ir.Ask, "Copilot asks about every address")
 		}
 	case ir.Command:

@@ -218,7 +218,7 @@ func (s *setup) restricts() bool {
 	if s.agent != nil {
 		return s.agent.Listed || len(s.hooks) > 0
 	}
-	return len(s.session.Only)+len(s.session.Without)+len(s.session.Allowed)+len(s.hooks) > 0
+	return s.session.URLs || len(s.session.Only)+len(s.session.Without)+len(s.session.Allowed)+len(s.hooks) > 0
 }
 
 // Key returns the key of what decides about a subject.
