@@ -46,6 +46,7 @@ var elsewhere = map[string]string{
 	"unknown-format":      "compiler/migrate: TestRefuses",
 	"foreign-widening":    "TestVerifyDisk",
 	"foreign-subject":     "compiler/migrate: TestForeign",
+	"link-out":            "cmd/modec: foreign-links.txtar",
 	"interrupted":         "TestInterrupted",
 	"new-meaning":         "cmd/modec: silence.txtar",
 	"old-modec":           "compiler/config: TestVersion",

@@ -215,7 +215,8 @@ func (d *doctor) built() (*compiler.Result, []output.Change) {
 	return res, changes
 }
 
-// foreign tells of modes and roles that an agent would load and that are none of the source's.
+// foreign tells of modes and roles that an agent would load and that are none of the source's, and of links that lead
+// out of the project to such files.
 func (d *doctor) foreign(res *compiler.Result) {
 	root, err := os.OpenRoot(d.dir)
 	if err != nil {
@@ -223,7 +224,11 @@ func (d *doctor) foreign(res *compiler.Result) {
 	}
 	defer root.Close()
 	for _, x := range d.env.foreign(res, root.FS(), d.env.ignored(d.dir, d.dir)) {
-		d.add(checkup{Level: levelNote, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
+		level := levelNote
+		if x.Code == diag.LinkOut {
+			level = levelWrong
+		}
+		d.add(checkup{Level: level, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
 	}
 }
 

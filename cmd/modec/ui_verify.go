@@ -17,14 +17,22 @@ func outcomeOf(r *verify.Report, diags diag.List) string {
 	if n := r.Wider(); n > 0 {
 		return count(n, "decision") + " wider than the source"
 	}
-	beside := 0
+	beside, links := 0, 0
 	for i := range diags {
-		if diags[i].Severity == diag.Error && diags[i].Code == diag.ForeignWidening {
+		switch d := &diags[i]; {
+		case d.Severity != diag.Error:
+		case d.Code == diag.ForeignWidening:
 			beside++
+		case d.Code == diag.LinkOut:
+			links++
 		}
 	}
 	if beside > 0 {
 		return "what modec wrote is not wider than the source, but what lies beside it is: " + count(beside, "error")
+	}
+	if links > 0 {
+		return "what " + count(links, "link") + " out of the project permit is not known, and nothing else is wider " +
+			"than the source"
 	}
 	if r.Halves() == 0 {
 		return "no artifact decides about a subject of the source, so that this proves nothing"

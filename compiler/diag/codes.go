@@ -46,6 +46,7 @@ const (
 	InheritanceCycle        Code = "inheritance-cycle"
 	Interrupted             Code = "interrupted"
 	Kept                    Code = "kept"
+	LinkOut                 Code = "link-out"
 	MatchesNothing          Code = "matches-nothing"
 	Missing                 Code = "missing"
 	MissingField            Code = "missing-field"

@@ -64,15 +64,24 @@ func leadsOut(err error) bool { return err != nil && err.Error() == "path escape
 
 // Reason returns the reason of an error of a file like [WithoutPath], and names the link that leads out of a folder.
 func Reason(fsys fs.FS, name string, err error) error {
+	if link := LeadsOut(fsys, name, err); link != "" {
+		return errors.New(link + " is a symbolic link that leads out of the project: " + putThere)
+	}
+	return WithoutPath(err)
+}
+
+// LeadsOut returns the link that leads out of a folder, the first one on the way to a file, where an error of that is
+// for it; else "". To [os.Root] one with an absolute path is such a link, wherever it leads.
+func LeadsOut(fsys fs.FS, name string, err error) string {
 	for i := range len(name) + 1 {
 		if !leadsOut(bare(err)) || i < len(name) && name[i] != '/' {
 			continue
 		}
-		if _, err := fs.Stat(fsys, name[:i]); leadsOut(bare(err)) { // the first one that does
-			return errors.New(name[:i] + " is a symbolic link that leads out of the project: " + putThere)
+		if _, err := fs.Stat(fsys, name[:i]); leadsOut(bare(err)) {
+			return name[:i]
 		}
 	}
-	return WithoutPath(err)
+	return ""
 }
 
 // FileKind names what is not a regular file: "a folder", "a symbolic link".

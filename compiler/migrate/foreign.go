@@ -23,7 +23,8 @@ import (
 // root of a request, and that is none of the compiled project: an error where it permits what the source does
 // not permit to the session that starts it. It returns an error for each server there that the source does not
 // have, and of which an agent may call what the source does not permit, and for each command and skill that permits
-// what the source does not. What one person has for themselves is none.
+// what the source does not, and for each link out of the project where an agent looks for such a file. What one person
+// has for themselves is none.
 func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
 	if req.Local != "" {
 		return nil
@@ -33,6 +34,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 	own, _ := output.Locks(source.Local)
 	of.builtForOne = builtBy(req.Root, own)
 	for _, o := range res.Outputs {
+		of.judgeLinks(ctx, res, o.Target, &diags)
 		if _, ok := o.Target.(contract.Importer); !ok {
 			continue
 		}
@@ -318,11 +320,7 @@ func (f *foreign) judgeGrants(ctx context.Context, res *compiler.Result, t contr
 	if !ok || !judges {
 		return
 	}
-	var nested []string
-	if glob := granter.Nested(); glob != "" && f.req.Tracked != nil {
-		nested = f.req.Tracked(ctx, glob)
-	}
-	grants := f.shared(ctx, granter.Grants(f.req.Root, nested))
+	grants := f.shared(ctx, granter.Grants(f.req.Root, f.nested(ctx, granter)))
 	for found := true; found && len(grants) > 0; { // a rule hides those that permit the same
 		said := f.widened(ctx, res, granter, judged, grants)
 		grants = slices.DeleteFunc(grants, func(g contract.Grant) bool {
@@ -342,6 +340,14 @@ func (f *foreign) judgeGrants(ctx context.Context, res *compiler.Result, t contr
 		}
 		found = len(said) > 0
 	}
+}
+
+// nested returns the files with grants in folders below the project's own.
+func (f *foreign) nested(ctx context.Context, granter contract.Granter) []string {
+	if glob := granter.Nested(); glob != "" && f.req.Tracked != nil {
+		return f.req.Tracked(ctx, glob)
+	}
+	return nil
 }
 
 // widened returns the grants that permit to a role's session what the source does not.

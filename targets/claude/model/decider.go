@@ -271,8 +271,8 @@ func (o *opener) warn(p diag.Pos, format string, args ...any) {
 func (o *opener) read(name string) []byte {
 	data, err := fs.ReadFile(o.fsys, name)
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			o.warn(diag.Pos{File: name}, "Claude Code cannot read the file: %v", err)
+		if !errors.Is(err, fs.ErrNotExist) && diag.LeadsOut(o.fsys, name, err) == "" { // which a check says
+			o.warn(diag.Pos{File: name}, "modec cannot read the file, and judges without it: %v", err)
 		}
 		return nil
 	}
