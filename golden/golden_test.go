@@ -14,12 +14,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pelletier/go-toml/v2"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
@@ -220,12 +222,16 @@ func write(t *testing.T, name string, tree map[string]string) {
 // covered reports an error where merging an artifact into an empty file loses a part of
 // it: no shared place covers that part.
 func covered(f contract.File) error {
-	res, err := jsonedit.Merge([]byte("{}"), f.Data, jsonedit.Pattern{Places: f.Places}, nil, jsonedit.Keep)
+	empty, read := "{}", json.Unmarshal
+	if path.Ext(f.Path) == ".toml" {
+		empty, read = "# nothing\n", toml.Unmarshal
+	}
+	res, err := jsonedit.Merge([]byte(empty), f.Data, jsonedit.Pattern{Places: f.Places}, nil, jsonedit.Keep)
 	if err != nil {
 		return err
 	}
 	var want, got any
-	if err := errors.Join(json.Unmarshal(f.Data, &want), json.Unmarshal(res.Data, &got)); err != nil {
+	if err := errors.Join(read(f.Data, &want), read(res.Data, &got)); err != nil {
 		return err
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -27,12 +27,25 @@ func SourceRefs(s string) string { return envRef.ReplaceAllString(s, "$${$1}") }
 // serversField is the key of the list of servers that most agents have.
 const serversField = "mcpServers"
 
+// ServerLister is a target whose agent lists servers by a key of its own.
+type ServerLister interface {
+	Target
+	ServersField() string
+}
+
 // ListsOfServers returns the keys of the lists of servers that agents have in their files.
 func ListsOfServers(targets []Target) []string {
 	fields := []string{serversField}
 	for _, t := range targets {
-		if c, ok := t.(Client); ok && !slices.Contains(fields, c.ServerList().Field) {
-			fields = append(fields, c.ServerList().Field)
+		field := ""
+		switch l := t.(type) {
+		case Client:
+			field = l.ServerList().Field
+		case ServerLister:
+			field = l.ServersField()
+		}
+		if field != "" && !slices.Contains(fields, field) {
+			fields = append(fields, field)
 		}
 	}
 	return fields

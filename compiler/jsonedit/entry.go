@@ -339,6 +339,12 @@ func flatten(want []byte, patterns []string) ([]entry, error) {
 	if want == nil {
 		return nil, nil
 	}
+	if isTOML(want) {
+		var err error
+		if want, err = fromTOML(want); err != nil {
+			return nil, err
+		}
+	}
 	root, err := parse(want)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package jsonedit edits JSON files that people write too. Everything that it does not
+// Package jsonedit edits JSON files, and TOML files, that people write too. Everything that it does not
 // change keeps its bytes: order, comments, white space, a trailing comma.
 //
 // [Merge] puts the entries that a build emits into a file and takes those out that it
@@ -48,6 +48,11 @@ func (e Entries) Places() []string { return slices.Sorted(maps.Keys(e)) }
 // What stands beside them does not count. A file with none of them is one from which modec
 // took them out.
 func (e Entries) Edited(file []byte) bool {
+	if isTOML(file) {
+		if is, err := fromTOML(file); err == nil {
+			file = is
+		}
+	}
 	root, err := parse(bytes.TrimPrefix(file, byteOrderMark))
 	if err != nil {
 		return true
@@ -144,6 +149,9 @@ type Pattern struct {
 // modec wrote before, by one build or an interrupted one. Overwrite resolves conflicts
 // in favour of want, but never replaces an object or a list by a value of another kind.
 func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, error) {
+	if want != nil && isTOML(want) || want == nil && isTOML(have) {
+		return mergeTOML(have, want, p, owned, force)
+	}
 	entries, err := flatten(want, p.Places)
 	if err != nil {
 		return Result{}, fmt.Errorf("the artifact is not JSON: %w", err)

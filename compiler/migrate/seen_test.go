@@ -80,7 +80,7 @@ func TestSeen(t *testing.T) {
 		{".gemini/policies/a.toml", prompt, ".gemini/policies/", contract.NotRead, "0.61"},
 		{".gemini/agents/_a.md", prompt, "", contract.NotRead, ""},
 		{"GEMINI.md", prompt, "", contract.Instructions, "every session"},
-		{".codex/config.toml", "", ".codex/", contract.NoTarget, "Codex"},
+		{".codex/rules/default.rules", "", ".codex/rules/", contract.Permission, "trusted"},
 		{".opencode/command/a.md", prompt, ".opencode/command/", contract.Prompts, ""},
 		{".github/copilot-instructions.md", prompt, "", contract.Instructions, "Copilot"},
 		{".github/agents/a.agent.md", prompt, ".github/agents/", contract.NoTarget, "Copilot"},
@@ -158,7 +158,7 @@ func TestSeenInGroups(t *testing.T) {
 // TestSeenOfPersons: what git ignores and what lies in the home folder is personal, and not read.
 func TestSeenOfPersons(t *testing.T) {
 	home := fstest.MapFS{".claude/commands/a.md": {Data: []byte(permits)}, ".claude/history.jsonl": {},
-		".codex/config.toml": {Data: []byte("{")}, ".roo/rules/a.md": {}}
+		".codex/rules/default.rules": {}, ".roo/rules/a.md": {}}
 	files := map[string]string{".roomodes": oneMode, "CLAUDE.md": prompt, "out/.mcp.json": "{}", "src/.mcp.json": "{}"}
 	res, diags := run(t, files, func(r *migrate.Request) {
 		r.Home = home
@@ -176,7 +176,7 @@ func TestSeenOfPersons(t *testing.T) {
 	const want = `CLAUDE.md 1 personal
 src/ 1 nested-project
 ~/.claude/commands/ 0 personal
-~/.codex/ 0 personal
+~/.codex/rules/ 0 personal
 ~/.roo/rules/ 0 personal
 `
 	if got != want {
@@ -209,7 +209,7 @@ func TestSeenIsBounded(t *testing.T) {
 	}
 	for name, target := range map[string]string{
 		".cursor/rules": outside, ".roo/rules": ".", "CLAUDE.md": filepath.Join(outside, "secret.md"), "loop": ".",
-		".claude/rules": "../.claude", ".codex": "/", ".claude/commands/link.md": filepath.Join(outside, "secret.md"),
+		".claude/rules": "../.claude", ".kilo": "/", ".claude/commands/link.md": filepath.Join(outside, "secret.md"),
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
@@ -234,7 +234,7 @@ func TestSeenIsBounded(t *testing.T) {
 	}
 	for _, link := range []string{
 		".cursor/rules instructions", ".roo/rules instructions", "CLAUDE.md instructions", ".claude/rules instructions",
-		".codex no-target",
+		".kilo no-target",
 	} {
 		if got[link].Files != 1 {
 			t.Errorf("the link %s: got %+v", link, got[link])

@@ -34,11 +34,18 @@ var extraFields = map[string]string{"model": "model", "reasoningEffort": "model_
 func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
 	x := m.Extra[name]
 	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
+		if other, ok := x.Fields[key].(map[string]any); ok && key == "other" {
+			for _, k := range slices.Sorted(maps.Keys(other)) {
+				o = append(o, k, tomlValue(other[k]))
+			}
+			continue
+		}
 		text, ok := x.Fields[key].(string)
 		field := extraFields[key]
 		if !ok || field == "" {
 			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.codex.%s: Codex knows no such setting of an agent", key).
-				Hintf("a mode may have %s", diag.Quote(slices.Sorted(maps.Keys(extraFields)))).
+				Hintf("a mode may have %s, and other for an object of further ones",
+					diag.Quote(slices.Sorted(maps.Keys(extraFields)))).
 				Target(name)
 			continue
 		}
@@ -80,4 +87,25 @@ func label(ref ir.SubjectRef) string {
 		return "role:" + ref.Role
 	}
 	return "mode:" + ref.Mode
+}
+
+// tomlValue returns a value of JSON as a document has it.
+func tomlValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		o := contract.Object{}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			o = append(o, key, tomlValue(v[key]))
+		}
+		return o
+	case []any:
+		list := make([]string, 0, len(v))
+		for _, item := range v {
+			if text, ok := item.(string); ok {
+				list = append(list, text)
+			}
+		}
+		return list
+	}
+	return v
 }

@@ -5,6 +5,9 @@
 // Beside the emitter stand packages that do not know it: format reads the files, model answers what Codex does with
 // them, hook answers Codex's hooks at run time.
 //
+// The importer turns people's files into a source: servers and agents. In .codex/config.toml a build changes the tables
+// of its servers, and nothing else.
+//
 // Source: codex-cli 0.169.0 as it runs. The end-to-end tests ask the program itself.
 //
 // # What holds a session

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"cmp"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -138,6 +139,25 @@ func (s *session) resources(sv *ir.Server) {
 		Subject(s.ref.String())
 }
 
+// startKeys are the members of a server's entry that say how it is started.
+var startKeys = []string{"command", "args", "cwd", "env", "env_vars", "url", "bearer_token_env_var", "http_headers",
+	"env_http_headers", "tool_timeout_sec"}
+
+// keysOf returns the members of entries that a build decides: how servers are started, and what limits them where it
+// limits any. A limit of people's stays else.
+func keysOf(list contract.Object) []string {
+	keys := slices.Clone(startKeys)
+	for i := 0; i+1 < len(list); i += 2 {
+		entry, _ := list[i+1].(contract.Object)
+		for j := 0; j+1 < len(entry); j += 2 {
+			if key, ok := entry[j].(string); ok && !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
 // project writes the servers that a project shares: what no role and no mode may use is not there, and what the
 // baseline may do without a question is not asked about.
 func (e *emitter) project() {
@@ -172,6 +192,7 @@ func (e *emitter) project() {
 	}
 	if len(list) > 0 {
 		e.files = append(e.files, contract.File{Path: format.ConfigFile,
-			Data: contract.TOML(contract.Object{"mcp_servers", list})})
+			Data:   contract.TOML(contract.Object{serversField, list}),
+			Places: []string{"/" + serversField + "/*"}, Keys: keysOf(list)})
 	}
 }

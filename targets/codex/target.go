@@ -2,12 +2,17 @@ package codex
 
 import (
 	"io/fs"
+	"path"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/layout"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/codex/format"
 	"modec.dev/modec/targets/codex/hook"
+	"modec.dev/modec/targets/codex/importer"
 	"modec.dev/modec/targets/codex/model"
 )
 
@@ -29,7 +34,7 @@ func (codex) Options() []contract.Option {
 }
 
 // Codes documents what the target reports.
-func (codex) Codes() []diag.Doc { return diag.Docs(codesText) }
+func (codex) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (codex) Owns() []string {
 	return []string{format.SubjectsDir + "/**", format.AgentsDir + "/*.toml", format.ConfigFile}
@@ -53,3 +58,32 @@ func (codex) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List
 
 // Alone returns what Codex decides by itself; it has no permission mode of a role.
 func (codex) Alone(*ir.Project) []contract.Decider { return model.Alone() }
+
+// ServersField returns the key of the list of servers.
+func (codex) ServersField() string { return serversField }
+
+const serversField = "mcp_servers"
+
+// AgentFiles lists the files of Codex.
+func (codex) AgentFiles() []contract.AgentFile { return importer.Files() }
+
+// Formats returns the one that Codex has.
+func (codex) Formats() []string { return []string{name} }
+
+// Import reads a configuration and agents.
+func (codex) Import(src contract.Source) (contract.Imported, diag.List) { return importer.Import(src) }
+
+// Layout describes the file of an agent. Blanks around what it is told say nothing.
+func (codex) Layout(file string) *layout.Style {
+	if path.Dir(file) != format.AgentsDir {
+		return nil
+	}
+	return &layout.Style{Read: func(data []byte) (*located.Value, string, error) {
+		v, err := located.TOML(file, data)
+		return v, "", err
+	}, Same: func(key string, a, b *located.Value) bool {
+		x, text := a.Str()
+		y, also := b.Str()
+		return key == "developer_instructions" && text && also && strings.TrimSpace(x) == strings.TrimSpace(y)
+	}}
+}

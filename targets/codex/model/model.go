@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -116,6 +117,10 @@ func (r *reader) readAgents() {
 		}
 		a, err := format.ReadAgent(file, data)
 		if err != nil {
+			mode := ir.SubjectRef{Mode: strings.TrimSuffix(path.Base(file), path.Ext(file))}
+			if _, none := fs.Stat(r.fsys, format.SubjectFile(mode)); none != nil {
+				continue // people's own
+			}
 			r.ignored(diag.Pos{File: file}, "Codex does not have this agent: %v", err)
 			continue
 		}
