@@ -264,10 +264,12 @@ func ReadAgent(file string, data []byte) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{Features: c.Features, At: diag.Pos{File: file}, Root: c.Root}
-	for key, to := range map[string]*string{"name": &a.Name, "description": &a.Description,
-		"developer_instructions": &a.Prompt} {
-		if *to, _ = c.Root.Get(key).Str(); *to == "" {
-			err = errors.Join(err, fmt.Errorf("%s: there is no %s", a.At, key))
+	for _, m := range []struct {
+		key string
+		to  *string
+	}{{"name", &a.Name}, {"description", &a.Description}, {"developer_instructions", &a.Prompt}} {
+		if *m.to, _ = c.Root.Get(m.key).Str(); *m.to == "" {
+			err = errors.Join(err, fmt.Errorf("%s: there is no %s", a.At, m.key))
 		}
 	}
 	return a, err
