@@ -24,8 +24,8 @@ func TestResources(t *testing.T) {
 			source := fstest.MapFS{
 				"modec.toml": {Data: []byte("name = \"x\"\nbaseline = \"dev\"\n[targets.opencode]\n[targets.kilo]\n")},
 				"modec/a.yaml": {Data: []byte("servers: {docs: {url: \"https://docs.example.com/mcp\", " +
-					"tools: {search: {risk: read}}}}\nroles: {dev: {description: d, can: {default: deny, read: " + read +
-					", mcp: " + mcp + "}}}\n")},
+					"tools: {search: {risk: read}}}}\nroles: {dev: {description: d, can: {default: deny, " +
+					"read: " + read + ", mcp: " + mcp + "}}}\n")},
 			}
 			res, diags := compiler.Compile(t.Context(), compiler.Request{FS: source,
 				Targets: []contract.Target{opencode.New(), kilo.New()}})

@@ -16,7 +16,8 @@ func (d *Decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
 		for i := range d.setups[ref] {
 			for _, r := range d.setups[ref][i].Rules {
-				if r.At.File == "" || r.Decision == ir.Deny || r.Pattern == format.Every || !format.Match(r.Key, keys[g]) {
+				if r.At.File == "" || r.Decision == ir.Deny || r.Pattern == format.Every ||
+					!format.Match(r.Key, keys[g]) {
 					continue
 				}
 				p := ir.Pattern{Text: inSource(g, r.Pattern)}
