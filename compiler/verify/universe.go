@@ -274,10 +274,10 @@ func (u *universe) tools() {
 		u.witness(Witness{Action: other, Class: "unlisted tool", Assumed: closed && len(sv.Tools) > 0})
 		fallback := u.subject.Decide(other).Decision
 		for _, k := range []struct {
-			kind policy.MCPKind
-			name string
-		}{{policy.Resource, "resource"}, {policy.Prompt, "prompt"}} {
-			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: "any", Kind: k.kind}
+			kind      policy.MCPKind
+			name, arg string
+		}{{policy.Resource, "resource", "any://any"}, {policy.Prompt, "prompt", "any"}} {
+			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: k.arg, Kind: k.kind}
 			// Where only the server's default decides, nobody wrote about them: a
 			// complete inventory has none.
 			assumed := closed && u.subject.Decide(a).Decision == fallback

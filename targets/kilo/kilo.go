@@ -28,6 +28,8 @@
 //   - A command is compared as its text. Where a list denies, or asks about, a command, another spelling of it passes:
 //     what no list names is then denied, or asked about, too (kilo-text).
 //   - Nothing judges the file of a redirect: a line with one is refused (kilo-line).
+//   - A resource of a server is compared like a file that is called mcp:SERVER:URI. What opens it names "://", which no
+//     path has: a URI without one (urn:…) is denied where anything of it is written.
 //   - Of a list of hosts only whole names are allowed (kilo-approval).
 //   - Kilo asks before it writes AGENTS.md at the root, and its own settings (kilo-protected).
 //

@@ -27,6 +27,8 @@
 //   - A command is compared as its text. Where a list denies, or asks about, a command, another spelling of
 //     it passes: what no list names is then denied, or asked about, too (opencode-text).
 //   - Nothing judges the file of a redirect: a line with one is refused (opencode-line).
+//   - A resource of a server is compared like a file that is called mcp:SERVER:URI. What opens it names "://", which no
+//     path has: a URI without one (urn:…) is denied where anything of it is written.
 //   - Of a list of hosts only whole names are allowed (opencode-approval).
 //
 // There is no hook yet. A plugin of opencode can deny a call, and holds where the file on the disk denies all and the

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
@@ -13,6 +15,45 @@ func (d *decider) KnownPrograms() []string { return known }
 func (alone) KnownPrograms() []string { return known }
 
 var known = []string{"rm", "sudo"}
+
+// Patterns returns the patterns of what the policies of a subject's hooks permit. A sandbox has none of its own.
+func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
+	if !d.Contains(ref) {
+		return nil
+	}
+	out := map[ir.Group][]ir.Pattern{}
+	for _, list := range d.sessionOf(ref).hooks {
+		for _, h := range list {
+			if h.role != modec {
+				continue
+			}
+			for _, of := range h.decideFor(ref) {
+				s, err := h.policy.Subject(of)
+				if err != nil {
+					continue
+				}
+				for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
+					for _, r := range s.Rules(g) {
+						if r.Decision > ir.Deny && !slices.Contains(out[g], r.Pattern) {
+							out[g] = append(out[g], r.Pattern)
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// decideFor returns the subjects of a hook's policy that decide about a subject: that of the hook, and the same in the
+// mode in which the subject works.
+func (h *hookEntry) decideFor(ref ir.SubjectRef) []ir.SubjectRef {
+	refs := []ir.SubjectRef{h.subject}
+	if h.subject.Role != "" && ref.Mode != "" {
+		refs = append(refs, ir.SubjectRef{Role: h.subject.Role, Mode: ref.Mode})
+	}
+	return refs
+}
 
 // Languages returns what decides about a subject's plain arguments: the policy of each hook, the tools that a
 // configuration names, and the folders that no sandbox opens.
@@ -67,11 +108,7 @@ type lists struct {
 
 // policy adds what a hook decides by: its subject's policy, and that of the mode in which the subject works.
 func (l *lists) policy(h *hookEntry, ref ir.SubjectRef, of policy.Field) error {
-	refs := []ir.SubjectRef{h.subject}
-	if h.subject.Role != "" && ref.Mode != "" {
-		refs = append(refs, ir.SubjectRef{Role: h.subject.Role, Mode: ref.Mode})
-	}
-	for _, ref := range refs {
+	for _, ref := range h.decideFor(ref) {
 		s, err := h.policy.Subject(ref)
 		if err != nil {
 			return err

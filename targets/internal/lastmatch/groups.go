@@ -392,20 +392,33 @@ func (w *writer) resources(base ir.Decision, list []entry) []entry {
 		}
 		return d
 	}
-	open := of(base) > ir.Deny || len(list) > 0
 	var out []entry
-	if of(rest) != of(base) || len(list) > 0 && of(rest) < ir.Allow {
-		if open || of(rest) > ir.Deny {
-			out = append(out, entry{format.ResourcePattern("", "")[:len("mcp:")] + "*", of(rest)})
+	add := func(server string, d ir.Decision, lower bool) {
+		if lower {
+			out = append(out, entry{resourcesOf(server, "*"), ir.Deny})
 		}
+		if d > ir.Deny { // a file may have the name of a resource: only what no path has is opened
+			out = append(out, entry{resourcesOf(server, "*://*"), d})
+		}
+	}
+	if of(rest) != of(base) || len(list) > 0 && of(rest) < ir.Allow {
+		add("", of(rest), of(base) > ir.Deny || len(list) > 0)
 	}
 	for i := range w.in.Project.Servers {
 		sv := &w.in.Project.Servers[i]
-		if d := resource(sv.Name); of(d) != of(rest) {
-			out = append(out, entry{format.ResourcePattern(sv.Name, "*"), of(d)})
+		if d := of(resource(sv.Name)); d != of(rest) {
+			add(sv.Name, d, d < of(rest))
 		}
 	}
 	return append(list, out...)
+}
+
+// resourcesOf returns a pattern of the resources of a server, "" for all.
+func resourcesOf(server, uris string) string {
+	if server == "" {
+		return "mcp:" + uris
+	}
+	return format.ResourcePattern(server, uris)
 }
 
 // servers compiles the group mcp.

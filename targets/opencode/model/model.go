@@ -7,6 +7,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -64,7 +65,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	if shared := readProject(fsys, &diags); shared != nil {
 		base := o.Everybody()
 		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
-			add(d, base, shared, "build")
+			add(d, base, shared, cmp.Or(shared.Default, "build"))
 		}
 		for i := range shared.Agents {
 			a := &shared.Agents[i]

@@ -1,0 +1,56 @@
+package verify_test
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/memfs"
+)
+
+// An entry in a file of somebody's own that opens what the source denies, asks about or guards is found where the group
+// has too many combinations to be exact, too.
+func TestEntriesOfSampledGroups(t *testing.T) {
+	for target, file := range map[string]string{"opencode": ".opencode/opencode.json", "kilo": ".kilo/opencode.json"} {
+		res := compileSource(t, "baseline = \"dev\"\n[targets."+target+"]\n", `{"roles": {"dev": {"description": "d",
+			"can": {"edit": {"allow": ["src/**"], "ask": ["infra/"], "deny": [".env"], "default": "ask"}}}}}`)
+		for i, pattern := range []string{"lib/x.go", "lib/*", "*.go", "*.tf", "deploy/*", "lib/.env", "a/b/.env",
+			"*/prod.yaml", "k8s/*", "terraform/*", "*.sql", "migrations/*", "go.mod", "*.sh", "scripts/*", "Dockerfile",
+			"lib*", "l*", "modec/extra.cue", "x/modec.toml", "sub/.mcp.json", "Makefile", ".github/*", "a*", "*x",
+			"*.env", "modec/*", ".git/*", ".opencode/*", "opencode.json", "?*", "infra/prod.tf", "[x].go", "{a,b}.c"} {
+			if testing.Short() && i%8 != 0 || target == "kilo" && pattern == "opencode.json" { // about which Kilo asks
+				continue
+			}
+			disk := memfs.FS{}
+			maps.Copy(disk, res.FS())
+			disk[file] = fmt.Appendf(nil, `{"permission": {"edit": {%[1]q: "allow"}},
+				"agent": {"dev": {"permission": {"edit": {%[1]q: "allow"}}}}}`, pattern)
+			report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+			if report.Wider() == 0 {
+				t.Errorf("%s: an entry that allows %q is not found", target, pattern)
+			}
+		}
+	}
+}
+
+// A file of somebody's own that names the agent of every session is judged by that agent's rules.
+func TestOwnDefaultAgent(t *testing.T) {
+	for target, file := range map[string]string{"opencode": ".opencode/opencode.json", "kilo": ".kilo/opencode.json"} {
+		res := compileSource(t, "baseline = \"dev\"\n[targets."+target+"]\n",
+			`{"roles": {"dev": {"description": "d", "can": {"default": "deny", "read": "allow"}}}}`)
+		for text, wider := range map[string]bool{
+			`{"default_agent": "free", "agent": {"free": {"mode": "primary", "permission": {"*": "allow"}}}}`: true,
+			`{"default_agent": "held", "agent": {"held": {"mode": "primary", "permission": {"*": "deny"}}}}`:  false,
+			`{"agent": {"free": {"mode": "primary", "permission": {"*": "allow"}}}}`:                          false,
+		} {
+			disk := memfs.FS{}
+			maps.Copy(disk, res.FS())
+			disk[file] = []byte(text)
+			report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+			if got := report.Wider() > 0; got != wider {
+				t.Errorf("%s: wider is %v with %s", target, got, text)
+			}
+		}
+	}
+}
