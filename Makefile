@@ -1,7 +1,7 @@
 # make test         what a newcomer waits for: lint, Go tests, one quick run of each agent
 # make check        what takes longer: all mutants, races, conformance, real servers, fuzzing
 # make agents       ask the agents' own programs, and record what they did for the Go tests to
-#                   replay; AGENTS="claude codex cursor gemini opencode roo" chooses
+#                   replay; AGENTS="claude codex cursor gemini kilo opencode roo" chooses
 # make screens      the pictures of the README
 # make quick        some seconds of each agent, and no record
 # make bench        the benchmarks; RUNS=30 for the whole process
@@ -20,14 +20,14 @@ BIN := $(CURDIR)/bin
 # cursor". What is not run is said at the end.
 SKIPPED := $(foreach t,$(MODEC_E2E_SKIP),targets/$t/%)
 # The end-to-end tests of an agent's own program, and those of modec's own servers and of its page.
-AGENTS ?= claude codex cursor gemini opencode roo
+AGENTS ?= claude codex cursor gemini kilo opencode roo
 OFAGENTS := $(filter-out $(SKIPPED),$(foreach t,$(AGENTS),$(sort $(wildcard targets/$t/e2e/*.test.mjs))))
 OFSERVERS := $(filter-out $(SKIPPED) $(foreach t,$(AGENTS),targets/$t/%),$(sort $(wildcard cmd/modec/*/e2e/*.test.mjs targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
 # Agents' own programs in front of modec's gateway.
 BEHIND := $(filter-out $(SKIPPED),$(wildcard $(AGENTS:%=targets/%/e2e/gateway.test.mjs)))
 # One session of an agent that takes seconds to start, and the whole of one that takes none. The packages of
 # Gemini CLI are too many for a quick run, and that of Codex is too large.
-QUICK := $(sort $(filter-out $(SKIPPED) targets/codex/% targets/gemini/% targets/opencode/%,$(AGENTS:%=targets/%/e2e/decide.test.mjs) $(wildcard targets/roo/e2e/*.test.mjs)))
+QUICK := $(sort $(filter-out $(SKIPPED) targets/codex/% targets/gemini/% targets/kilo/% targets/opencode/%,$(AGENTS:%=targets/%/e2e/decide.test.mjs) $(wildcard targets/roo/e2e/*.test.mjs)))
 # Real files of public repositories, tried where they are.
 export MODEC_CORPUS ?= $(wildcard $(CURDIR)/../shared/corpus)
 COUNT ?= 10000

@@ -5,7 +5,7 @@
 // them. Kilo is made of opencode: what both say alike is written by targets/internal/lastmatch, and read by the format
 // of opencode.
 //
-// Source: the program in the npm package @kilocode/cli-linux-x64 7.7.9.
+// Source: the program in the npm package @kilocode/cli-linux-x64 7.7.9. The end-to-end tests run it on what is emitted.
 //
 // # How a permission is read
 //

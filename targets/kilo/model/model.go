@@ -2,7 +2,8 @@
 // what the sessions of a role read.
 //
 // Kilo is made of opencode, whose model this package uses for what both do alike. What differs is here, and comes from
-// the program itself (@kilocode/cli-linux-x64 7.7.9). Where something is left open, the reading counts by which more is permitted.
+// the program itself (@kilocode/cli-linux-x64 7.7.9), against which the recorded decisions of the end-to-end tests hold
+// it. Where something is left open, the reading counts by which more is permitted.
 package model
 
 import (
