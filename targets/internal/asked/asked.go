@@ -22,6 +22,8 @@ type Program struct {
 	Sessions string
 	// Files are those of a project that every session reads.
 	Files []string
+	// Here are the files that a session finds beside what all do.
+	Here []string
 	// Every is of how many actions a subject is asked about one, each about other ones.
 	Every int
 	// Readable, Paths and Lines are what it is asked about beside what all are.
@@ -31,9 +33,8 @@ type Program struct {
 // Asked is e2e/testdata/decide.json: what a program is asked, by the project and the agent, and what its model says.
 type Asked struct {
 	*Program
-	// Tools are those of the servers of each project, and Here the files that a session finds.
+	// Tools are those of the servers of each project.
 	Tools    map[string]map[string][]string
-	Here     []string
 	sessions []session
 
 	artifacts map[string][]byte
@@ -47,8 +48,7 @@ type session struct {
 
 // New returns what a program is asked about no project yet.
 func New(p *Program) *Asked {
-	return &Asked{Program: p, Tools: map[string]map[string][]string{}, Here: []string{"README.md", "docs/a.md"},
-		artifacts: map[string][]byte{}}
+	return &Asked{Program: p, Tools: map[string]map[string][]string{}, artifacts: map[string][]byte{}}
 }
 
 // Does is a model that says what a program does with a call, holes included.
@@ -135,7 +135,7 @@ func (a *Asked) text(t *testing.T) ([]byte, int) {
 	t.Helper()
 	var b bytes.Buffer
 	line := func(v any) string { return replay.JSON(t, v) }
-	fmt.Fprintf(&b, "{\"Tools\": %s,\n \"Files\": %s,\n \"Sessions\": [", line(a.Tools), line(a.Here))
+	fmt.Fprintf(&b, "{\"Tools\": %s,\n \"Files\": %s,\n \"Sessions\": [", line(a.Tools), line(append([]string{"README.md", "docs/a.md"}, a.Here...)))
 	n := 0
 	for i, s := range a.sessions {
 		if i > 0 {

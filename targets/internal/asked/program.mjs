@@ -51,6 +51,7 @@ function environment(program, home, port) {
     provider: { fake: { npm: '@ai-sdk/openai-compatible', options: { baseURL: `http://127.0.0.1:${port}/v1`, apiKey: 'x' }, models: { m: { tool_call: true, limit: { context: 1e6, output: 8000 } } } } },
     model: 'fake/m', small_model: 'fake/m', snapshot: false, lsp: false, formatter: false, experimental: { continue_loop_on_deny: true },
   }));
+  writeFileSync(join(settings, '.bash-permission-migrated'), ''); // Kilo else allows every command to a user from before
   const off = ['AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD', 'DEFAULT_PLUGINS'].map((k) => [`${program.name.toUpperCase()}_DISABLE_${k}`, '1']);
   return { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_DATA_HOME: join(home, 'data'), XDG_CACHE_HOME: join(home, 'cache'), XDG_STATE_HOME: join(home, 'state'), ...Object.fromEntries(off) };
 }

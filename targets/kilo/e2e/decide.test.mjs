@@ -1,0 +1,5 @@
+// Holds the model against Kilo itself. go test ./targets/kilo/model -run TestReplay -update writes what it is asked.
+import { decides } from '../../internal/asked/decide.mjs';
+import { program } from './program.mjs';
+
+decides(import.meta.dirname, program, ['.modec/kilo/', 'kilo.json', '.kilo/kilo.json']);
