@@ -6,6 +6,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/internal/lastmatch"
 	"modec.dev/modec/targets/opencode/format"
 	"modec.dev/modec/targets/opencode/model"
 )
@@ -56,3 +57,9 @@ func (opencode) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.L
 
 // Alone returns what opencode decides by itself; it has no permission mode of a role.
 func (opencode) Alone(*ir.Project) []contract.Decider { return model.Alone() }
+
+// Lodgers returns what opencode loads from a project that a build did not write.
+func (opencode) Lodgers(project, compiled fs.FS) []contract.Lodger {
+	return lastmatch.Places{Files: format.ProjectFiles, Dirs: []string{format.Dir}, BuiltIn: format.BuiltIn,
+		Start: "build"}.Lodgers(project, compiled)
+}
