@@ -65,6 +65,8 @@ type Source struct {
 	// Ours reads files with a hook of modec's too, as if it were not there: to compare what such a
 	// file says with what modec wrote into it.
 	Ours bool
+	// Loaded leaves out files of the project that its agent reads from somewhere else: there they are a copy.
+	Loaded bool
 	// Own are the rules of the target's own grammar that the source of such files keeps as they are.
 	Own []ir.NativeRule
 }

@@ -23,8 +23,9 @@ import (
 // root of a request, and that is none of the compiled project: an error where it permits what the source does
 // not permit to the session that starts it. It returns an error for each server there that the source does not
 // have, and of which an agent may call what the source does not permit, and for each command and skill that permits
-// what the source does not, and for each link out of the project where an agent looks for such a file. What one person
-// has for themselves is none.
+// what the source does not, and for each link out of the project where an agent looks for such a file. It tells of
+// what no import reads, too: agents, programs that run in sessions, and servers in the place of the source's. What one
+// person has for themselves is none.
 func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
 	if req.Local != "" {
 		return nil
@@ -35,48 +36,54 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 	of.builtForOne = builtBy(req.Root, own)
 	for _, o := range res.Outputs {
 		of.judgeLinks(ctx, res, o.Target, &diags)
-		if _, ok := o.Target.(contract.Importer); !ok {
-			continue
-		}
-		ours, theirs := of.apart(ctx, o.Target, res.Project)
-		of.judgeGrants(ctx, res, o.Target, &diags)
-		of.judgePrograms(ctx, res, o.Target, &diags)
-		for _, s := range theirs.servers {
-			of.judgeServer(ctx, res, o.Target, s, &diags)
-		}
-		for _, s := range theirs.subjects {
-			said, more := "is in this file and not in the source", "than the session that starts it"
-			twins := placesOf(ours.subjects, s.ref)
-			if len(twins) > 0 {
-				said = "is in this file too, which an agent may read in place of modec's"
-				more = "than the source permits"
-			}
-			if f := of.wider(ctx, res, o.Target, s.ref, twins); f != nil {
-				diags.Errorf(diag.ForeignWidening, s.at,
-					"%s %s, and may do more %s: got %s for %s %q (%s), want %s: %s",
-					s.ref, said, more, f.Artifact, f.Group, f.Action, f.Half, f.Source, f.Rule).
-					Hint("take it out, or say in the source what it permits (`modec migrate` offers a patch); "+
-						"then `modec build`").
-					Target(o.Target.Name()).
-					Subject(s.ref.String()).
-					Loses(diag.Widening, string(f.Group))
-				continue
-			}
-			diags.Warnf(diag.ForeignSubject, s.at, "%s %s: "+
-				"a session may use it, and nothing of the source holds it", s.ref, said).
-				Hint("`modec migrate` shows how the source takes it in, with --apply it does; or take it out").
-				Target(o.Target.Name()).
-				Subject(s.ref.String())
-		}
-		for _, s := range theirs.withheld {
-			diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source, since it states a "+
-				"secret: a session may use it, and nothing of the source holds it", s.ref).
-				Hint("write the secret into a variable of the environment, then `modec migrate`; or take it out").
-				Target(o.Target.Name()).
-				Subject(s.ref.String())
-		}
+		of.judgeImported(ctx, res, o.Target, &diags)
+		of.judgeLodgers(ctx, res, o.Target, &diags)
 	}
 	return diags
+}
+
+// judgeImported reports what an import of a target's files reads that is none of the compiled project.
+func (f *foreign) judgeImported(ctx context.Context, res *compiler.Result, t contract.Target, diags *diag.List) {
+	if _, ok := t.(contract.Importer); !ok {
+		return
+	}
+	ours, theirs := f.apart(ctx, t, res.Project)
+	f.judgeGrants(ctx, res, t, diags)
+	f.judgePrograms(ctx, res, t, diags)
+	for _, s := range theirs.servers {
+		f.judgeServer(ctx, res, t, s, diags)
+	}
+	for _, s := range theirs.subjects {
+		said, more := "is in this file and not in the source", "than the session that starts it"
+		twins := placesOf(ours.subjects, s.ref)
+		if len(twins) > 0 {
+			said = "is in this file too, which an agent may read in place of modec's"
+			more = "than the source permits"
+		}
+		if found := f.wider(ctx, res, t, s.ref, twins); found != nil {
+			diags.Errorf(diag.ForeignWidening, s.at,
+				"%s %s, and may do more %s: got %s for %s %q (%s), want %s: %s",
+				s.ref, said, more, found.Artifact, found.Group, found.Action, found.Half, found.Source, found.Rule).
+				Hint("take it out, or say in the source what it permits (`modec migrate` offers a patch); "+
+					"then `modec build`").
+				Target(t.Name()).
+				Subject(s.ref.String()).
+				Loses(diag.Widening, string(found.Group))
+			continue
+		}
+		diags.Warnf(diag.ForeignSubject, s.at, "%s %s: "+
+			"a session may use it, and nothing of the source holds it", s.ref, said).
+			Hint("`modec migrate` shows how the source takes it in, with --apply it does; or take it out").
+			Target(t.Name()).
+			Subject(s.ref.String())
+	}
+	for _, s := range theirs.withheld {
+		diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source, since it states a "+
+			"secret: a session may use it, and nothing of the source holds it", s.ref).
+			Hint("write the secret into a variable of the environment, then `modec migrate`; or take it out").
+			Target(t.Name()).
+			Subject(s.ref.String())
+	}
 }
 
 // placesOf returns the files of a subject.

@@ -296,6 +296,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 	from := contract.Source{
 		Root: root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args,
 		Approved: req.Approved, Guards: guards, Repair: req.Repair, Ours: req.ours, Own: req.own,
+		Loaded: req.judged,
 	}
 	var diags diag.List
 	formats := Formats(req.Targets)

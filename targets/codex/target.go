@@ -87,3 +87,18 @@ func (codex) Layout(file string) *layout.Style {
 		return key == "developer_instructions" && text && also && strings.TrimSpace(x) == strings.TrimSpace(y)
 	}}
 }
+
+// Lodgers returns the agents of a project that a build did not write.
+func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
+	files, _ := fs.Glob(project, format.AgentsDir+"/*.toml")
+	for _, file := range files {
+		data, err := fs.ReadFile(project, file)
+		if _, ours := fs.Stat(compiled, file); err != nil || ours == nil {
+			continue
+		}
+		if a, err := format.ReadAgent(file, data); err == nil {
+			out = append(out, contract.Lodger{Mode: contract.Slug(a.Name), At: a.At})
+		}
+	}
+	return out
+}

@@ -3,6 +3,7 @@ package gemini
 import (
 	"io/fs"
 	"path"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -83,4 +84,25 @@ func (gemini) Layout(file string) *layout.Style {
 		}
 		return a.Root, a.Prompt, nil
 	}}
+}
+
+// Lodgers returns the agents of a project that a build did not write, and the servers that they start.
+func (gemini) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
+	files, _ := fs.Glob(project, format.AgentsDir+"/*.md")
+	for _, file := range files {
+		data, err := fs.ReadFile(project, file)
+		_, ours := fs.Stat(compiled, file)
+		if err != nil || ours == nil || strings.HasPrefix(path.Base(file), "_") {
+			continue
+		}
+		a, err := format.ReadAgent(file, data)
+		if err != nil {
+			continue
+		}
+		out = append(out, contract.Lodger{Mode: contract.Slug(a.Name), At: diag.Pos{File: file}})
+		for _, m := range a.Root.Get("mcp_servers").Fields() {
+			out = append(out, contract.Lodger{Program: "the server " + m.Key + " of the agent " + a.Name, At: m.Pos})
+		}
+	}
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/internal/lastmatch"
 	"modec.dev/modec/targets/kilo/format"
 	"modec.dev/modec/targets/kilo/model"
 	opencode "modec.dev/modec/targets/opencode/format"
@@ -62,3 +63,9 @@ func (kilo) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List)
 
 // Alone returns what Kilo decides by itself; it has no permission mode of a role.
 func (kilo) Alone(*ir.Project) []contract.Decider { return model.Alone() }
+
+// Lodgers returns what Kilo loads from a project that a build did not write.
+func (kilo) Lodgers(project, compiled fs.FS) []contract.Lodger {
+	return lastmatch.Places{Files: format.ProjectFiles(), Dirs: []string{format.OldDir, format.Dir},
+		BuiltIn: format.BuiltIn, Start: format.Default}.Lodgers(project, compiled)
+}

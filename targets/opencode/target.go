@@ -9,6 +9,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/layout"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/targets/internal/lastmatch"
 	"modec.dev/modec/targets/opencode/format"
 	"modec.dev/modec/targets/opencode/importer"
 	"modec.dev/modec/targets/opencode/model"
@@ -96,4 +97,10 @@ func (opencode) Layout(file string) *layout.Style {
 	}, Same: func(key string, a, b *located.Value) bool {
 		return key == "permission" && samePermission(a, b)
 	}}
+}
+
+// Lodgers returns what opencode loads from a project that a build did not write.
+func (opencode) Lodgers(project, compiled fs.FS) []contract.Lodger {
+	return lastmatch.Places{Files: format.ProjectFiles, Dirs: []string{format.Dir}, BuiltIn: format.BuiltIn,
+		Start: "build"}.Lodgers(project, compiled)
 }

@@ -33,6 +33,17 @@ const (
 	Schema = "https://app.kilo.ai/config.json"
 )
 
+// ProjectFiles returns the settings that every session reads, the last one decides.
+func ProjectFiles() (files []string) {
+	files = []string{FloorFile, FloorFile + "c", format.ConfigFile, format.ConfigFile + "c"}
+	for _, dir := range []string{OldDir, Dir} {
+		for _, name := range []string{"kilo.jsonc", "kilo.json", "opencode.jsonc", "opencode.json"} {
+			files = append(files, dir+"/"+name)
+		}
+	}
+	return files
+}
+
 // BadFile is the code of a file that Kilo goes on without.
 const BadFile diag.Code = "bad-kilo-file"
 

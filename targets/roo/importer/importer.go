@@ -162,7 +162,7 @@ func (im *importer) read() {
 	im.first(im.Servers, im.serversFile)
 	im.first(im.Ignore, im.ignoreFile)
 	im.first(im.Modes, im.modesFile)
-	if im.dialect == format.Stock {
+	if im.dialect == format.Stock && !im.src.Loaded {
 		im.first(globalModes, im.modesFile)
 	}
 	if im.src.Home != nil {
