@@ -231,7 +231,8 @@ func (r *roleReader) key(m located.Member) {
 		}
 	case "sandbox":
 		why := "no permission of a mode or role"
-		if alone := m.Value.Get("autoAllowBashIfSandboxed"); m.Value.Get("enabled").True() && (alone == nil || alone.True()) {
+		alone := m.Value.Get("autoAllowBashIfSandboxed")
+		if m.Value.Get("enabled").True() && (alone == nil || alone.True()) {
 			why = "what runs in the sandbox is not asked about: it stays in the file, and so does what that permits"
 		}
 		r.left(m, why)

@@ -52,11 +52,12 @@ func check(t *testing.T, d contract.Decider, g ir.Group, want map[ir.Decision][]
 	}
 }
 
-// TestSandbox holds commands in the sandbox to what 2.1.330 did: they run unasked but where a deny or an ask for some of
-// them matches. An ask for all does not hold there, and one of a hook does.
+// TestSandbox holds commands in the sandbox to what 2.1.330 did: they run unasked but where a deny or an ask for some
+// of them matches. An ask for all does not hold there, and one of a hook does.
 func TestSandbox(t *testing.T) {
 	const on = `"sandbox":{"enabled":true,"autoAllowBashIfSandboxed":true}`
-	all := map[ir.Decision][]string{ir.Allow: {"touch a", "curl x", "touch a > x", "touch a; mkdir c", "git status"}}
+	all := map[ir.Decision][]string{ir.Allow: {"touch a", "curl x", "touch a > x", "touch a; mkdir c",
+		"git status"}}
 	asks := map[ir.Decision][]string{ir.Ask: {"touch a", "curl x"}, ir.Allow: {"git status"}}
 	for settings, want := range map[string]map[ir.Decision][]string{
 		`{` + on + `}`:                   all,

@@ -10,8 +10,8 @@ import (
 // writes a value holds.
 //
 // Observed on 2.1.330: what runs in the sandbox is not asked about, in dontAsk too, but where a deny, an ask for some
-// commands or a hook says so; an ask for all of Bash does not hold. Where autoAllow is not written, a switch of the vendor's
-// decides, so that it counts as true. Commands that the program still asks about there (excludedCommands, some
+// commands or a hook says so; an ask for all of Bash does not hold. Where autoAllow is not written, a switch of the
+// vendor's decides, so that it counts as true. Commands that the program still asks about there (excludedCommands, some
 // assignments and removals) count as the others: the reading by which more is permitted.
 type sandbox struct {
 	enabled   *located.Value
