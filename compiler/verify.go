@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/textdiff"
 	"modec.dev/modec/compiler/verify"
 )
@@ -57,11 +58,45 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 		return nil, diags
 	}
 	if how.Disk != nil {
+		r.leaveAdopted(report, how.Disk)
 		r.tellForeign(report, how.Disk)
 		diags = append(diags, r.sampledByEdits(report, how.Disk)...)
 	}
 	diags = append(diags, acceptedAlone(report)...)
 	return complete(ctx, report, append(diags, r.widerDiagnostics(report, list)...))
+}
+
+// leaveAdopted takes out of a report what something permits that was in its file when modec took the file over: a
+// migration changes no decision, and names it.
+func (r *Result) leaveAdopted(report *verify.Report, disk fs.FS) {
+	lock, err := contract.ReadImport(disk, output.LockFile)
+	if err != nil {
+		return
+	}
+	adopted, places := output.AdoptedPrograms(lock), map[diag.Pos]bool{}
+	for _, o := range r.Outputs {
+		if t, ok := o.Target.(contract.Answered); ok {
+			for _, p := range t.Programs(disk) {
+				places[p.At] = places[p.At] || p.Judged && adopted(p.At.File, p.Sum)
+			}
+		}
+	}
+	for i := range report.Surfaces {
+		s := &report.Surfaces[i]
+		s.Findings = slices.DeleteFunc(s.Findings, func(f verify.Finding) bool {
+			switch {
+			case !places[f.At]:
+				return false
+			case f.Half == "access":
+				s.Access.Wider--
+				s.Access.Accepted++
+			default:
+				s.Approval.Wider--
+				s.Approval.Accepted++
+			}
+			return true
+		})
+	}
 }
 
 // alone returns a disk with the files of the result only: what one person permits to themselves is judged

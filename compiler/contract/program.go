@@ -29,6 +29,8 @@ type Program struct {
 	// Sum is a hash of the whole entry, and of the files of the project that it names.
 	Sum string
 	At  diag.Pos
+	// Judged is set for what a verification judges, which knows what it permits.
+	Judged bool
 }
 
 // Accepts returns whether an exception accepts what a program may allow to a subject.

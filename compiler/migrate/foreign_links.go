@@ -35,10 +35,10 @@ func (f *foreign) judgeLinks(ctx context.Context, res *compiler.Result, t contra
 		if slices.Contains(own, link) || f.left(link) {
 			continue
 		}
-		diags.Errorf(diag.LinkOut, diag.Pos{File: link}, "a link out of the project: modec does not follow it, and "+
-			"the agent does, so that what it permits is not known").
-			Hint("put what it leads to into the project, where a link with a relative path may lead to it; or take the " +
-				"link out").
+		diags.Errorf(diag.LinkOut, diag.Pos{File: link}, "a link out of the project: modec does not follow it, "+
+			"and the agent does, so that what it permits is not known").
+			Hint("put what it leads to into the project, where a link with a relative path may lead to it; or take " +
+				"the link out").
 			Target(t.Name())
 	}
 }

@@ -26,7 +26,7 @@ func (f *foreign) judgePrograms(ctx context.Context, res *compiler.Result, t con
 	lock, _ := contract.ReadImport(f.req.Root, output.LockFile)
 	adopted := output.AdoptedPrograms(lock)
 	list := slices.DeleteFunc(answered.Programs(f.req.Root), func(p contract.Program) bool {
-		return adopted(p.At.File, p.Sum)
+		return p.Judged || adopted(p.At.File, p.Sum)
 	})
 	for _, programs := range f.sharedPrograms(ctx, list) {
 		said := f.allowed(ctx, res, answered, judged, programs)

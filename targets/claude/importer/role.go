@@ -229,6 +229,13 @@ func (r *roleReader) key(m located.Member) {
 		if !onlyModecs(m.Value) {
 			r.left(m, "a program decides, which the source cannot say")
 		}
+	case "sandbox":
+		why := "no permission of a mode or role"
+		alone := m.Value.Get("autoAllowBashIfSandboxed")
+		if m.Value.Get("enabled").True() && (alone == nil || alone.True()) {
+			why = "what runs in the sandbox is not asked about: it stays in the file, and so does what that permits"
+		}
+		r.left(m, why)
 	case "disableAllHooks":
 		why := "no hook is turned off by it: it stays in the file"
 		if m.Value.True() {

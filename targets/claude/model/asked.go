@@ -10,12 +10,16 @@ import (
 )
 
 // Programs returns the hooks of the project's settings that may allow a call, without modec's own and those whose
-// answer stands in the line.
+// answer stands in the line, and a sandbox in which commands run unasked.
 func Programs(project fs.FS) (programs []contract.Program) {
 	for _, f := range format.SettingsFiles {
 		read := settingsOf(project, f.Path)
 		if read == nil {
 			continue
+		}
+		box := sandboxOf(read)
+		if p, ok := box.program(); ok {
+			programs = append(programs, p)
 		}
 		for _, h := range format.Asked(read.Hooks) {
 			if h.Kind == "command" && Known(h.Text) {

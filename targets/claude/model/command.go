@@ -46,6 +46,10 @@ func (s *session) lineRule(l *line) ruling {
 		return *held
 	case whole != nil && !s.allowsParts(l, touched):
 		return byDeny(whole)
+	case s.sandbox.unasked() != nil:
+		by := byAllow(s.sandbox.unasked())
+		by.loose = s.passed(l)
+		return by
 	case s.mode == format.Bypass:
 		return s.otherLine("a command", l)
 	}
@@ -92,6 +96,11 @@ func (s *session) otherLine(what string, l *line) ruling {
 func (s *session) heldBack(l *line) (touch, *ruling) {
 	deny, ask := &s.rules[ir.Deny], &s.rules[ir.Ask]
 	var askedBy *place
+	asks, whole := ask.bash, ask.tool("Bash")
+	if s.sandbox.unasked() != nil { // such a rule about all commands does not hold there
+		asks = slices.DeleteFunc(slices.Clone(asks), func(r bashRule) bool { return r.all })
+		whole = nil
+	}
 	for i := range deny.bash {
 		if r := &deny.bash[i]; r.exact() && r.match(l.text) {
 			held := byDeny(&r.place)
@@ -104,7 +113,7 @@ func (s *session) heldBack(l *line) (touch, *ruling) {
 			return nothing, &held
 		}
 		if askedBy == nil {
-			askedBy = matchBash(ask.bash, c.held)
+			askedBy = matchBash(asks, c.held)
 		}
 	}
 	touched, by := s.touches(l)
@@ -112,7 +121,7 @@ func (s *session) heldBack(l *line) (touch, *ruling) {
 		held := byDeny(by)
 		return touched, &held
 	}
-	if askedBy = first(askedBy, ask.tool("Bash")); askedBy != nil {
+	if askedBy = first(askedBy, whole); askedBy != nil {
 		held := byAsk(askedBy)
 		return touched, &held
 	}

@@ -52,6 +52,37 @@ func check(t *testing.T, d contract.Decider, g ir.Group, want map[ir.Decision][]
 	}
 }
 
+// TestSandbox holds commands in the sandbox to what 2.1.330 did: they run unasked but where a deny or an ask for some
+// of them matches. An ask for all does not hold there, and one of a hook does.
+func TestSandbox(t *testing.T) {
+	const on = `"sandbox":{"enabled":true,"autoAllowBashIfSandboxed":true}`
+	all := map[ir.Decision][]string{ir.Allow: {"touch a", "curl x", "touch a > x", "touch a; mkdir c",
+		"git status"}}
+	asks := map[ir.Decision][]string{ir.Ask: {"touch a", "curl x"}, ir.Allow: {"git status"}}
+	for settings, want := range map[string]map[ir.Decision][]string{
+		`{` + on + `}`:                   all,
+		`{"sandbox":{"enabled":true}}`:   all, // the vendor decides
+		`{"sandbox":{"enabled":false}}`:  asks,
+		`{"sandbox":{"enabled":"true"}}`: asks,
+		`{"permissions":{}}`:             asks,
+		`{"sandbox":{"enabled":true,"autoAllowBashIfSandboxed":false}}`: asks,
+		`{` + on + `,"permissions":{"ask":["Bash"]}}`:                   all,
+		`{` + on + `,"permissions":{"ask":["Bash(*)"]}}`:                all,
+		`{` + on + `,"permissions":{"ask":["Bash(touch *)"]}}`: {
+			ir.Ask: {"touch a", "touch a > x", "ls; touch a"}, ir.Allow: {"curl x"}},
+		`{` + on + `,"permissions":{"deny":["Bash(touch *)"]}}`: {
+			ir.Deny: {"touch a", "touch a > x", "ls; touch a"}, ir.Allow: {"curl x"}},
+		`{` + on + `,"permissions":{"defaultMode":"dontAsk"}}`: {ir.Allow: {"touch a", "curl x"}},
+	} {
+		t.Run(settings, func(t *testing.T) { check(t, opened(t, settings, nil), ir.Command, want) })
+	}
+	deciders, _ := Open(fstest.MapFS{
+		".claude/settings.json":       {Data: []byte(`{` + on + `}`)},
+		".claude/settings.local.json": {Data: []byte(`{"sandbox":{"autoAllowBashIfSandboxed":false}}`)},
+	}, roleR.Role)
+	check(t, deciders[0], ir.Command, asks) // the last file that writes a value holds
+}
+
 func TestDecideCommand(t *testing.T) {
 	edits := func(mode string) string {
 		allow := []string{"Edit(ok/**)", "Bash(cat *)", "Bash(okc *)"}

@@ -31,6 +31,7 @@ type session struct {
 	tools    []format.ToolList
 	hooks    []*listener
 	noHooks  *located.Value // disableAllHooks of the last file that writes it
+	sandbox  sandbox
 	lack     *contract.Lack // the first thing that does not hold
 	disarms  *contract.Lack // what keeps the hooks from holding; nil: nothing
 	servers  []string
@@ -113,6 +114,7 @@ func (s *session) add(l *settings) {
 	if l.noHooks.Is(located.Bool) { // the last file that writes it holds
 		s.noHooks = l.noHooks
 	}
+	s.sandbox.add(l.sandbox)
 	s.hooks, s.folders = append(s.hooks, l.hooks...), append(s.folders, l.folders...)
 	s.grants = append(s.grants, l.grants...)
 	s.lack, s.disarms = cmp.Or(s.lack, l.lack), cmp.Or(s.disarms, l.disarms)

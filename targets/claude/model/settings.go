@@ -19,6 +19,7 @@ type settings struct {
 	noAuto   bool           // disableAutoMode
 	noBypass bool           // disableBypassPermissionsMode
 	noHooks  *located.Value // disableAllHooks, nil where it is not written
+	sandbox  sandbox
 	hooks    []*listener
 	lack     *contract.Lack // what in it does not hold
 	disarms  *contract.Lack // what keeps all hooks from holding
@@ -54,6 +55,7 @@ func (o *opener) settings(name string, data []byte, base string, of owner) *sett
 		return unloaded(format.PlaceOf(name, err), "Claude Code does not load the settings: %v", err)
 	}
 	s := &settings{file: name, noAuto: read.NoAuto, noBypass: read.NoBypass, noHooks: read.NoHooks}
+	s.sandbox = sandboxOf(read)
 	if read.Mode != nil {
 		mode, ok := format.ModeOf(read.Mode)
 		if !ok {
