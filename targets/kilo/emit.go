@@ -2,6 +2,7 @@ package kilo
 
 import (
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -29,8 +30,20 @@ var agent = &lastmatch.Agent{
 	Secret:      format.Secret,
 	// In quotes Kilo replaces signs by "_" before it compares: that of $'…', and the redirect in sh -c 'ls > x'.
 	Expansions: []string{"*_'*"},
-	Redirects:  []string{"*s*h*-*c*_*", "*e*v*a*l*_*"},
+	Redirects:  redirects(),
 	Protected:  []string{"AGENTS.md"},
+}
+
+// redirects returns patterns of lines that may have a shell run a text with a redirect: what a shell, eval or a program
+// that hands its arguments to one is given. Each letter of a name may be quoted.
+func redirects() []string {
+	all := []string{"*s*h*-*c*_*", "*e*v*a*l*_*", "*s*u*-*c*'*_*", `*s*u*-*c*"*_*`, "*s*c*r*i*p*t*-*c*'*_*",
+		`*s*c*r*i*p*t*-*c*"*_*`}
+	for _, name := range []string{"entr", "flock", "parallel", "runuser", "rush", "watch"} {
+		letters := "*" + strings.Join(strings.Split(name, ""), "*")
+		all = append(all, letters+"*'*_*", letters+`*"*_*`)
+	}
+	return all
 }
 
 // reserved are agents that Kilo runs by itself, the older name of one, and those whose rules it puts behind all others.
