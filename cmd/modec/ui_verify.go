@@ -167,7 +167,8 @@ func exactness(surfaces []verify.Surface) string {
 	slices.Sort(sampled)
 	sampled = append(sampled, slices.Sorted(maps.Keys(parts))...)
 	var texts []string
-	if groups := slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bool { return !exact[g] }); len(groups) > 0 {
+	groups := slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bool { return !exact[g] })
+	if len(groups) > 0 {
 		texts = append(texts, exactly+listGroups(groups))
 	}
 	if len(sampled) > 0 {

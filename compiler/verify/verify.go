@@ -557,7 +557,8 @@ func (r *Report) surface(t *Target, d contract.Decider) int {
 		return at
 	}
 	r.Surfaces = append(r.Surfaces, Surface{
-		Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(), Left: map[ir.Group][]string{}, Governed: map[ir.Group]bool{},
+		Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(), Left: map[ir.Group][]string{},
+		Governed: map[ir.Group]bool{},
 	})
 	return len(r.Surfaces) - 1
 }

@@ -135,7 +135,8 @@ func (a *Asked) text(t *testing.T) ([]byte, int) {
 	t.Helper()
 	var b bytes.Buffer
 	line := func(v any) string { return replay.JSON(t, v) }
-	fmt.Fprintf(&b, "{\"Tools\": %s,\n \"Files\": %s,\n \"Sessions\": [", line(a.Tools), line(append([]string{"README.md", "docs/a.md"}, a.Here...)))
+	files := append([]string{"README.md", "docs/a.md"}, a.Here...)
+	fmt.Fprintf(&b, "{\"Tools\": %s,\n \"Files\": %s,\n \"Sessions\": [", line(a.Tools), line(files))
 	n := 0
 	for i, s := range a.sessions {
 		if i > 0 {

@@ -73,7 +73,8 @@ var (
 		"docs/draft-1.md", "docs/../src/a.go", "./docs/a.md", ".env", "x/.env", ".ENV", ".env.local", "key.pem",
 		"adr/0001-plan.md", "docs/adr/0001-plan.md", "modec.toml", "modec/roles/a.cue", "sub/modec.toml",
 		"package.json", "web/package.json", "package-lock.json", "infra/main.tf", "db/migrations/applied/1.sql",
-		"notes/a1.txt", "notes/c1.txt", "notes/a/1.txt", "x.csv", "a/x.tsv", "docs/日本語.md", "docs/a b.md", "CHANGELOG.md",
+		"notes/a1.txt", "notes/c1.txt", "notes/a/1.txt", "x.csv", "a/x.tsv", "docs/日本語.md", "docs/a b.md",
+		"CHANGELOG.md",
 		"reports/a/b", ".changeset/a", ".opencode/x", "a/HEAD", "apps/web/messages/de.json",
 	}
 	// lines do no harm where they run.
@@ -82,11 +83,15 @@ var (
 		"git diff HEAD", "git add .", "git add -A && git status", "git commit -m wip", "git commit -m 'fix it'",
 		"git commit -m \"fix it\"", "git push", "git push origin main", "git push --force", "git push -f origin main",
 		"git 'push'", "git -C . push", "FOO=1 git push", "git status; git push", "git status && git push",
-		"git status | cat", "(git status)", "{ git status; }", "if true; then git status; fi", "! git status", "npm test",
-		"npm testx", "npm audit", "npm audit --json", "git status > out.txt", "git status 2>&1", "git status < README.md",
+		"git status | cat", "(git status)", "{ git status; }", "if true; then git status; fi", "! git status",
+		"npm test",
+		"npm testx", "npm audit", "npm audit --json", "git status > out.txt", "git status 2>&1",
+		"git status < README.md",
 		"> out2.txt", "X=1", "export Y=1", "cd docs", "cd docs && git status", "ls", "ls -la", "ls | cat", "pwd",
-		"cat README.md", "echo hi", "echo 'x > y'", "true", "git status $(echo x)", "echo \"$HOME\"", "make", "make all",
-		"go testx ./...", "ls # git push", "ls *.md", "f() { ls; }", "kubectl get pods", "sudo -V", "psql -d prod --version", "[ -f x ]",
+		"cat README.md", "echo hi", "echo 'x > y'", "true", "git status $(echo x)", "echo \"$HOME\"", "make",
+		"make all",
+		"go testx ./...", "ls # git push", "ls *.md", "f() { ls; }", "kubectl get pods", "sudo -V",
+		"psql -d prod --version", "[ -f x ]",
 		"git status\ngit log", "git status &", "test -f x", "rm -rf nothing",
 	}
 )

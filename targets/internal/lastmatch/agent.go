@@ -44,7 +44,7 @@ type Agent struct {
 
 // Own is where an agent has what a source says in its own words: rules of a permission, names, files and prompts.
 type Own struct {
-	// Files are those of which every session of a project reads one, by the option "file"; nil: it is always Agent.File.
+	// Files are those of which every session of a project reads one, by the option "file"; nil: always Agent.File.
 	Files []string
 	// AgentAt returns the name that a file gives to the agent in it, "" for a file of none.
 	AgentAt func(file string) string

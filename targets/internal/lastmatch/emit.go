@@ -197,12 +197,17 @@ func (w *writer) object() contract.Object {
 			o = append(o, k.key, format.Word(k.base))
 			continue
 		}
-		list := contract.Object{}
+		entries := k.list
 		if k.base != w.floor && k.base != ir.Agent {
-			list = append(list, format.Every, format.Word(k.base))
+			entries = append([]entry{{format.Every, k.base}}, entries...)
 		}
-		for _, e := range k.list {
-			list = append(list, e.pattern, format.Word(e.decision))
+		list := contract.Object{}
+		for i, e := range entries {
+			// A reader leaves a member that stands twice where it stood first: the last one decides, and is the one.
+			again := func(later entry) bool { return later.pattern == e.pattern }
+			if !slices.ContainsFunc(entries[i+1:], again) {
+				list = append(list, e.pattern, format.Word(e.decision))
+			}
 		}
 		o = append(o, k.key, list)
 	}

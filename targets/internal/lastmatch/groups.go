@@ -173,7 +173,7 @@ func (w *writer) commands() {
 				signs = append(signs, entry{pattern, least})
 			}
 			if held {
-				signs = append([]entry{{`*"*`, least}, {"*'*", least}}, signs...)
+				signs = append([]entry{{`*"*`, least}, {"*'*", least}, {"*{*", least}}, signs...)
 			}
 		}
 		for _, pattern := range w.agent.Redirects {

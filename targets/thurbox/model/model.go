@@ -57,7 +57,7 @@ func Open(fsys fs.FS) ([]contract.Decider, diag.List) {
 		data, err := fs.ReadFile(fsys, a.path)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
-				diags.Warnf(codeIgnored, diag.Pos{File: a.path}, "modec cannot read the file, and judges without it: %v",
+				diags.Warnf(codeIgnored, diag.Pos{File: a.path}, "modec cannot read the file, and judges without: %v",
 					diag.Reason(fsys, a.path, err))
 			}
 			continue
