@@ -261,8 +261,8 @@ func (im *importer) finish() {
 	if im.dialect == format.Kilo {
 		for _, f := range im.out.Files {
 			im.out.Note(contract.NeedsDecision, diag.Pos{File: f}, "", "Kilo Code",
-				"a build writes what it says for Roo Code, and with [targets.kilo] for Kilo. It leaves this file as it "+
-					"is, and does not keep them alike: delete it where Kilo has its own")
+				"a build writes what it says for Roo Code, and with [targets.kilo] for Kilo. It leaves this file as "+
+					"it is, and does not keep them alike: delete it where Kilo has its own")
 		}
 	}
 	if im.unsure {
