@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { agent, artifacts, built, digest, Record, recording } from '../replay/record.mjs';
@@ -26,9 +26,10 @@ export function decides(here, program, prefixes) {
     artifacts: Object.fromEntries(names.flatMap((n) => Object.entries(artifacts(builds[n], prefixes)).map(([f, sum]) => [`${n}/${f}`, sum]))),
   });
 
-  // Starting the servers of a folder takes its time: several programs have a part of the folders each.
+  // Starting the servers of a folder takes its time: several programs have a part of the folders each. More of them than
+  // processors wait for one another.
   let servers;
-  before(async () => (servers = await Promise.all(Array.from({ length: 4 }, () => Server.start(program)))));
+  before(async () => (servers = await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, () => Server.start(program)))));
   after(async () => {
     await Promise.all(servers.map((s) => s.stop()));
     if (recording) record.write(join(here, 'testdata/record.json'));

@@ -10,12 +10,14 @@ import { join } from 'node:path';
 
 const text = (content) => (typeof content === 'string' ? content : (content ?? []).map((p) => p.text ?? '').join('\n'));
 
-// model answers as an OpenAI-compatible one: the prompt has the calls, one for each turn, in base64 behind "@@".
-function model(req, res) {
+// model answers as an OpenAI-compatible one: the prompt has the calls, one for each turn, in base64 behind "@@". It notes
+// the tools that it is offered.
+function model(req, res, offered) {
   let body = '';
   req.on('data', (d) => (body += d));
   req.on('end', () => {
     const { messages = [], tools = [], stream } = JSON.parse(body || '{}');
+    for (const tool of tools) offered.add(tool.function.name);
     const last = messages.findLastIndex((m) => m.role === 'user' && text(m.content).includes('@@'));
     const plan = last < 0 || tools.length === 0 ? [] /* a title is made of a part of the text */ : JSON.parse(Buffer.from(text(messages[last].content).split('@@').pop().trim().match(/^[A-Za-z0-9+/=]*/)[0], 'base64'));
     const done = messages.slice(last + 1).filter((m) => m.role === 'assistant' && m.tool_calls).length;
@@ -56,11 +58,12 @@ function environment(program, home, port) {
   return { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_DATA_HOME: join(home, 'data'), XDG_CACHE_HOME: join(home, 'cache'), XDG_STATE_HOME: join(home, 'state'), ...Object.fromEntries(off) };
 }
 
-// fakeModel starts the model, and returns its port.
+// fakeModel starts the model, and returns its port and the tools that it was offered.
 async function fakeModel() {
-  const server = createServer(model).listen(0, '127.0.0.1');
+  const offered = new Set();
+  const server = createServer((req, res) => model(req, res, offered)).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { port: server.address().port, close: () => (server.closeAllConnections(), server.close()) };
+  return { port: server.address().port, offered, close: () => (server.closeAllConnections(), server.close()) };
 }
 
 // Server is a program's server.
@@ -121,13 +124,16 @@ export class Server {
   async decide(folder, agent, calls) {
     const asks = await this.asks(folder);
     const session = await this.call('POST', '/session', folder, {});
+    this.fake.offered.clear();
     const plan = Buffer.from(JSON.stringify(calls)).toString('base64');
     await this.call('POST', `/session/${session.id}/message`, folder, { parts: [{ type: 'text', text: `go @@${plan}` }], model: { providerID: 'fake', modelID: 'm' }, agent });
     const messages = await this.call('GET', `/session/${session.id}/message`, folder);
     await asks.close();
     const parts = new Map(messages.flatMap((m) => m.parts).filter((p) => p.type === 'tool').map((p) => [p.callID, p]));
+    const answered = messages.some((m) => m.info.role === 'assistant' && m.parts.some((p) => p.type === 'text' && p.text === 'done'));
     return calls.map(([tool], i) => {
       const part = parts.get(`call_${i}`);
+      if (!part && answered && this.fake.offered.size === 0) return 'deny'; // no call can be made
       if (!part) return `no call of ${tool}`;
       const said = String(part.state.error ?? part.state.output);
       if (said.includes('prevents you from using')) return 'deny';
