@@ -39,7 +39,13 @@ func (w *writer) takenOver(p string, have []byte) (originals.File, bool) {
 // it stands for what it says.
 func (w *writer) imported(p string, have []byte) (originals.File, bool) {
 	o, ok := w.takenOver(p, have)
-	return o, ok && w.record().Stands(o, w.read)
+	return o, ok && w.record().Stands(o, w.read) && w.patched(p, o)
+}
+
+// patched reports whether the source has the patch that was made of a file, as it was written or in other words. One
+// that somebody took back leaves the file a person's.
+func (w *writer) patched(p string, o originals.File) bool {
+	return o.InPlace(w.read) || w.opt.Says != nil && w.opt.Says(p)
 }
 
 // adoptable is takenOver for a file that people write too, of which a build makes want; nil where it makes
@@ -57,7 +63,7 @@ func (w *writer) said(p string, have []byte) (originals.File, bool) {
 		return originals.File{}, false
 	}
 	o, ok := w.record().Edit(p)
-	return o, ok && bytes.Equal(o.Data, have)
+	return o, ok && bytes.Equal(o.Data, have) && w.patched(p, o)
 }
 
 // forgetEdits takes the edits that were taken over out of the record: the same edit is one again after

@@ -89,6 +89,9 @@ type Options struct {
 	// file that is overwritten by force is kept in them. Nil: no file is taken over, and nothing
 	// kept.
 	Originals func() *originals.Record
+	// Says reports whether the source says all of a file that people changed, as it is there: asked of one that a
+	// patch was made of, where the source is not as the patch left it. Nil: it does not.
+	Says func(path string) bool
 	// Blob reads an object of git that the history of the repository has at a path, for an original that
 	// Originals lacks; nil: there is no git.
 	Blob func(path, name string) ([]byte, error)
