@@ -59,11 +59,17 @@ func (w *writer) adoptable(p string, have, want []byte) (originals.File, bool) {
 
 // said returns a file of modec's that somebody changed, as long as it is as the source came to say it.
 func (w *writer) said(p string, have []byte) (originals.File, bool) {
+	o, ok := w.edit(p, have)
+	return o, ok && w.patched(p, o)
+}
+
+// edit returns a file of modec's that somebody changed, of which a patch was made.
+func (w *writer) edit(p string, have []byte) (originals.File, bool) {
 	if have == nil {
 		return originals.File{}, false
 	}
 	o, ok := w.record().Edit(p)
-	return o, ok && bytes.Equal(o.Data, have) && w.patched(p, o)
+	return o, ok && bytes.Equal(o.Data, have)
 }
 
 // forgetEdits takes the edits that were taken over out of the record: the same edit is one again after

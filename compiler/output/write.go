@@ -511,8 +511,13 @@ func (w *writer) ownedOf(p string, have, want []byte, entries jsonedit.Pattern) 
 			of.Places = w.settled.Adopted[p].Places
 		}
 		owned = []jsonedit.Entries{jsonedit.Adopt(have, of, o.Taken)}
-	} else if o, ok := w.said(p, have); ok {
-		owned = append(owned, jsonedit.Adopt(have, entries, o.Taken))
+	} else if o, ok := w.edit(p, have); ok {
+		taken := jsonedit.Adopt(have, entries, o.Taken)
+		if !w.patched(p, o) { // what it still says of the patch
+			says := jsonedit.Adopt(want, entries, o.Taken)
+			maps.DeleteFunc(taken, func(place, _ string) bool { _, ok := says[place]; return !ok })
+		}
+		owned = append(owned, taken)
 	}
 	return owned
 }
