@@ -330,19 +330,49 @@ func (w *writer) readLocks() {
 	b, err := w.read(w.opt.lockFile())
 	if err == nil {
 		w.lockRaw = b
-		if w.lock, err = parseLock(b); err != nil && !w.opt.Force {
-			w.diags.Errorf(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "%v", err).
-				Hint("restore it from version control; `--force` builds without it and overwrites what is there")
+		if w.lock, err = parseLock(b); err != nil {
+			w.badLock(b, err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		w.diags.Errorf(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "cannot be read: %v", diag.WithoutPath(err))
 	}
 	if b, err := w.read(w.opt.pendingLock()); err == nil {
-		w.pending, _ = parseLock(b) // torn: as if it were not there
+		if l, err := parseLock(b); err == nil { // else torn: as if it were not there
+			w.pending = l
+		}
 	} else if errors.Is(err, errFolder) {
 		w.inTheWay(w.opt.pendingLock(), "")
 	}
 	w.settle()
+}
+
+// badLock reports a lock that cannot be read. By force the two of a merge that is in conflict are like those of an
+// interrupted build: the disk shows which is true of a file.
+func (w *writer) badLock(text []byte, why error) {
+	at := diag.Pos{File: w.opt.lockFile()}
+	ours, theirs, conflict := sides(text)
+	switch {
+	case !w.opt.Force && conflict:
+		w.diags.Errorf(diag.BadLock, at, "git's merge left a conflict in it").
+			Hintf("merge the source, then `git checkout --ours %s && modec build`", w.opt.lockFile())
+		return
+	case !w.opt.Force:
+		w.diags.Errorf(diag.BadLock, at, "%v", why).Hint("restore it from version control; " +
+			"`--force` builds without it, overwrites what is there, and forgets what was there before modec")
+		return
+	case conflict:
+		w.lock, _ = parseLock(ours)
+		if l, err := parseLock(theirs); err == nil && w.lock != nil {
+			w.pending = l
+		} else if err == nil {
+			w.lock = l
+		}
+	}
+	if w.lock == nil {
+		w.diags.Warnf(diag.BadLock, at, "it cannot be read, and what files were before modec is known no longer: "+
+			"`modec clean` leaves them as they are now").
+			Hint("restore it from version control instead, and build again")
+	}
 }
 
 // plan compares what was emitted with what is there.
