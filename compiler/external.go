@@ -10,7 +10,6 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -32,7 +31,7 @@ func entriesOf(files fs.FS, p *ir.Project, fields []string) (
 				continue // the user's own home folder
 			}
 			name, shape := cmp.Or(s.As, s.Name), ""
-			if entry := readEntry(files, file, name, fields); entry != nil {
+			if entry := contract.EntryOf(files, file, name, fields); entry != nil {
 				found[contract.EntryAt{File: file, Server: name}] = entry
 				shape = contract.ShapeOf(entry)
 			}
@@ -55,18 +54,6 @@ func entriesOf(files fs.FS, p *ir.Project, fields []string) (
 		}
 	}
 	return found, changed, diags
-}
-
-// readEntry returns the entry of a server in a file that lists servers by one of some keys; nil where there is none.
-func readEntry(files fs.FS, file, name string, fields []string) *located.Value {
-	data, err := contract.ReadImport(files, file)
-	if err != nil {
-		return nil
-	}
-	if entry := contract.ListedServers(file, data, fields).Get(name); entry.Is(located.Object) {
-		return entry
-	}
-	return nil
 }
 
 // askAbout makes every subject ask about the tools of a server that it would allow any of.

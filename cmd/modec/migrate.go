@@ -329,19 +329,24 @@ func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error)
 	if !c.again(e, req) {
 		return false, nil
 	}
-	name, _ := output.Locks(e.local)
-	lock, _ := fs.ReadFile(req.Root, name)
-	built, record := output.Built(lock), originals.Load(e.home(e.dir))
-	req.Must = func(file string) bool {
-		_, known := record.Original(file)
-		return known || built(file)
-	}
+	c.asks(e, req, originals.Load(e.home(e.dir)))
 	if e.local != "" {
 		if files, ok := c.current(e, req); ok {
 			return true, c.nothing(e, req, files, "current", saysAlready, nil)
 		}
 	}
 	return c.edits(e, req)
+}
+
+// asks makes an import of a project that was built one of all files that modec has to do with.
+func (c *migrateCmd) asks(e *env, req *migrate.Request, record *originals.Record) {
+	name, _ := output.Locks(e.local)
+	lock, _ := fs.ReadFile(req.Root, name)
+	built := output.Built(lock)
+	req.Must = func(file string) bool {
+		_, known := record.Original(file)
+		return known || built(file)
+	}
 }
 
 // again reports whether a project is imported again as a whole that was built, or whose source a migration made.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -167,6 +168,7 @@ func (c *migrateCmd) say(e *env, req *migrate.Request, record *originals.Record,
 	}
 	known, earlier := output.Knows(lock), map[string][]byte{}
 	for file, said := range was.Said {
+		said.Patched = patchedBy(was)
 		if known(file) {
 			record.Edits[file] = said
 			continue
@@ -182,6 +184,42 @@ func (c *migrateCmd) say(e *env, req *migrate.Request, record *originals.Record,
 		}
 	}
 	return record.Save()
+}
+
+// patchedBy returns which files of the source a patch leaves how.
+func patchedBy(was *migrate.Edited) map[string]string {
+	source := map[string][]byte{}
+	for _, f := range was.Files {
+		source[f.Path] = f.Data
+	}
+	return originals.Patch(source)
+}
+
+// says returns whether the source says all of an agent's file of the project as it is there.
+func (e *env) says() func(path string) bool {
+	compare := sync.OnceValue(func() *migrate.Edited {
+		c := migrateCmd{Out: "modec"}
+		req, err := c.request(e)
+		if err != nil {
+			return nil
+		}
+		end, err := c.open(e, &req)
+		if err != nil {
+			return nil
+		}
+		defer end()
+		record := originals.Load(e.home(e.dir))
+		c.asks(e, &req, record)
+		was, diags := migrate.Edits(e.ctx, req, e.request(), record)
+		if diags.HasErrors() {
+			return nil
+		}
+		return was
+	})
+	return func(path string) bool {
+		was := compare()
+		return was != nil && !was.Differs(path)
+	}
 }
 
 // wasBuilt reports whether a project has the lock of a build.
@@ -219,7 +257,8 @@ func (c *migrateCmd) readAgain(e *env, req *migrate.Request, record *originals.R
 		}
 		now := originals.File{Data: data, Taken: old.Taken, Import: old.Import}
 		if said, ok := was.Said[name]; ok {
-			now.Taken = said.Taken
+			now.Taken, now.Patched = said.Taken, patchedBy(was)
+			now.Before = old.Unpatched(func(path string) ([]byte, error) { return fs.ReadFile(req.Root, path) }).Data
 		}
 		record.Files[name] = now
 	}

@@ -48,6 +48,7 @@ func (e *env) put(files []contract.File, there output.Existing) diag.List {
 func (e *env) outputs(dir string) output.Options {
 	return output.Options{Dir: dir, Local: e.local, Version: version(), Progress: e.progress(),
 		Originals: func() *originals.Record { return originals.Load(e.home(dir)) },
+		Says:      e.says(),
 		Blob: func(path, name string) ([]byte, error) {
 			if !gittree.Held(e.ctx, dir, path, name) {
 				return nil, fs.ErrNotExist

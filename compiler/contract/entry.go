@@ -2,9 +2,12 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
@@ -69,6 +72,21 @@ func ListedServers(file string, data []byte, fields []string) *located.Value {
 	return nil
 }
 
+// EntryOf returns the entry of a server in a file that lists servers by one of some keys; nil where there is none.
+func EntryOf(files fs.FS, file, name string, fields []string) *located.Value {
+	if strings.HasPrefix(file, "~/") {
+		return nil // of the home folder
+	}
+	data, err := ReadImport(files, file)
+	if err != nil {
+		return nil
+	}
+	if entry := ListedServers(file, data, fields).Get(name); entry.Is(located.Object) {
+		return entry
+	}
+	return nil
+}
+
 // shapeRef matches a reference to a variable in any agent's list of servers.
 var shapeRef = regexp.MustCompile(`\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
@@ -84,7 +102,7 @@ func ShapeOf(entry *located.Value) string {
 		}
 	}
 	if s.Command == "" {
-		s.URL = text("url")
+		s.URL = cmp.Or(text("httpUrl"), text("url")) // an agent that has both takes the first
 		return s.Shape()
 	}
 	for _, item := range entry.Get("args").List() {

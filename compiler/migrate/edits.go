@@ -41,7 +41,12 @@ type Edited struct {
 	Was *policy.Engine
 	// Said are the agents' files of which the source then says everything: a build takes them over.
 	Said map[string]originals.File
+
+	differ map[string]bool // the agents' files with an edit
 }
+
+// Differs reports whether an agent's file says something that the source of before does not.
+func (e *Edited) Differs(file string) bool { return e.differ[file] }
 
 // Edits compares the agents' files of a project that was built with what it makes of them, and says
 // the difference in the source. Both are imported, so that what an import loses makes no difference.
@@ -56,6 +61,8 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	lock, _ := fs.ReadFile(req.Root, name)
 	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock)}
 	if e.unbuilt = lock == nil; e.unbuilt {
+		record = unpatched(record, req.Root)
+		e.record = record
 		made := sync.OnceValue(e.ejected)
 		e.asBuilt = func(name string, data []byte) bool {
 			o, ok := record.Original(name)
@@ -76,6 +83,16 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 		return nil, diags
 	}
 	return out, diags
+}
+
+// unpatched returns a record in which no file is as a patch would have the source say it that is not in place.
+func unpatched(record *originals.Record, root fs.FS) *originals.Record {
+	out := *record
+	out.Files = map[string]originals.File{}
+	for name, f := range record.Files {
+		out.Files[name] = f.Unpatched(func(path string) ([]byte, error) { return fs.ReadFile(root, path) })
+	}
+	return &out
 }
 
 // ejected returns the files as `modec eject` may have left them: as a build made them, and without hooks.
@@ -282,7 +299,8 @@ func (e *editor) checked(do func(*patcher) error, check func(compiler.Request) d
 }
 
 func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edited {
-	out := &Edited{Files: p.changed(), Before: e.built, Compiled: now, Said: map[string]originals.File{}}
+	out := &Edited{Files: p.changed(), Before: e.built, Compiled: now, Said: map[string]originals.File{},
+		differ: map[string]bool{}}
 	unsaid, names := map[string]bool{}, map[string]string{}
 	for _, c := range changes {
 		out.Edits = append(out.Edits, c.Edit)
@@ -290,7 +308,7 @@ func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edi
 			names[c.renames[0]] = c.renames[1]
 		}
 		for _, f := range c.files {
-			unsaid[f] = unsaid[f] || c.Why != ""
+			unsaid[f], out.differ[f] = unsaid[f] || c.Why != "", true
 		}
 	}
 	for name, some := range unsaid {

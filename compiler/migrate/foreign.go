@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
@@ -311,10 +313,18 @@ func (f *foreign) judgeServer(
 	if found == nil {
 		return
 	}
+	hint := "take it out, or say it in the source (`modec migrate` offers a patch); then `modec build`"
+	for i := range res.Project.Servers {
+		has := cmp.Or(res.Project.Servers[i].As, res.Project.Servers[i].Name)
+		if has != name && strings.EqualFold(has, name) {
+			hint = fmt.Sprintf("the source cannot have it beside %q, from which its name differs in case alone: "+
+				"rename it in this file, then `modec migrate --apply && modec build`; or take it out", has)
+		}
+	}
 	diags.Errorf(diag.ForeignWidening, sv.Pos, "the server %q is in this file and not in the source, and %s may "+
 		"call it: got %s for any tool of it (%s), want %s: %s",
 		name, found.Subject, found.Artifact, found.Half, found.Source, found.Rule).
-		Hint("take it out, or say it in the source (`modec migrate` offers a patch); then `modec build`").
+		Hint(hint).
 		Target(t.Name()).
 		Subject(found.Subject).
 		Loses(diag.Widening, string(ir.MCP))

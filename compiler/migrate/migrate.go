@@ -333,6 +333,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 		in.config.targets = append(in.config.targets, configTarget{t.Name(), options})
 	}
 	in.finish(len(in.allTargets(req)) > 1)
+	in.restate(req)
 	return in, diags
 }
 

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -95,6 +96,20 @@ func (w *withholder) server(s *ir.Server) {
 	*s = ir.Server{
 		Name: s.Name, Pos: s.Pos, Type: ir.External, Place: ir.Place{Targets: []string{w.target}, As: s.As},
 		DefaultEnabled: s.DefaultEnabled, Tools: s.Tools, Entries: entries,
+	}
+}
+
+// restate gives external servers the shapes that a build compares their entries by: it reads them in the words of
+// each file, whichever of two addresses an agent takes.
+func (in *imports) restate(req Request) {
+	fields := contract.ListsOfServers(req.Targets)
+	for i := range in.project.Servers {
+		s := &in.project.Servers[i]
+		for file := range s.Entries {
+			if entry := contract.EntryOf(req.Root, file, cmp.Or(s.As, s.Name), fields); entry != nil {
+				s.Entries[file] = contract.ShapeOf(entry)
+			}
+		}
 	}
 }
 

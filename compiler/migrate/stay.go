@@ -58,6 +58,7 @@ func (in *imports) stay(req Request, res *Result) (changed bool) {
 			}
 		}
 	}
+	in.restate(req)
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
 		for _, g := range gone {
 			if g.decision == d && !in.contradicted(g) && in.verbatim(g) {

@@ -53,6 +53,39 @@ type File struct {
 	Taken []string `json:"taken,omitempty"`
 	// Import names the source that a migration made of the file; "" where none did.
 	Import string `json:"import,omitempty"`
+	// Patched are the files of the source that say what a person changed in the file, by path: their digests.
+	// Empty: no patch does.
+	Patched map[string]string `json:"patched,omitempty"`
+	// Before is the file as the source says it without the patch, where no build was yet.
+	Before []byte `json:"before,omitempty"`
+}
+
+// Unpatched returns the file as it was before a patch that is not in place.
+func (f File) Unpatched(read func(path string) ([]byte, error)) File {
+	if f.Before != nil && !f.InPlace(read) {
+		return File{Data: f.Before, Import: f.Import}
+	}
+	return f
+}
+
+// Patch returns what [File.Patched] is for the files of a patch.
+func Patch(source map[string][]byte) map[string]string {
+	sums := map[string]string{}
+	for name, data := range source {
+		sums[name] = sumOf(data)
+	}
+	return sums
+}
+
+// InPlace reports whether the source is to the byte as the patch left it of which File.Patched speaks. A person
+// may have taken it back, or written it in other words.
+func (f File) InPlace(read func(path string) ([]byte, error)) bool {
+	for name, sum := range f.Patched {
+		if data, err := read(name); err != nil || sumOf(data) != sum {
+			return false
+		}
+	}
+	return true
 }
 
 // Load returns the record of a project. It is empty where there is none, and where it is not the

@@ -39,7 +39,13 @@ func (w *writer) takenOver(p string, have []byte) (originals.File, bool) {
 // it stands for what it says.
 func (w *writer) imported(p string, have []byte) (originals.File, bool) {
 	o, ok := w.takenOver(p, have)
-	return o, ok && w.record().Stands(o, w.read)
+	return o, ok && w.record().Stands(o, w.read) && w.patched(p, o)
+}
+
+// patched reports whether the source has the patch that was made of a file, as it was written or in other words. One
+// that somebody took back leaves the file a person's.
+func (w *writer) patched(p string, o originals.File) bool {
+	return o.InPlace(w.read) || w.opt.Says != nil && w.opt.Says(p)
 }
 
 // adoptable is takenOver for a file that people write too, of which a build makes want; nil where it makes
@@ -53,6 +59,12 @@ func (w *writer) adoptable(p string, have, want []byte) (originals.File, bool) {
 
 // said returns a file of modec's that somebody changed, as long as it is as the source came to say it.
 func (w *writer) said(p string, have []byte) (originals.File, bool) {
+	o, ok := w.edit(p, have)
+	return o, ok && w.patched(p, o)
+}
+
+// edit returns a file of modec's that somebody changed, of which a patch was made.
+func (w *writer) edit(p string, have []byte) (originals.File, bool) {
 	if have == nil {
 		return originals.File{}, false
 	}

@@ -230,3 +230,32 @@ func parseLock(b []byte) (*Lock, error) {
 	}
 	return &l, nil
 }
+
+// sides returns the two texts that git left of a file whose merge is in conflict; ok is false where there is none.
+func sides(merged []byte) (ours, theirs []byte, ok bool) {
+	const both, first, base, second = 0, 1, 2, 3
+	in := both
+	for line := range bytes.Lines(merged) {
+		switch marker, _, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(" ")); string(marker) {
+		case "<<<<<<<":
+			in, ok = first, true
+			continue
+		case "|||||||":
+			in = base
+			continue
+		case "=======":
+			in = second
+			continue
+		case ">>>>>>>":
+			in = both
+			continue
+		}
+		if in == both || in == first {
+			ours = append(ours, line...)
+		}
+		if in == both || in == second {
+			theirs = append(theirs, line...)
+		}
+	}
+	return ours, theirs, ok
+}

@@ -89,6 +89,9 @@ type Options struct {
 	// file that is overwritten by force is kept in them. Nil: no file is taken over, and nothing
 	// kept.
 	Originals func() *originals.Record
+	// Says reports whether the source says all of a file that people changed, as it is there: asked of one that a
+	// patch was made of, where the source is not as the patch left it. Nil: it does not.
+	Says func(path string) bool
 	// Blob reads an object of git that the history of the repository has at a path, for an original that
 	// Originals lacks; nil: there is no git.
 	Blob func(path, name string) ([]byte, error)
@@ -327,19 +330,49 @@ func (w *writer) readLocks() {
 	b, err := w.read(w.opt.lockFile())
 	if err == nil {
 		w.lockRaw = b
-		if w.lock, err = parseLock(b); err != nil && !w.opt.Force {
-			w.diags.Errorf(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "%v", err).
-				Hint("restore it from version control; `--force` builds without it and overwrites what is there")
+		if w.lock, err = parseLock(b); err != nil {
+			w.badLock(b, err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		w.diags.Errorf(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "cannot be read: %v", diag.WithoutPath(err))
 	}
 	if b, err := w.read(w.opt.pendingLock()); err == nil {
-		w.pending, _ = parseLock(b) // torn: as if it were not there
+		if l, err := parseLock(b); err == nil { // else torn: as if it were not there
+			w.pending = l
+		}
 	} else if errors.Is(err, errFolder) {
 		w.inTheWay(w.opt.pendingLock(), "")
 	}
 	w.settle()
+}
+
+// badLock reports a lock that cannot be read. By force the two of a merge that is in conflict are like those of an
+// interrupted build: the disk shows which is true of a file.
+func (w *writer) badLock(text []byte, why error) {
+	at := diag.Pos{File: w.opt.lockFile()}
+	ours, theirs, conflict := sides(text)
+	switch {
+	case !w.opt.Force && conflict:
+		w.diags.Errorf(diag.BadLock, at, "git's merge left a conflict in it").
+			Hintf("merge the source, then `git checkout --ours %s && modec build`", w.opt.lockFile())
+		return
+	case !w.opt.Force:
+		w.diags.Errorf(diag.BadLock, at, "%v", why).Hint("restore it from version control; " +
+			"`--force` builds without it, overwrites what is there, and forgets what was there before modec")
+		return
+	case conflict:
+		w.lock, _ = parseLock(ours)
+		if l, err := parseLock(theirs); err == nil && w.lock != nil {
+			w.pending = l
+		} else if err == nil {
+			w.lock = l
+		}
+	}
+	if w.lock == nil {
+		w.diags.Warnf(diag.BadLock, at, "it cannot be read, and what files were before modec is known no longer: "+
+			"`modec clean` leaves them as they are now").
+			Hint("restore it from version control instead, and build again")
+	}
 }
 
 // plan compares what was emitted with what is there.
@@ -508,8 +541,13 @@ func (w *writer) ownedOf(p string, have, want []byte, entries jsonedit.Pattern) 
 			of.Places = w.settled.Adopted[p].Places
 		}
 		owned = []jsonedit.Entries{jsonedit.Adopt(have, of, o.Taken)}
-	} else if o, ok := w.said(p, have); ok {
-		owned = append(owned, jsonedit.Adopt(have, entries, o.Taken))
+	} else if o, ok := w.edit(p, have); ok {
+		taken := jsonedit.Adopt(have, entries, o.Taken)
+		if !w.patched(p, o) { // what it still says of the patch
+			says := jsonedit.Adopt(want, entries, o.Taken)
+			maps.DeleteFunc(taken, func(place, _ string) bool { _, ok := says[place]; return !ok })
+		}
+		owned = append(owned, taken)
 	}
 	return owned
 }
