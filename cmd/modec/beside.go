@@ -91,7 +91,8 @@ func runsOf(res *compiler.Result, files fs.FS, targets []contract.Target) (list 
 				if contract.IsPrivate(targets, x.Of) {
 					continue
 				}
-				list = append(list, contract.Run{Of: x.Of, Text: secret.Text(x.Text)})
+				x.Text = secret.Text(x.Text)
+				list = append(list, x)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
@@ -29,10 +30,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 	if req.Local != "" {
 		return nil
 	}
-	of := foreign{req: req, written: res.FS()}
-	of.built = builtBy(req.Root, output.LockFile)
-	own, _ := output.Locks(source.Local)
-	of.builtForOne = builtBy(req.Root, own)
+	of := newForeign(req, res)
 	for _, o := range res.Outputs {
 		of.judgeLinks(ctx, res, o.Target, &diags)
 		if _, ok := o.Target.(contract.Importer); !ok {
@@ -77,6 +75,37 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 		}
 	}
 	return diags
+}
+
+// Strays returns the modes, roles and servers that agents would load below the root of a request, and that are none of
+// the compiled project.
+func Strays(ctx context.Context, req Request, res *compiler.Result) (list []diff.Stray) {
+	of := newForeign(req, res)
+	says := func(file string) string {
+		data, _ := fs.ReadFile(req.Root, file) // one that is not there says nothing
+		return output.Sum(data)
+	}
+	for _, o := range res.Outputs {
+		if _, ok := o.Target.(contract.Importer); !ok {
+			continue
+		}
+		_, theirs := of.apart(ctx, o.Target, res.Project)
+		for _, s := range slices.Concat(theirs.subjects, theirs.withheld) {
+			list = append(list, diff.Stray{What: s.ref.String(), Says: says(s.at.File), Pos: s.at})
+		}
+		for i := range theirs.servers {
+			s := &theirs.servers[i]
+			list = append(list, diff.Stray{What: "server " + cmp.Or(s.As, s.Name), Says: s.Shape(), Pos: s.Pos})
+		}
+	}
+	return list
+}
+
+func newForeign(req Request, res *compiler.Result) *foreign {
+	of := &foreign{req: req, written: res.FS(), built: builtBy(req.Root, output.LockFile)}
+	own, _ := output.Locks(source.Local)
+	of.builtForOne = builtBy(req.Root, own)
+	return of
 }
 
 // placesOf returns the files of a subject.
