@@ -228,21 +228,34 @@ func (r *Report) Own(file *contract.File, list []located.Difference) {
 	}
 }
 
-// Strays adds what lies in agents' files beside the source on the side after alone: subjects and servers.
+// Strays adds what lies in agents' files beside the source on the side after alone: subjects, servers, and the files of
+// agents that are no targets.
 func (r *Report) Strays(before, after []Stray) {
 	for _, x := range after {
 		same := func(y Stray) bool { return y.What == x.What && y.Pos.File == x.Pos.File && y.Says == x.Says }
-		if !slices.ContainsFunc(before, same) {
-			r.other(Other{Kind: Widened, What: x.What, Pos: x.Pos,
-				Text: "is in " + x.Pos.File + " and not in the source, and a session may use it"})
+		was := func(y Stray) bool { return y.Of == x.Of && y.Of != "" && y.Pos.File == x.Pos.File }
+		o := Other{Kind: Widened, What: x.What, Pos: x.Pos,
+			Text: "is in " + x.Pos.File + " and not in the source, and a session may use it"}
+		if x.Of != "" {
+			o.Text = "is a file of " + x.Of + ", which is no target: nothing of the source holds what it permits; " +
+				"`modec migrate` shows it"
+		}
+		switch {
+		case slices.ContainsFunc(before, same):
+		case slices.ContainsFunc(before, was):
+			o.Kind = Changed
+			r.other(o)
+		default:
+			r.other(o)
 		}
 	}
 }
 
-// Stray is a subject or a server in an agent's file that is not in the source.
+// Stray is a subject or a server in an agent's file that is not in the source, or a file that nothing of it holds.
 type Stray struct {
-	What string // "mode helper", "server docs"
+	What string // "mode helper", "server docs", ".roomodes"
 	Says string // what tells it from another one of its name
+	Of   string // the agent of a whole file, where it is no target; else ""
 	Pos  diag.Pos
 }
 

@@ -98,6 +98,43 @@ func Strays(ctx context.Context, req Request, res *compiler.Result) (list []diff
 			list = append(list, diff.Stray{What: "server " + cmp.Or(s.As, s.Name), Says: s.Shape(), Pos: s.Pos})
 		}
 	}
+	return append(list, of.unheld(ctx, res, says)...)
+}
+
+// unheld returns the files of agents that are no targets of the project, and which no target's agent reads too.
+func (f *foreign) unheld(ctx context.Context, res *compiler.Result, says func(string) string) (list []diff.Stray) {
+	held := map[string]bool{}
+	places := func(t contract.Target) (at []diag.Pos) {
+		if _, ok := t.(contract.Importer); !ok {
+			return nil
+		}
+		of := f.load(ctx, t, f.req.Root, f.req.Ignored, withSecrets)
+		for _, s := range of.subjects {
+			at = append(at, s.at)
+		}
+		for i := range of.servers {
+			at = append(at, of.servers[i].Pos)
+		}
+		return at
+	}
+	for _, o := range res.Outputs {
+		for _, at := range places(o.Target) {
+			held[at.File] = true
+		}
+	}
+	for _, t := range f.req.Targets {
+		if slices.ContainsFunc(res.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() }) {
+			continue
+		}
+		for _, at := range places(t) {
+			_, err := fs.Stat(f.written, at.File)
+			if held[at.File] || err == nil || f.left(at.File) {
+				continue
+			}
+			held[at.File] = true
+			list = append(list, diff.Stray{What: at.File, Says: says(at.File), Of: t.Name(), Pos: at})
+		}
+	}
 	return list
 }
 
