@@ -81,28 +81,35 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 // the compiled project.
 func Strays(ctx context.Context, req Request, res *compiler.Result) (list []diff.Stray) {
 	of := newForeign(req, res)
-	says := func(file string) string {
-		data, _ := fs.ReadFile(req.Root, file) // one that is not there says nothing
-		return output.Sum(data)
-	}
 	for _, o := range res.Outputs {
 		if _, ok := o.Target.(contract.Importer); !ok {
 			continue
 		}
 		_, theirs := of.apart(ctx, o.Target, res.Project)
 		for _, s := range slices.Concat(theirs.subjects, theirs.withheld) {
-			list = append(list, diff.Stray{What: s.ref.String(), Says: says(s.at.File), Pos: s.at})
+			list = append(list, diff.Stray{What: s.ref.String(), Says: of.says(s.at.File), Pos: s.at})
 		}
 		for i := range theirs.servers {
 			s := &theirs.servers[i]
 			list = append(list, diff.Stray{What: "server " + cmp.Or(s.As, s.Name), Says: s.Shape(), Pos: s.Pos})
 		}
 	}
-	return append(list, of.unheld(ctx, res, says)...)
+	return append(list, of.unheld(ctx, res)...)
+}
+
+// Unheld returns the files with permissions, below the root of a request, of agents that are no targets of the project.
+func Unheld(ctx context.Context, req Request, res *compiler.Result) []diff.Stray {
+	return newForeign(req, res).unheld(ctx, res)
+}
+
+// says tells a file from another one of its name.
+func (f *foreign) says(file string) string {
+	data, _ := fs.ReadFile(f.req.Root, file) // one that is not there says nothing
+	return output.Sum(data)
 }
 
 // unheld returns the files of agents that are no targets of the project, and which no target's agent reads too.
-func (f *foreign) unheld(ctx context.Context, res *compiler.Result, says func(string) string) (list []diff.Stray) {
+func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff.Stray) {
 	held := map[string]bool{}
 	places := func(t contract.Target) (at []diag.Pos) {
 		if _, ok := t.(contract.Importer); !ok {
@@ -132,7 +139,7 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result, says func(st
 				continue
 			}
 			held[at.File] = true
-			list = append(list, diff.Stray{What: at.File, Says: says(at.File), Of: t.Name(), Pos: at})
+			list = append(list, diff.Stray{What: at.File, Says: f.says(at.File), Of: t.Name(), Pos: at})
 		}
 	}
 	return list
