@@ -98,7 +98,7 @@ func TestVerifyDisk(t *testing.T) {
 	// It is gone: nothing holds the subject any more.
 	report, diags := laxly("nothing").VerifyBy(t.Context(), Verification{Seed: 1, Disk: memfs.FS{}})
 	if !diags.HasErrors() || diags[0].Code != "foreign-widening" ||
-		report.Surfaces[0].Findings[0].By != "nothing: the artifact that restricts it is gone" {
+		report.Surfaces[0].Findings[0].By != "nothing: no artifact restricts it any more" {
 		t.Errorf("nothing on disk: got %v", diags)
 	}
 }

@@ -91,7 +91,8 @@ func runsOf(res *compiler.Result, files fs.FS, targets []contract.Target) (list 
 				if contract.IsPrivate(targets, x.Of) {
 					continue
 				}
-				list = append(list, contract.Run{Of: x.Of, Text: secret.Text(x.Text)})
+				x.Text = secret.Text(x.Text)
+				list = append(list, x)
 			}
 		}
 	}
@@ -141,6 +142,16 @@ func (e *env) wrote() func(file, place string) bool {
 	return output.Wrote(lock)
 }
 
+// unmade reports whether an entry of a list that is gone is none of the source's either: nothing is beside it then.
+func unmade(f contract.File, says *located.Value, d located.Difference) bool {
+	list, ofList := strings.CutSuffix(d.Place, "/-")
+	for _, key := range strings.Split(strings.TrimPrefix(list, "/"), "/") {
+		says = says.Get(key)
+	}
+	return ofList && slices.Contains(f.Places, d.Place) && !slices.ContainsFunc(says.List(),
+		func(x *located.Value) bool { return alike(&f, d.Place, x, d.Before) })
+}
+
 // besideSource returns those of the changes of a file that are people's own.
 func besideSource(
 	f contract.File, list []located.Difference, have []byte, wrote func(file, place string) bool,
@@ -158,6 +169,7 @@ func besideSource(
 		place := "/" + strings.ReplaceAll(d.Path, ".", "/")
 		gone, is := strings.CutPrefix(d.Text, "no longer has ")
 		switch {
+		case d.After == nil && slices.Contains(f.Restrains, d.Place) || d.After == nil && unmade(f, says, d):
 		case is && (wrote(f.Path, place) || wrote(f.Path, place+"/"+strings.Trim(gone, `"`))):
 		case !is && !slices.ContainsFunc(unsaid, d.IsAt):
 		default:

@@ -348,8 +348,11 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 	switch {
 	case e.ui.json:
 	case e.ui.annotator != nil:
-		list := slices.Concat(diags, drifted(drift), narrower(x.res))
+		list := slices.Concat(diags, e.atEntries(drifted(drift)), narrower(x.res))
 		list.Sort()
+		if c.form() == "github" {
+			list = foremost(list)
+		}
 		err = e.ui.annotator(list)
 	default:
 		c.drift(e, diags, drift)

@@ -62,6 +62,9 @@ type diffSide struct {
 	name    string
 	res     *compiler.Result // nil where the project was not there yet
 	runs    []contract.Run   // what agents take over from its files beside the source
+	strays  []diff.Stray     // what agents find in its files and not in its source
+	tree    fs.FS            // its files; nil where nobody asks for them
+	close   func()           // leaves them
 	leaves  []diff.Left      // what its targets leave out of a role's rules for one agent
 	refused bool             // a target does not take the source: what it would write is not known
 }
@@ -69,6 +72,7 @@ type diffSide struct {
 func (c *diffCmd) Run(e *env) error {
 	a, b := c.sides()
 	before, diags, err := c.load(e, a, c.decides)
+	defer before.close()
 	if err != nil {
 		return err
 	}
@@ -76,6 +80,7 @@ func (c *diffCmd) Run(e *env) error {
 		return e.ui.fail(diags)
 	}
 	after, diags, err := c.load(e, b, c.written)
+	defer after.close()
 	if err != nil {
 		return err
 	}
@@ -97,6 +102,7 @@ func (c *diffCmd) Run(e *env) error {
 	if !before.refused {
 		report.Runs(before.runs, after.runs)
 	}
+	e.ownEntries(report, before, after)
 	if b == "" {
 		for _, file := range edited(e) {
 			switch list, known := e.besides(file); {
@@ -200,7 +206,7 @@ func (c *diffCmd) load(
 	e *env, side string, compile func(*env, compiler.Request) (*compiler.Result, diag.List, bool),
 ) (diffSide, diag.List, error) {
 	req := e.request()
-	p, files := diffSide{name: side}, folderFS(e.dir)
+	p, files := diffSide{name: side, close: func() {}}, folderFS(e.dir)
 	switch folder, ok := e.folder(side); {
 	case side == "":
 		p.name = "the working tree"
@@ -211,7 +217,7 @@ func (c *diffCmd) load(
 		if err != nil {
 			return p, nil, err
 		}
-		defer tree.Close()
+		p.close = func() { tree.Close() }
 		if p.name = side; side == gittree.Index {
 			p.name = "the index"
 		}
@@ -229,6 +235,12 @@ func (c *diffCmd) load(
 		if req.FS == nil {
 			p.runs = e.shared(p.runs)
 		}
+		p.tree = files
+		var ignored ignoring
+		if req.FS == nil {
+			ignored = e.ignored(e.dir, e.dir)
+		}
+		p.strays = p.straysIn(e, ignored)
 	}
 	for i := range diags { // two sources have files of the same names
 		diags[i].Message = "in " + p.name + ": " + diags[i].Message
@@ -267,7 +279,8 @@ func (c *diffCmd) adopted(e *env, p diffSide, tree fs.FS) (diffSide, diag.List, 
 		}
 	}
 	p.name, p.res = fmt.Sprintf("%s (as imported: %s%s)", p.name, few(res.Report.Files), lost), res.Compiled
-	p.runs = runsOf(p.res, tree, e.targets)
+	p.runs, p.tree = runsOf(p.res, tree, e.targets), tree
+	p.strays = p.straysIn(e, nil)
 	return p, nil, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"modec.dev/modec/compiler/disarm"
 	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/source"
 )
@@ -229,6 +230,11 @@ func (d *doctor) foreign(res *compiler.Result) {
 			level = levelWrong
 		}
 		d.add(checkup{Level: level, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
+	}
+	req := migrate.Request{Root: root.FS(), Targets: d.env.targets, Ignored: d.env.ignored(d.dir, d.dir)}
+	for _, x := range migrate.Unheld(d.env.ctx, req, res) {
+		d.add(checkup{Level: levelNote, What: x.Of, Hint: "`modec migrate` shows what it permits",
+			Text: x.Pos.String() + ": this file is of an agent that is no target: nothing of the source holds it"})
 	}
 }
 

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/lint"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/output"
 )
 
@@ -33,6 +36,47 @@ func (e *env) annotator(form string) func(diag.List) error {
 		}
 	}
 	return nil
+}
+
+// mostAnnotations are those that a page of GitHub shows of one step.
+const mostAnnotations = 10
+
+// foremost returns the findings that a reviewer needs, as many as are shown: first what somebody did to a file, and
+// one of each code at a place, which has the other spellings of one path.
+func foremost(list diag.List) (out diag.List) {
+	type place struct {
+		at   diag.Pos
+		code diag.Code
+	}
+	seen := map[place]bool{}
+	for _, d := range list {
+		if at := (place{d.Pos, d.Code}); d.Pos.File == "" || !seen[at] {
+			seen[at] = true
+			out = append(out, d)
+		}
+	}
+	rank := func(d diag.Diagnostic) int {
+		done := slices.ContainsFunc(slices.Collect(maps.Values(states)),
+			func(s diag.Diagnostic) bool { return s.Code == d.Code })
+		switch {
+		case done:
+			return 0
+		case d.Severity == diag.Note:
+			return 4
+		case d.Pos.File == "":
+			return 3
+		case d.Severity == diag.Error:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(out, func(a, b diag.Diagnostic) int { return cmp.Compare(rank(a), rank(b)) })
+	if more := len(out) - mostAnnotations + 1; more > 1 {
+		last := out[mostAnnotations-1]
+		out = append(out[:mostAnnotations-1:mostAnnotations-1], diag.Diagnostic{Severity: last.Severity, Code: last.Code,
+			Message: fmt.Sprintf("and %d more findings", more), Hint: "`modec build --check` lists them"})
+	}
+	return out
 }
 
 // annotations returns findings as other programs show them: each ends with the command that mends
@@ -124,6 +168,25 @@ func drifted(drift []output.Change) (list diag.List) {
 		list = append(list, d)
 	}
 	return list
+}
+
+// atEntries puts what is said of a file with entries of people's own at each of those that they changed.
+func (e *env) atEntries(list diag.List) (out diag.List) {
+	for _, d := range list {
+		var entries []located.Difference
+		if d.Code == diag.Touched {
+			entries, _ = e.besides(d.Pos.File)
+		}
+		if len(entries) == 0 {
+			out = append(out, d)
+		}
+		for _, x := range entries {
+			at := d
+			at.Pos, at.Message = x.Pos, d.Message+": "+x.Path+" "+x.Text
+			out = append(out, at)
+		}
+	}
+	return out
 }
 
 // firstDifference returns the first place where a file differs from what a build would write.

@@ -226,7 +226,11 @@ func (c *showCmd) matrix(e *env) error {
 	if e.ui.json {
 		return e.ui.emit(matrixReport{e.ui.envelope(), disarmed(e.dir), ir.Decided, rows})
 	}
-	e.ui.matrix(rows)
+	local := ""
+	if e.local != "" {
+		local = "--local "
+	}
+	e.ui.matrix(rows, local)
 	e.tellOff()
 	return nil
 }

@@ -41,7 +41,7 @@ func (c *groupCell) letters() string {
 const cellWidth = len("A+d?-")
 
 // matrix prints the subjects and their cells.
-func (u *ui) matrix(rows []row) {
+func (u *ui) matrix(rows []row, local string) {
 	names, total := 0, 0
 	for i := range rows {
 		names = max(names, utf8.RuneCountInString(rowName(&rows[i])))
@@ -88,7 +88,7 @@ func (u *ui) matrix(rows []row) {
 	for i := range rows {
 		if text := besides(&rows[i]); text != "" {
 			_, name, _ := strings.Cut(rows[i].Subject, " ")
-			u.item(0, "", "besides:", fmt.Sprintf("%s; `modec show %s` lists them", text, name))
+			u.item(0, "", "besides:", fmt.Sprintf("%s; `modec show %s%s` lists them", text, local, name))
 		}
 	}
 }

@@ -44,8 +44,9 @@ type Runner interface {
 
 // Run is something that an agent runs or takes over from a file.
 type Run struct {
-	Of   string // the subject or the file that says it
-	Text string
+	Of    string // the subject or the file that says it
+	Text  string
+	Place string // a JSON pointer into the file; "" where there is none
 }
 
 // Granter is a target whose agent takes permissions from files that are no subject, such as a command

@@ -206,11 +206,57 @@ func (r *Report) LeftOut(before, after []Left) {
 	}
 }
 
-// Entries adds what people changed in a file beside modec's entries, which no decision shows.
+// Entries adds what people changed in a file beside modec's entries since the last build, and what is not told yet.
 func (r *Report) Entries(file string, list []located.Difference) {
 	for _, d := range list {
-		r.other(Other{Kind: Changed, What: file, Text: d.Path + " " + d.Text, Pos: d.Pos})
+		o := Other{Kind: Changed, What: file, Text: d.Path + " " + d.Text, Pos: d.Pos}
+		told := func(x Other) bool { return x.What == o.What && x.Text == o.Text && x.Pos == o.Pos }
+		if !slices.ContainsFunc(r.Others, told) {
+			r.other(o)
+		}
 	}
+}
+
+// Own adds what people changed in a file beside modec's entries. What permits more or starts a program is a widening.
+func (r *Report) Own(file *contract.File, list []located.Difference) {
+	for _, d := range list {
+		o := Other{Kind: Changed, What: file.Path, Text: d.Path + " " + d.Text, Pos: d.Pos}
+		if file.Opens(d) {
+			o.Kind = Widened
+		}
+		r.other(o)
+	}
+}
+
+// Strays adds what lies in agents' files beside the source on the side after alone: subjects, servers, and the files of
+// agents that are no targets.
+func (r *Report) Strays(before, after []Stray) {
+	for _, x := range after {
+		same := func(y Stray) bool { return y.What == x.What && y.Pos.File == x.Pos.File && y.Says == x.Says }
+		was := func(y Stray) bool { return y.Of == x.Of && y.Of != "" && y.Pos.File == x.Pos.File }
+		o := Other{Kind: Widened, What: x.What, Pos: x.Pos,
+			Text: "is in " + x.Pos.File + " and not in the source, and a session may use it"}
+		if x.Of != "" {
+			o.Text = "is a file of " + x.Of + ", which is no target: nothing of the source holds what it permits; " +
+				"`modec migrate` shows it"
+		}
+		switch {
+		case slices.ContainsFunc(before, same):
+		case slices.ContainsFunc(before, was):
+			o.Kind = Changed
+			r.other(o)
+		default:
+			r.other(o)
+		}
+	}
+}
+
+// Stray is a subject or a server in an agent's file that is not in the source, or a file that nothing of it holds.
+type Stray struct {
+	What string // "mode helper", "server docs", ".roomodes"
+	Says string // what tells it from another one of its name
+	Of   string // the agent of a whole file, where it is no target; else ""
+	Pos  diag.Pos
 }
 
 // Beside adds a file in which people say something else than the source: what they wrote is no part of the comparison.

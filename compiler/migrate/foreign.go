@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
@@ -32,10 +33,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 	if req.Local != "" {
 		return nil
 	}
-	of := foreign{req: req, written: res.FS()}
-	of.built = builtBy(req.Root, output.LockFile)
-	own, _ := output.Locks(source.Local)
-	of.builtForOne = builtBy(req.Root, own)
+	of := newForeign(req, res)
 	for _, o := range res.Outputs {
 		of.judgeLinks(ctx, res, o.Target, &diags)
 		of.judgeImported(ctx, res, o.Target, &diags)
@@ -86,6 +84,81 @@ func (f *foreign) judgeImported(ctx context.Context, res *compiler.Result, t con
 			Target(t.Name()).
 			Subject(s.ref.String())
 	}
+}
+
+// Strays returns the modes, roles and servers that agents would load below the root of a request, and that are none of
+// the compiled project.
+func Strays(ctx context.Context, req Request, res *compiler.Result) (list []diff.Stray) {
+	of := newForeign(req, res)
+	for _, o := range res.Outputs {
+		if _, ok := o.Target.(contract.Importer); !ok {
+			continue
+		}
+		_, theirs := of.apart(ctx, o.Target, res.Project)
+		for _, s := range slices.Concat(theirs.subjects, theirs.withheld) {
+			list = append(list, diff.Stray{What: s.ref.String(), Says: of.says(s.at.File), Pos: s.at})
+		}
+		for i := range theirs.servers {
+			s := &theirs.servers[i]
+			list = append(list, diff.Stray{What: "server " + cmp.Or(s.As, s.Name), Says: s.Shape(), Pos: s.Pos})
+		}
+	}
+	return append(list, of.unheld(ctx, res)...)
+}
+
+// Unheld returns the files with permissions, below the root of a request, of agents that are no targets of the project.
+func Unheld(ctx context.Context, req Request, res *compiler.Result) []diff.Stray {
+	return newForeign(req, res).unheld(ctx, res)
+}
+
+// says tells a file from another one of its name.
+func (f *foreign) says(file string) string {
+	data, _ := fs.ReadFile(f.req.Root, file) // one that is not there says nothing
+	return output.Sum(data)
+}
+
+// unheld returns the files of agents that are no targets of the project, and which no target's agent reads too.
+func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff.Stray) {
+	held := map[string]bool{}
+	places := func(t contract.Target) (at []diag.Pos) {
+		if _, ok := t.(contract.Importer); !ok {
+			return nil
+		}
+		of := f.load(ctx, t, f.req.Root, f.req.Ignored, withSecrets)
+		for _, s := range of.subjects {
+			at = append(at, s.at)
+		}
+		for i := range of.servers {
+			at = append(at, of.servers[i].Pos)
+		}
+		return at
+	}
+	for _, o := range res.Outputs {
+		for _, at := range places(o.Target) {
+			held[at.File] = true
+		}
+	}
+	for _, t := range f.req.Targets {
+		if slices.ContainsFunc(res.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() }) {
+			continue
+		}
+		for _, at := range places(t) {
+			_, err := fs.Stat(f.written, at.File)
+			if held[at.File] || err == nil || f.left(at.File) {
+				continue
+			}
+			held[at.File] = true
+			list = append(list, diff.Stray{What: at.File, Says: f.says(at.File), Of: t.Name(), Pos: at})
+		}
+	}
+	return list
+}
+
+func newForeign(req Request, res *compiler.Result) *foreign {
+	of := &foreign{req: req, written: res.FS(), built: builtBy(req.Root, output.LockFile)}
+	own, _ := output.Locks(source.Local)
+	of.builtForOne = builtBy(req.Root, own)
+	return of
 }
 
 // placesOf returns the files of a subject.

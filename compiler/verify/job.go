@@ -276,7 +276,7 @@ func (j *job) missing(w *Witness, v, compiled contract.Verdict) {
 		return
 	}
 	a := compiled.Answer
-	a.Decision, a.Rule = ir.Allow, "nothing: the artifact that restricts it is gone"
+	a.Decision, a.Rule = ir.Allow, "nothing: no artifact restricts it any more"
 	a.At = diag.Pos{File: a.At.File}
 	if v.Lack != nil {
 		a.Rule, a.At = "nothing, since "+v.Lack.Why, v.Lack.At

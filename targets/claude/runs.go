@@ -75,31 +75,46 @@ var (
 
 // beside returns what people wrote into a settings file beside modec's own entries.
 func beside(file string, own, read *format.Settings) (out []contract.Run) {
-	add := func(what, text string) { out = append(out, contract.Run{Of: file, Text: what + " " + text}) }
+	add := func(place, what, text string) {
+		out = append(out, contract.Run{Of: file, Text: what + " " + text, Place: place})
+	}
 	hooks := commandsOf(own.Hooks)
 	for _, event := range read.Hooks.Fields() {
 		for _, line := range commandsOf(&located.Value{Kind: located.Object, Members: []located.Member{event}}) {
 			if !slices.Contains(hooks, line) {
-				add("hook", line)
+				add("/hooks", "hook", line)
 			}
 		}
 	}
 	if mode, ok := format.ModeOf(read.Mode); ok && (own.Mode == nil || own.Mode.Text != mode) &&
 		mode != format.Default && mode != format.Plan {
-		add("defaultMode", mode)
+		add("/permissions/defaultMode", "defaultMode", mode)
 	}
 	rules := allowRules(own)
 	for _, text := range allowRules(read) {
 		if !slices.Contains(rules, text) {
-			add("allow", text)
+			add("/permissions/allow", "allow", text)
+		}
+	}
+	folders := directoriesOf(own)
+	for _, dir := range directoriesOf(read) {
+		if !slices.Contains(folders, dir) {
+			add("/permissions/"+moreDirectories, moreDirectories, dir)
 		}
 	}
 	for _, m := range read.Root.Fields() {
 		if !slices.Contains(harmlessSettings, m.Key) && own.Root.Get(m.Key) == nil {
-			add(m.Key, string(contract.JSONLine(m.Value.Any())))
+			add("/"+m.Key, m.Key, string(contract.JSONLine(m.Value.Any())))
 		}
 	}
 	return out
+}
+
+// moreDirectories is the key of the folders outside the project in which a session works too.
+const moreDirectories = "additionalDirectories"
+
+func directoriesOf(s *format.Settings) []string {
+	return s.Root.Get("permissions").Get(moreDirectories).Strings()
 }
 
 func allowRules(s *format.Settings) (list []string) {

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/migrate"
+)
+
+// ownEntries adds what people changed, from one side to the other, in the agents' files beside modec's entries: what
+// neither source says. What is among the runs of one side is said already.
+func (e *env) ownEntries(report *diff.Report, before, after diffSide) {
+	if before.refused || after.refused || after.res == nil {
+		return
+	}
+	var told []diag.Pos
+	runs := slices.Concat(before.runs, after.runs)
+	files := sharedFiles(after)
+	for _, f := range sharedFiles(before) {
+		if !slices.ContainsFunc(files, func(x contract.File) bool { return x.Path == f.Path }) {
+			files = append(files, f)
+		}
+	}
+	for i := range files {
+		f := &files[i]
+		old, now := before.file(f.Path), after.file(f.Path)
+		if now.there == nil || old.there == nil {
+			continue
+		}
+		var list []located.Difference
+		all := located.Differences(old.there, now.there)
+		for _, d := range all {
+			respelled := func(x located.Difference) bool {
+				return x.Place == d.Place && (x.After == nil) != (d.After == nil) &&
+					alike(f, d.Place, cmp.Or(d.After, d.Before), cmp.Or(x.After, x.Before))
+			}
+			said := func(x contract.Run) bool {
+				return x.Of == f.Path && x.Place != "" && liesIn(d.Place, x.Place) &&
+					slices.Contains(before.runs, x) != slices.Contains(after.runs, x)
+			}
+			if !slices.ContainsFunc(all, respelled) && !saidBySource(f, old, now, d) && !slices.ContainsFunc(runs, said) {
+				list = append(list, d)
+			}
+		}
+		report.Own(f, list)
+		for _, d := range list {
+			told = append(told, d.Pos)
+		}
+	}
+	report.Strays(before.strays, slices.DeleteFunc(after.strays, func(x diff.Stray) bool {
+		return slices.Contains(told, x.Pos)
+	}))
+}
+
+// sharedFiles returns the files of a side in which modec has entries beside people's own.
+func sharedFiles(p diffSide) (files []contract.File) {
+	if p.res == nil {
+		return nil
+	}
+	for _, f := range p.res.Files() {
+		if f.Places != nil && p.tree != nil {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// twoSaid is a file as a build would write it, and as it is.
+type twoSaid struct{ source, there *located.Value }
+
+// file returns a file of a side; one that is not there has nothing in it. A file that nobody can read has no value.
+func (p diffSide) file(name string) (of twoSaid) {
+	of.source = &located.Value{Kind: located.Object}
+	if p.res != nil {
+		for _, f := range p.res.Files() {
+			if f.Path == name {
+				of.source = parsed(name, f.Data)
+			}
+		}
+	}
+	of.there = &located.Value{Kind: located.Object}
+	if p.tree == nil {
+		return of
+	}
+	switch data, err := fs.ReadFile(p.tree, name); {
+	case err == nil:
+		of.there = parsed(name, data)
+	case !os.IsNotExist(err):
+		of.there = nil
+	}
+	return of
+}
+
+func parsed(name string, data []byte) *located.Value {
+	read := located.JSONC
+	if filepath.Ext(name) == ".toml" {
+		read = located.TOML
+	}
+	v, err := read(name, data)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// saidBySource reports whether a change of a file comes from the source: what is new is what a build writes now, and
+// what is gone a build wrote before and does not any more.
+func saidBySource(f *contract.File, old, now twoSaid, d located.Difference) bool {
+	own := func(from, to twoSaid, v *located.Value) bool {
+		return slices.ContainsFunc(located.Differences(from.source, to.there), func(x located.Difference) bool {
+			return x.After != nil && related(f, d, x, v, x.After)
+		})
+	}
+	if slices.ContainsFunc(located.Differences(old.source, now.source), func(x located.Difference) bool {
+		return x.Place == d.Place && alike(f, d.Place, x.Before, d.Before) && alike(f, d.Place, x.After, d.After)
+	}) {
+		return true
+	}
+	if d.After != nil {
+		return !own(now, now, d.After)
+	}
+	lacks := slices.ContainsFunc(located.Differences(now.there, now.source), func(x located.Difference) bool {
+		return x.After != nil && related(f, d, x, d.Before, x.After)
+	})
+	return !lacks && !own(old, old, d.Before)
+}
+
+// related reports whether two differences are about the same: of one place the same values, or of a value in the
+// other's.
+func related(f *contract.File, d, x located.Difference, v, other *located.Value) bool {
+	if d.Place == x.Place {
+		return !strings.HasSuffix(d.Place, "/-") || alike(f, d.Place, v, other)
+	}
+	return liesIn(d.Place, x.Place) || liesIn(x.Place, d.Place)
+}
+
+// liesIn reports whether a place is another one, or lies in it.
+func liesIn(place, in string) bool { return place == in || strings.HasPrefix(place, in+"/") }
+
+// alike reports whether two values say the same, in whatever spelling of the target's rules.
+func alike(f *contract.File, place string, a, b *located.Value) bool {
+	text := func(v *located.Value) string {
+		if s, ok := v.Str(); ok && f.Spelled != nil {
+			if said := f.Spelled(strings.TrimSuffix(place, "/-"), s); said != "" {
+				return said
+			}
+		}
+		if v == nil {
+			return ""
+		}
+		return string(contract.JSONLine(v.Any()))
+	}
+	return text(a) == text(b)
+}
+
+// straysIn returns the subjects and servers that lie in a side's files and not in its source.
+func (p diffSide) straysIn(e *env, ignored ignoring) []diff.Stray {
+	return migrate.Strays(e.ctx, migrate.Request{Root: p.tree, Targets: e.targets, Local: e.local,
+		Ignored: ignored}, p.res)
+}
