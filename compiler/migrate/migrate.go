@@ -25,6 +25,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/render"
 	"modec.dev/modec/compiler/resolve"
 	"modec.dev/modec/compiler/source"
@@ -177,6 +178,7 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 		diags.Sort()
 		return nil, diags
 	}
+	dropBuilt(in.project, deniedPaths(in.config.inUse(req.Targets)))
 	dropGuards(in.project, deniedPaths(in.config.inUse(req.Targets)))
 	dropTwice(in.project)
 	for refusals, stays, mends := 0, 0, 0; ; {
@@ -500,6 +502,38 @@ func dropGuards(p *ir.Project, guards []string) {
 			r.Can.Edit != nil && r.Can.Edit.Default != nil {
 			drop(&r.Can)
 		}
+	}
+}
+
+// dropBuilt removes the guards that a build wrote into files whose source and lock are lost: whoever denies edits of all
+// that is modec's has them from there. The next build writes them where they were.
+func dropBuilt(p *ir.Project, guards []string) {
+	drop := func(can *ir.Can) {
+		if can.Edit == nil {
+			return
+		}
+		states := func(d ir.Decision, paths []string) func(ir.Rule) bool {
+			return func(r ir.Rule) bool {
+				return r.Decision == d && r.Pattern.Kind == ir.Plain && slices.ContainsFunc(paths, func(g string) bool {
+					return guardCovers(g, r.Pattern.Text) || r.Pattern.Text == strings.TrimSuffix(g, "/")
+				})
+			}
+		}
+		for _, own := range []string{config.File, output.LockFile, path.Dir(contract.PolicyFile)} {
+			if !slices.ContainsFunc(can.Edit.Rules, states(ir.Deny, []string{own})) {
+				return
+			}
+		}
+		t := *can.Edit
+		t.Rules = slices.DeleteFunc(slices.Clone(t.Rules), states(ir.Deny, guards))
+		t.Rules = slices.DeleteFunc(t.Rules, states(ir.Ask, ir.AskedPaths))
+		can.Edit = &t
+	}
+	for i := range p.Modes {
+		drop(&p.Modes[i].Can)
+	}
+	for i := range p.Roles {
+		drop(&p.Roles[i].Can)
 	}
 }
 
