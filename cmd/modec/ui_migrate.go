@@ -41,11 +41,7 @@ func (u *ui) migrated(res *migrate.Result, title string) {
 		if kind == contract.Understood && !u.verbose {
 			continue
 		}
-		for _, n := range rep.Notes {
-			if n.Kind == kind {
-				u.migrateNote(n)
-			}
-		}
+		u.migrateNotes(slices.DeleteFunc(slices.Clone(rep.Notes), func(n contract.Note) bool { return n.Kind != kind }))
 	}
 	u.seen(rep.Seen)
 	for i, f := range res.Files {
@@ -246,6 +242,29 @@ func (u *ui) guarded(paths []string) {
 	slices.Sort(paths)
 	u.printf("  %-15s %s: nobody edits unasked what holds permissions; can.edit.guarded opens a path\n",
 		"guarded", diag.Clean(strings.Join(slices.Compact(paths), ", ")))
+}
+
+// migrateNotes prints notes of one kind. What stays as it is written is a line for each file and reason, but with -v.
+func (u *ui) migrateNotes(notes []contract.Note) {
+	const printed = -1
+	type reason struct{ file, why string }
+	of := func(n contract.Note) reason { return reason{n.Pos.File, n.Why} }
+	many := map[reason]int{}
+	for _, n := range notes {
+		if n.Kind == contract.Kept && !u.verbose {
+			many[of(n)]++
+		}
+	}
+	for _, n := range notes {
+		switch all := many[of(n)]; {
+		case all > 1:
+			n.What += fmt.Sprintf(", and %d more there (-v lists them)", all-1)
+			many[of(n)] = printed
+		case all == printed:
+			continue
+		}
+		u.migrateNote(n)
+	}
 }
 
 func (u *ui) migrateNote(n contract.Note) {
