@@ -66,6 +66,11 @@ async function fakeModel() {
   return { port: server.address().port, offered, close: () => (server.closeAllConnections(), server.close()) };
 }
 
+// A test whose time is over is ended with SIGTERM: its programs end with it.
+const running = new Set();
+process.on('exit', () => running.forEach((p) => p.kill()));
+process.once('SIGTERM', () => process.exit(143));
+
 // Server is a program's server.
 export class Server {
   static async start(program, more = {}) {
@@ -73,6 +78,8 @@ export class Server {
     s.fake = await fakeModel();
     s.home = mkdtempSync(join(tmpdir(), `modec-${program.name}-home-`));
     s.process = spawn(program.file, ['serve', '--port', '0', '--print-logs'], { env: { ...environment(program, s.home, s.fake.port), ...more }, cwd: s.home, stdio: ['ignore', 'pipe', 'ignore'] });
+    running.add(s.process);
+    s.process.once('exit', () => running.delete(s.process));
     let out = '';
     for await (const chunk of s.process.stdout) {
       out += chunk;
