@@ -46,7 +46,8 @@ func (e *env) ownEntries(report *diff.Report, before, after diffSide) {
 				return x.Of == f.Path && x.Place != "" && liesIn(d.Place, x.Place) &&
 					slices.Contains(before.runs, x) != slices.Contains(after.runs, x)
 			}
-			if !slices.ContainsFunc(all, respelled) && !saidBySource(f, old, now, d) && !slices.ContainsFunc(runs, said) {
+			known := slices.ContainsFunc(all, respelled) || saidBySource(f, old, now, d)
+			if !known && !slices.ContainsFunc(runs, said) {
 				list = append(list, d)
 			}
 		}

@@ -73,8 +73,10 @@ func foremost(list diag.List) (out diag.List) {
 	slices.SortStableFunc(out, func(a, b diag.Diagnostic) int { return cmp.Compare(rank(a), rank(b)) })
 	if more := len(out) - mostAnnotations + 1; more > 1 {
 		last := out[mostAnnotations-1]
-		out = append(out[:mostAnnotations-1:mostAnnotations-1], diag.Diagnostic{Severity: last.Severity, Code: last.Code,
-			Message: fmt.Sprintf("and %d more findings", more), Hint: "`modec build --check` lists them"})
+		out = append(out[:mostAnnotations-1:mostAnnotations-1], diag.Diagnostic{
+			Severity: last.Severity, Code: last.Code,
+			Message: fmt.Sprintf("and %d more findings", more), Hint: "`modec build --check` lists them",
+		})
 	}
 	return out
 }

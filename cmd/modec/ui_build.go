@@ -23,7 +23,7 @@ func (u *ui) upToDate(c *buildCmd, s record.Summary, start time.Time) {
 	}
 	if !u.quiet && !u.verbose {
 		for _, d := range s.Diagnostics {
-			if d.Code == diag.EntryChanged || d.Code == diag.BadLock { // a person has to do something, and no build does it
+			if d.Code == diag.EntryChanged || d.Code == diag.BadLock { // no build does it: a person has to
 				u.render.Render(u.err, d)
 			}
 		}

@@ -505,8 +505,8 @@ func dropGuards(p *ir.Project, guards []string) {
 	}
 }
 
-// dropBuilt removes the guards that a build wrote into files whose source and lock are lost: whoever denies edits of all
-// that is modec's has them from there. The next build writes them where they were.
+// dropBuilt removes the guards that a build wrote into files whose source and lock are lost: whoever denies edits of
+// all that is modec's has them from there. The next build writes them where they were.
 func dropBuilt(p *ir.Project, guards []string) {
 	drop := func(can *ir.Can) {
 		if can.Edit == nil {
