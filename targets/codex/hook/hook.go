@@ -43,11 +43,7 @@ type payload struct {
 type question struct {
 	contract.HookRequest
 	payload
-	ref     ir.SubjectRef   // who calls
-	session *policy.Subject // as which Codex was started
-	subject *policy.Subject // who calls: the session, or it in a mode
-	beside  *policy.Subject // of a mode that works in a session of another one: that one; else nil
-	disk    *contract.Disk
+	caller *contract.Caller
 }
 
 // opinion is what the policy says of a call.
@@ -75,14 +71,16 @@ func AsksEdits(s *policy.Subject) bool { return AsksCommands(s) || !contract.Lea
 
 // Answer answers one payload.
 func Answer(req contract.HookRequest) contract.HookAnswer {
-	q := question{HookRequest: req, disk: req.Disk()}
+	q := question{HookRequest: req}
 	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
 		return contract.Refuse("the payload is not a JSON object of Codex: " + err.Error())
 	}
 	if q.Event != Before && q.Event != Permission {
 		return contract.Refuse(fmt.Sprintf("got the event %q, want %s or %s", q.Event, Before, Permission))
 	}
-	if err := q.who(); err != nil {
+	var err error
+	q.caller, err = contract.NewCaller(&req, req.Disk(), q.Cwd, req.Policy.Project().Mode(q.Agent))
+	if err != nil {
 		return contract.Refuse(err.Error())
 	}
 	o := q.opinion()
@@ -110,7 +108,7 @@ func said(o contract.Object) contract.HookAnswer {
 }
 
 func (q *question) deny(what string, o *opinion) contract.HookAnswer {
-	why := fmt.Sprintf("modec: %s %s, by %s", q.ref, what, o.Told())
+	why := fmt.Sprintf("modec: %s %s, by %s", q.caller.Ref, what, o.Told())
 	if p := o.Pos.String(); p != "" {
 		why += " (" + p + ")"
 	}
@@ -119,58 +117,6 @@ func (q *question) deny(what string, o *opinion) contract.HookAnswer {
 			"decision", contract.Object{"behavior", "deny", "message", why}})
 	}
 	return said(contract.Object{"hookEventName", Before, "permissionDecision", "deny", "permissionDecisionReason", why})
-}
-
-// who finds out who calls.
-func (q *question) who() (err error) {
-	if q.session, err = q.Policy.Subject(q.Subject); err != nil {
-		return err
-	}
-	q.subject, q.ref = q.session, q.Subject
-	mode := q.Policy.Project().Mode(q.Agent)
-	if q.Agent == "" || mode == nil {
-		return nil // an agent of somebody's own may do what its session may
-	}
-	ref := ir.SubjectRef{Role: q.Subject.Role, Mode: mode.Slug}
-	if ref.Role == "" && mode.Slug != q.Subject.Mode {
-		q.beside = q.session
-	}
-	q.ref = ref
-	q.subject, err = q.Policy.Subject(ref)
-	return err
-}
-
-// decide decides an action of whoever calls.
-func (q *question) decide(a policy.Action) policy.Result { return q.over(a, (*policy.Subject).Decide) }
-
-// at decides an action at the disk.
-func (q *question) at(a policy.Action) policy.Result {
-	folder := q.Cwd
-	if folder == "" {
-		folder = q.Root
-	}
-	return q.over(a, func(s *policy.Subject, a policy.Action) policy.Result { return q.disk.Decide(s, a, folder) })
-}
-
-func (q *question) over(a policy.Action, by func(*policy.Subject, policy.Action) policy.Result) policy.Result {
-	r := lacking(by(q.subject, a))
-	if q.beside == nil {
-		return r
-	}
-	return lower(r, lacking(by(q.beside, a)))
-}
-
-// lacking returns a result with what it means to Codex, which lacks permission modes.
-func lacking(r policy.Result) policy.Result {
-	r.Decision = r.Lacking()
-	return r
-}
-
-func lower(a, b policy.Result) policy.Result {
-	if b.Decision < a.Decision {
-		return b
-	}
-	return a
 }
 
 func refused(rule string) opinion { return opinion{Result: policy.Result{Rule: rule}} }
@@ -193,10 +139,10 @@ func (q *question) opinion() opinion {
 		if file == "" {
 			return refused("a call without a readable path")
 		}
-		return opinion{Result: q.at(policy.Action{Group: ir.Read, Arg: file}), group: ir.Read, about: file}
+		return opinion{Result: q.caller.At(policy.Action{Group: ir.Read, Arg: file}), group: ir.Read, about: file}
 	case q.Tool == format.Spawn:
 		agent := q.text("agent_type")
-		return opinion{Result: q.decide(policy.Action{Group: ir.Modes, Arg: agent}), group: ir.Modes, about: agent}
+		return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Modes, Arg: agent}), group: ir.Modes, about: agent}
 	case q.Tool == format.ReadResource, q.Tool == format.ListResources, q.Tool == format.ListTemplates:
 		return q.resource()
 	case format.IsTool(q.Tool):
@@ -204,11 +150,7 @@ func (q *question) opinion() opinion {
 	case slices.Contains(format.Harmless, q.Tool):
 		return opinion{Result: policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "a tool that touches nothing"}}
 	}
-	r := lacking(q.subject.UnknownTool())
-	if q.beside != nil {
-		r = lower(r, lacking(q.beside.UnknownTool()))
-	}
-	return opinion{Result: r, group: ir.Unknown, about: q.Tool}
+	return opinion{Result: q.caller.UnknownTool(), group: ir.Unknown, about: q.Tool}
 }
 
 func (q *question) command() opinion {
@@ -219,60 +161,21 @@ func (q *question) command() opinion {
 	case policy.ForPeople(line):
 		return refused(contract.ForPeople)
 	}
-	return opinion{Result: q.at(policy.Action{Group: ir.Command, Arg: line}), group: ir.Command, about: line,
-		asks: AsksCommands(q.session)}
+	return opinion{Result: q.caller.At(policy.Action{Group: ir.Command, Arg: line}), group: ir.Command, about: line,
+		asks: AsksCommands(q.caller.Session)}
 }
 
 // patch decides every file of a patch.
 func (q *question) patch() opinion {
-	files, ok := Files(q.text("command"))
+	files, ok := format.PatchFiles(q.text("command"))
 	if !ok {
 		return refused("a patch whose files cannot be read")
 	}
-	o := opinion{group: ir.Edit, asks: AsksEdits(q.session)}
-	o.Decision = ir.Agent
-	for _, file := range files {
-		o.Result = both(o.Result, q.at(policy.Action{Group: ir.Edit, Arg: file}))
-	}
+	o := opinion{Result: q.caller.AtAll(ir.Edit, files), group: ir.Edit, asks: AsksEdits(q.caller.Session)}
 	if len(files) == 1 {
 		o.about = files[0]
 	}
 	return o
-}
-
-// both returns the result of an action that needs two.
-func both(a, b policy.Result) policy.Result {
-	if a.Rule == "" || ir.Both(a.Decision, b.Decision) == b.Decision {
-		return b
-	}
-	return a
-}
-
-// headers begin the lines of a patch that name a file.
-var headers = []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"}
-
-// marks are the other lines that begin with stars.
-var marks = []string{"*** Begin Patch", "*** End Patch", "*** End of File"}
-
-// Files returns the files of a patch. Every line that may be read as the name of one counts. It reports false where
-// there is none, or a line that means something else.
-func Files(patch string) (files []string, ok bool) {
-	for line := range strings.Lines(patch) {
-		line = strings.TrimSpace(line)
-		if !strings.HasPrefix(line, "***") || slices.Contains(marks, line) {
-			continue
-		}
-		i := slices.IndexFunc(headers, func(h string) bool { return strings.HasPrefix(line, h) })
-		if i < 0 {
-			return nil, false
-		}
-		file := strings.TrimSpace(line[len(headers[i]):])
-		if file == "" {
-			return nil, false
-		}
-		files = append(files, file)
-	}
-	return files, len(files) > 0
 }
 
 // tool decides a tool of a server. Codex writes names in a way in which several may be the same: the lowest decision
@@ -289,19 +192,19 @@ func (q *question) tool() opinion {
 		}
 		for _, name := range q.named(sv, rest) {
 			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: name}
-			session := lacking(q.session.Decide(a))
-			r := q.decide(a)
+			session := q.caller.Session.Decide(a)
+			r := q.caller.Decide(a)
 			if found++; found == 1 || r.Decision < o.Decision {
 				o.Result = r
 			}
 			o.server, o.about = sv.Name, name
-			o.asks = session.Decision == ir.Ask && (found == 1 || o.asks)
+			o.asks = session.Lacking() == ir.Ask && (found == 1 || o.asks)
 		}
 	}
 	if found == 0 { // a server of somebody's own
 		server, tool := format.ToolServer(q.Tool)
 		o.server, o.about = server, tool
-		o.Result = q.decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+		o.Result = q.caller.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
 	}
 	return o
 }
@@ -315,7 +218,7 @@ func (q *question) named(sv *ir.Server, as string) (names []string) {
 			names = append(names, sv.Tools[i].Name)
 		}
 	}
-	if len(names) > 0 && q.session.ListsTools(sv) {
+	if len(names) > 0 && q.Policy.Project().ListsTools(sv) {
 		return names
 	}
 	for _, other := range []string{"_", "-", "."} {
@@ -340,7 +243,7 @@ func (q *question) resource() opinion {
 	o.Decision = ir.Agent
 	for _, name := range of {
 		a := policy.Action{Group: ir.MCP, Kind: policy.Resource, Server: name, Arg: o.about}
-		o.Result = both(o.Result, q.decide(a))
+		o.Result = contract.BothResults(o.Result, q.caller.Decide(a))
 	}
 	return o
 }

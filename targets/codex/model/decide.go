@@ -27,7 +27,7 @@ func callOf(a policy.Action) (call, bool) {
 		return call{format.ViewImage, map[string]any{"path": a.Arg}}, a.Arg != ""
 	case ir.Edit:
 		body := "*** Begin Patch\n*** Add File: " + a.Arg + "\n+x\n*** End Patch\n"
-		files, ok := hook.Files(body)
+		files, ok := format.PatchFiles(body)
 		return call{format.ApplyPatch, map[string]any{"command": body}}, ok && slices.Equal(files, []string{a.Arg})
 	case ir.Command:
 		return call{format.Shell, map[string]any{"command": a.Arg}}, a.Arg != ""

@@ -18,6 +18,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	codex "modec.dev/modec/targets/codex/format"
 	"modec.dev/modec/targets/copilot/format"
 )
 
@@ -41,10 +42,8 @@ const other = "PreToolUse"
 type question struct {
 	contract.HookRequest
 	payload
-	ref     ir.SubjectRef   // who calls
-	subject *policy.Subject // who calls: the session, or it in a mode
-	beside  *policy.Subject // of a mode that works in a session of another one: that one; else nil
-	disk    *contract.Disk
+	caller *contract.Caller
+	disk   *contract.Disk
 }
 
 // opinion is what the policy says of a call.
@@ -70,7 +69,8 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	if q.Tool == "" {
 		return contract.Refuse("the payload names no tool")
 	}
-	if err := q.who(); err != nil {
+	var err error
+	if q.caller, err = contract.NewCaller(&req, q.disk, q.Cwd, q.mode(q.Agent)); err != nil {
 		return contract.Refuse(err.Error())
 	}
 	o := q.opinion()
@@ -89,33 +89,13 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 
 // say returns a decision in the form of both events.
 func (q *question) say(decision, what string, o *opinion) contract.HookAnswer {
-	why := fmt.Sprintf("modec: %s %s, by %s", q.ref, what, o.Told())
+	why := fmt.Sprintf("modec: %s %s, by %s", q.caller.Ref, what, o.Told())
 	if p := o.Pos.String(); p != "" {
 		why += " (" + p + ")"
 	}
 	said := contract.Object{"permissionDecision", decision, "permissionDecisionReason", why}
 	both := append(slices.Clone(said), "hookSpecificOutput", append(contract.Object{"hookEventName", other}, said...))
 	return contract.HookAnswer{Stdout: append(contract.JSONLine(both), '\n')}
-}
-
-// who finds out who calls.
-func (q *question) who() (err error) {
-	session, err := q.Policy.Subject(q.Subject)
-	if err != nil {
-		return err
-	}
-	q.subject, q.ref = session, q.Subject
-	mode := q.mode(q.Agent)
-	if mode == nil {
-		return nil // an agent of somebody's own may do what its session may
-	}
-	ref := ir.SubjectRef{Role: q.Subject.Role, Mode: mode.Slug}
-	if ref.Role == "" && mode.Slug != q.Subject.Mode {
-		q.beside = session
-	}
-	q.ref = ref
-	q.subject, err = q.Policy.Subject(ref)
-	return err
 }
 
 // mode returns the mode of an agent's name, nil for none.
@@ -126,47 +106,6 @@ func (q *question) mode(agent string) *ir.Mode {
 		return nil
 	}
 	return &p.Modes[i]
-}
-
-// decide decides an action of whoever calls.
-func (q *question) decide(a policy.Action) policy.Result { return q.over(a, (*policy.Subject).Decide) }
-
-// at decides an action at the disk.
-func (q *question) at(a policy.Action) policy.Result {
-	folder := q.Cwd
-	if folder == "" {
-		folder = q.Root
-	}
-	return q.over(a, func(s *policy.Subject, a policy.Action) policy.Result { return q.disk.Decide(s, a, folder) })
-}
-
-func (q *question) over(a policy.Action, by func(*policy.Subject, policy.Action) policy.Result) policy.Result {
-	r := lacking(by(q.subject, a))
-	if q.beside == nil {
-		return r
-	}
-	return lower(r, lacking(by(q.beside, a)))
-}
-
-// lacking returns a result with what it means to Copilot, which lacks permission modes.
-func lacking(r policy.Result) policy.Result {
-	r.Decision = r.Lacking()
-	return r
-}
-
-func lower(a, b policy.Result) policy.Result {
-	if b.Decision < a.Decision {
-		return b
-	}
-	return a
-}
-
-// both returns the result of an action that needs two.
-func both(a, b policy.Result) policy.Result {
-	if a.Rule == "" || ir.Both(a.Decision, b.Decision) == b.Decision {
-		return b
-	}
-	return a
 }
 
 func refused(rule string) opinion { return opinion{Result: policy.Result{Rule: rule}} }
@@ -195,7 +134,7 @@ func (q *question) opinion() opinion {
 	case format.Fetch:
 		return q.fetch()
 	case format.Search:
-		return opinion{Result: q.decide(policy.Action{Group: ir.Web}), group: ir.Web}
+		return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Web}), group: ir.Web}
 	case format.Task:
 		return q.agent("agent_type")
 	case format.Skill:
@@ -207,11 +146,7 @@ func (q *question) opinion() opinion {
 	case format.IsTool(q.Tool):
 		return q.tool()
 	}
-	r := lacking(q.subject.UnknownTool())
-	if q.beside != nil {
-		r = lower(r, lacking(q.beside.UnknownTool()))
-	}
-	return opinion{Result: r, group: ir.Unknown, about: q.Tool}
+	return opinion{Result: q.caller.UnknownTool(), group: ir.Unknown, about: q.Tool}
 }
 
 func (q *question) command(line string) opinion {
@@ -221,7 +156,7 @@ func (q *question) command(line string) opinion {
 	case policy.ForPeople(line):
 		return refused(contract.ForPeople)
 	}
-	return opinion{Result: q.at(policy.Action{Group: ir.Command, Arg: line}), group: ir.Command, about: line}
+	return opinion{Result: q.caller.At(policy.Action{Group: ir.Command, Arg: line}), group: ir.Command, about: line}
 }
 
 func (q *question) file(g ir.Group) opinion {
@@ -229,7 +164,7 @@ func (q *question) file(g ir.Group) opinion {
 	if file == "" {
 		return refused("a call without a readable path")
 	}
-	return opinion{Result: q.at(policy.Action{Group: g, Arg: file}), group: g, about: q.written(file)}
+	return opinion{Result: q.caller.At(policy.Action{Group: g, Arg: file}), group: g, about: q.written(file)}
 }
 
 // written returns a path as a rule would name it: Copilot has absolute ones.
@@ -248,46 +183,15 @@ func (q *question) patch() opinion {
 			text = q.text(name)
 		}
 	}
-	files, ok := Files(text)
+	files, ok := codex.PatchFiles(text)
 	if !ok {
 		return refused("a patch whose files cannot be read")
 	}
-	o := opinion{group: ir.Edit}
-	o.Decision = ir.Agent
-	for _, file := range files {
-		o.Result = both(o.Result, q.at(policy.Action{Group: ir.Edit, Arg: file}))
-	}
+	o := opinion{Result: q.caller.AtAll(ir.Edit, files), group: ir.Edit}
 	if len(files) == 1 {
 		o.about = q.written(files[0])
 	}
 	return o
-}
-
-// headers begin the lines of a patch that name a file.
-var headers = []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"}
-
-// marks are the other lines that begin with stars.
-var marks = []string{"*** Begin Patch", "*** End Patch", "*** End of File"}
-
-// Files returns the files of a patch. Every line that may be read as the name of one counts. It reports false where
-// there is none, or a line that means something else.
-func Files(patch string) (files []string, ok bool) {
-	for line := range strings.Lines(patch) {
-		line = strings.TrimSpace(line)
-		if !strings.HasPrefix(line, "***") || slices.Contains(marks, line) {
-			continue
-		}
-		i := slices.IndexFunc(headers, func(h string) bool { return strings.HasPrefix(line, h) })
-		if i < 0 {
-			return nil, false
-		}
-		file := strings.TrimSpace(line[len(headers[i]):])
-		if file == "" {
-			return nil, false
-		}
-		files = append(files, file)
-	}
-	return files, len(files) > 0
 }
 
 // search decides a search below folders, by default that of the session, and below those at which its pattern begins.
@@ -298,16 +202,11 @@ func (q *question) search() opinion {
 	if !ok {
 		return refused("a search without readable folders")
 	}
-	o := opinion{group: ir.Read, about: strings.Join(folders, " ")}
-	o.Decision = ir.Agent
-	for _, folder := range folders {
-		o.Result = both(o.Result, q.at(policy.Action{Group: ir.Read, Arg: folder}))
-	}
+	o := opinion{Result: q.caller.AtAll(ir.Read, folders), group: ir.Read, about: strings.Join(folders, " ")}
 	if q.Tool == format.Glob { // which tells names alone
 		return o
 	}
-	limited := q.subject.Restricts(ir.Read) || q.beside != nil && q.beside.Restricts(ir.Read)
-	if limited && o.Decision == ir.Allow {
+	if q.caller.Restricts(ir.Read) && o.Decision == ir.Allow {
 		o.Result = policy.Result{Decision: ir.Ask, Rule: "a search may find files that may not be read", Pos: o.Pos}
 	}
 	return o
@@ -355,7 +254,7 @@ func (q *question) fetch() opinion {
 	if !ok {
 		return refused("a call without a readable url")
 	}
-	return opinion{Result: q.decide(policy.Action{Group: ir.Web, Arg: host}), group: ir.Web, about: host}
+	return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Web, Arg: host}), group: ir.Web, about: host}
 }
 
 // agent decides handing work to an agent, or reading a skill, that an argument names.
@@ -364,7 +263,7 @@ func (q *question) agent(arg string) opinion {
 	if m := q.mode(name); m != nil {
 		name = m.Slug
 	}
-	return opinion{Result: q.decide(policy.Action{Group: ir.Modes, Arg: name}), group: ir.Modes, about: name}
+	return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Modes, Arg: name}), group: ir.Modes, about: name}
 }
 
 // tool decides a tool of a server. Copilot writes names in a way in which several may be the same: the lowest decision
@@ -373,7 +272,7 @@ func (q *question) tool() opinion {
 	o := opinion{group: ir.MCP}
 	found := 0
 	try := func(server, tool string) {
-		r := q.decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+		r := q.caller.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
 		if found++; found == 1 || r.Decision < o.Decision {
 			o.Result, o.server, o.about = r, server, tool
 		}
@@ -400,7 +299,7 @@ func (q *question) tool() opinion {
 				continue
 			}
 			own = true
-			if listed && q.subject.ListsTools(sv) {
+			if listed && p.ListsTools(sv) {
 				continue
 			}
 			for _, name := range unlisted(tool) {
