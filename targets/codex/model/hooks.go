@@ -1,8 +1,6 @@
 package model
 
 import (
-	"fmt"
-
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -67,21 +65,12 @@ func (r *reader) hookEntry(event string, h format.Hook) *hookEntry {
 		r.ignored(h.At, "the hook is about some tools alone")
 	default:
 		e.role, e.allows = modec, line.MayAllow && event == hook.Permission
-		if err := r.readPolicyOf(e, line); err != nil {
+		if e.policy, e.subject, err = r.policies.Of(line.Model, &line); err != nil {
 			e.role = refuser
 			r.ignored(h.At, "%v", err)
 		}
 	}
 	return e
-}
-
-// readPolicyOf reads the policy and the subject of modec's hook. The error says why the hook refuses every call.
-func (r *reader) readPolicyOf(e *hookEntry, line contract.HookLine) (err error) {
-	if e.policy, err = r.policy(line.Model); err != nil {
-		return fmt.Errorf("the policy %q cannot be used: this hook refuses every call", line.Model)
-	}
-	e.subject, err = line.SubjectIn(e.policy)
-	return err
 }
 
 // opinion is what a hook, or all hooks of an event, say of a call.

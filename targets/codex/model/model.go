@@ -47,7 +47,6 @@ type decider struct {
 	agents   map[string]*format.Agent // by the slug of their modes
 	disk     contract.Disk
 	hook     Hook
-	policies map[string]*policy.Engine
 	engines  contract.Engines
 	keys     map[ir.SubjectRef]digest.Key
 }
@@ -62,9 +61,8 @@ type session struct {
 // Open reads the configurations of sessions and the agents.
 func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.List) {
 	d := &decider{sessions: map[ir.SubjectRef]*session{}, agents: map[string]*format.Agent{}, hook: hook,
-		disk:     contract.ModelDisk(root),
-		policies: map[string]*policy.Engine{}, engines: contract.Engines{}, keys: map[ir.SubjectRef]digest.Key{}}
-	r := reader{fsys: fsys, decider: d}
+		disk: contract.ModelDisk(root), engines: contract.Engines{}, keys: map[ir.SubjectRef]digest.Key{}}
+	r := reader{fsys: fsys, decider: d, policies: contract.NewHookPolicies(fsys, "codex")}
 	r.readSessions()
 	r.readAgents()
 	if len(d.sessions) == 0 {
@@ -77,7 +75,8 @@ func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.L
 type reader struct {
 	fsys fs.FS
 	*decider
-	diags diag.List
+	policies *contract.HookPolicies
+	diags    diag.List
 }
 
 func (r *reader) ignored(at diag.Pos, message string, args ...any) {
@@ -126,23 +125,6 @@ func (r *reader) readAgents() {
 		}
 		r.agents[a.Name] = a
 	}
-}
-
-// policy reads a compiled policy as modec's hook does.
-func (r *reader) policy(name string) (*policy.Engine, error) {
-	if e := r.policies[name]; e != nil {
-		return e, nil
-	}
-	data, err := fs.ReadFile(r.fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	e, err := contract.HookPolicy(r.fsys, data, "codex")
-	if err != nil {
-		return nil, err
-	}
-	r.policies[name] = e
-	return e, nil
 }
 
 func (d *decider) Surface() string { return "" }

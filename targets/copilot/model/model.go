@@ -49,14 +49,13 @@ const (
 
 // decider decides as Copilot does in a terminal, with somebody there to answer.
 type decider struct {
-	surface  string
-	setups   map[ir.SubjectRef]*setup
-	disk     contract.Disk
-	hook     Hook
-	policies map[string]*policy.Engine
-	engines  contract.Engines
-	keys     map[ir.SubjectRef]digest.Key
-	off      *contract.Lack // why no hook runs
+	surface string
+	setups  map[ir.SubjectRef]*setup
+	disk    contract.Disk
+	hook    Hook
+	engines contract.Engines
+	keys    map[ir.SubjectRef]digest.Key
+	off     *contract.Lack // why no hook runs
 }
 
 // setup is what Copilot works with: a session or an agent.
@@ -69,12 +68,12 @@ type setup struct {
 
 // Open reads the sessions and the agents.
 func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.List) {
-	r := reader{fsys: fsys, policies: map[string]*policy.Engine{}}
+	r := reader{fsys: fsys, policies: contract.NewHookPolicies(fsys, "copilot")}
 	off := r.hooksOff()
 	var list []contract.Decider
 	for _, surface := range []string{sessions, agents} {
 		d := &decider{surface: surface, setups: map[ir.SubjectRef]*setup{}, hook: hook, disk: contract.ModelDisk(root),
-			policies: r.policies, engines: contract.Engines{}, keys: map[ir.SubjectRef]digest.Key{}, off: off}
+			engines: contract.Engines{}, keys: map[ir.SubjectRef]digest.Key{}, off: off}
 		if surface == sessions {
 			r.readSessions(d)
 		} else {
@@ -90,7 +89,7 @@ func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.L
 // reader reads the artifacts below a folder.
 type reader struct {
 	fsys     fs.FS
-	policies map[string]*policy.Engine
+	policies *contract.HookPolicies
 	diags    diag.List
 }
 
@@ -151,23 +150,6 @@ func (r *reader) hooksOff() *contract.Lack {
 		}
 	}
 	return nil
-}
-
-// policy reads a compiled policy as modec's hook does.
-func (r *reader) policy(name string) (*policy.Engine, error) {
-	if e := r.policies[name]; e != nil {
-		return e, nil
-	}
-	data, err := fs.ReadFile(r.fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	e, err := contract.HookPolicy(r.fsys, data, "copilot")
-	if err != nil {
-		return nil, err
-	}
-	r.policies[name] = e
-	return e, nil
 }
 
 func (d *decider) Surface() string { return d.surface }

@@ -128,22 +128,12 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 	default:
 		e.role, e.allows = modec, line.MayAllow
 		e.root = filepath.Join(r.disk.Root, filepath.FromSlash(path.Dir(path.Dir(model))))
-		if err := r.readPolicyOf(&e, model, line); err != nil {
+		if e.policy, e.subject, err = r.policies.Of(model, &line); err != nil {
 			e.role = refuser
 			r.ignored(h.At, "%v", err)
 		}
 	}
 	return e
-}
-
-// readPolicyOf reads the policy and the subject of modec's hook. The error says why the
-// hook refuses every call.
-func (r *reader) readPolicyOf(e *hookEntry, model string, line contract.HookLine) (err error) {
-	if e.policy, err = r.policy(model); err != nil {
-		return fmt.Errorf("the policy %q cannot be used: this hook refuses every call", line.Model)
-	}
-	e.subject, err = line.SubjectIn(e.policy)
-	return err
 }
 
 // modelPath returns a policy's path from the project's root, at which its hooks run;

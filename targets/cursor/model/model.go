@@ -22,7 +22,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/cursor/format"
 )
@@ -71,7 +70,7 @@ func OpenAt(fsys fs.FS, options contract.Options, hook Hook, at contract.Disk) (
 }
 
 func open(fsys fs.FS, options contract.Options, o *opened) ([]contract.Decider, diag.List) {
-	r := reader{fsys: fsys, policies: map[string]*policy.Engine{}, opened: o}
+	r := reader{fsys: fsys, policies: contract.NewHookPolicies(fsys, "cursor"), opened: o}
 	o.answers = recent.New[hookCall, opinion](keptAnswers)
 	r.folder, r.settings = options.String("folder"), settingsOf(options)
 	r.servers, r.setups = map[string]*ir.Server{}, map[ir.SubjectRef][]setup{}
@@ -90,7 +89,7 @@ func open(fsys fs.FS, options contract.Options, o *opened) ([]contract.Decider, 
 type reader struct {
 	fsys fs.FS
 	*opened
-	policies map[string]*policy.Engine // by path
+	policies *contract.HookPolicies
 	diags    diag.List
 }
 
@@ -106,29 +105,12 @@ func ignored(diags *diag.List, at diag.Pos, message string, args ...any) {
 		Target("cursor")
 }
 
-// policy reads a compiled policy as modec's hook does.
-func (r *reader) policy(name string) (*policy.Engine, error) {
-	if e := r.policies[name]; e != nil {
-		return e, nil
-	}
-	data, err := fs.ReadFile(r.fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	e, err := contract.HookPolicy(r.fsys, data, "cursor")
-	if err != nil {
-		return nil, err
-	}
-	r.policies[name] = e
-	return e, nil
-}
-
 // readProject reads who and which servers there are.
 func (r *reader) readProject() {
 	for _, s := range contract.StartedIn(r.fsys, path.Join(format.Dir, format.ServersFile)) {
 		r.listed = append(r.listed, s.Name)
 	}
-	e, err := r.policy(contract.PolicyFile)
+	e, err := r.policies.Read(contract.PolicyFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return
