@@ -1,9 +1,7 @@
 package model_test
 
 import (
-	"bytes"
 	"flag"
-	"fmt"
 	"testing"
 	"time"
 
@@ -18,58 +16,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what Codex is asked")
 
-// asked is e2e/testdata/decide.json: what Codex is asked in a session of each subject, with what the model says, and the
-// tools of the servers.
-type asked struct {
-	Servers  map[string][]string
-	Sessions []session
-}
-
-type session struct {
-	Subject string
-	Calls   []model.Call
-	said    []ir.Decision
-}
-
 // TestReplay writes with -update what Codex is asked, and holds the model against what Codex did (`make agents`).
 func TestReplay(t *testing.T) {
 	res := compiled(t)
-	today := asked{Servers: map[string][]string{}}
-	for _, sv := range res.Project.Servers {
-		for _, tool := range sv.Tools {
-			today.Servers[sv.Name] = append(today.Servers[sv.Name], tool.Name)
-		}
-	}
-	today.Sessions = sessions(t, res)
-	text, n := today.text(t)
-	if replay.Questions(t, *update, "codex", text, n, 300) {
-		return
-	}
-	replay.Run(t, replay.Case{
-		Folder:    "../e2e",
+	script := replay.NewScript(res.Project)
+	ask(t, script, res)
+	script.Replay(t, *update, "codex", replay.Case{
 		Packages:  []string{"@openai/codex"},
 		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".codex/", ".modec/"),
-		Actions:   today.actions(),
-		Want:      today.expected(t),
 	})
-}
-
-// text returns the file, and how many calls are in it.
-func (a *asked) text(t *testing.T) (text []byte, n int) {
-	t.Helper()
-	line := func(v any) string { return replay.JSON(t, v) }
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "{\"Servers\": %s, \"Sessions\": [", line(a.Servers))
-	for i, s := range a.Sessions {
-		fmt.Fprintf(&b, "%s\n {\"Subject\": %q, \"Calls\": [", []string{"", ","}[min(i, 1)], s.Subject)
-		for j, c := range s.Calls {
-			fmt.Fprintf(&b, "%s\n  %s", []string{"", ","}[min(j, 1)], line([]any{c.Tool, c.Input, s.said[j]}))
-			n++
-		}
-		b.WriteString("]}")
-	}
-	b.WriteString("\n]}\n")
-	return b.Bytes(), n
 }
 
 // compiled compiles the showcase.
@@ -84,26 +39,20 @@ func compiled(t *testing.T) *compiler.Result {
 	return res
 }
 
-// sessions returns what is asked about each subject: of the actions that are many each a part.
-func sessions(t *testing.T, res *compiler.Result) (out []session) {
+// ask asks about each subject: of the actions that are many each a part.
+func ask(t *testing.T, script *replay.Script, res *compiler.Result) {
 	t.Helper()
 	target := replay.Target(t, targets.All(), "codex")
 	d := replay.Decider(t, target, res.FS(), res.Input(target).Options)
 	for i, ref := range res.Project.Subjects() {
-		s := session{Subject: "mode:" + ref.Mode}
-		if ref.Role != "" {
-			s.Subject = "role:" + ref.Role
-		}
+		s := script.Session(ref)
 		for j, a := range actions(res.Project) {
 			many := a.Group == ir.Read || a.Group == ir.Edit || a.Group == ir.Command || a.Group == ir.MCP
 			if c, ok := model.CallOf(a); ok && (!many || j%3 == i%3) {
-				s.Calls = append(s.Calls, c)
-				s.said = append(s.said, d.Decide(ref, a).Decision)
+				s.Ask(c.Tool, c.Input, d.Decide(ref, a).Decision)
 			}
 		}
-		out = append(out, s)
 	}
-	return out
 }
 
 // actions are asked about the subjects.
@@ -147,29 +96,4 @@ var lines = []string{
 	"npm test > out.txt", "npm test > .env", "npm audit", "rm -rf x", "rm -f x", "rm x", "sudo ls", "ls", "ls -la", "pwd",
 	"cat README.md", "cat .env", "echo hi", "curl https://example.org", "git log > .codex/x", "git status # git push",
 	"cat <<EOF\nx\nEOF", "true", "cd docs && git status", "git status\ngit push", "eval git push", "timeout 5 git push",
-}
-
-// actions returns what is asked, as e2e/decide.test.mjs puts it into the key.
-func (a *asked) actions() any {
-	var out []any
-	for _, s := range a.Sessions {
-		var calls []any
-		for _, c := range s.Calls {
-			calls = append(calls, []any{c.Tool, c.Input})
-		}
-		out = append(out, map[string]any{"subject": s.Subject, "calls": calls})
-	}
-	return out
-}
-
-// expected returns what the model says.
-func (a *asked) expected(t *testing.T) (out []replay.Expected) {
-	for _, s := range a.Sessions {
-		e := replay.Expected{Session: s.Subject}
-		for i, c := range s.Calls {
-			e.Add(replay.JSON(t, c), s.said[i])
-		}
-		out = append(out, e)
-	}
-	return out
 }
