@@ -29,7 +29,7 @@ func (j *job) exception(w *Witness) *contract.Exception {
 				return x
 			}
 			continue
-		case w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile:
+		case w.guarded():
 			// Only an exception that names a guarded path covers it.
 		default:
 			if x := j.target.Input.ExceptsGroup(ref, w.Group); x != nil {
@@ -52,7 +52,7 @@ func accepts(x *contract.Exception, w *Witness) bool {
 	if x.Pattern == w.Arg {
 		return true
 	}
-	if w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile || literal(x.Pattern) {
+	if w.guarded() || literal(x.Pattern) {
 		return false
 	}
 	s := accepted{x.Group, x.Pattern}.subject()
@@ -62,24 +62,43 @@ func accepts(x *contract.Exception, w *Witness) bool {
 // acceptable returns the pattern of an entry of somebody's own by which the artifacts permit an action, as an exception
 // would accept it, "" for none. Where the agent compares without regard to case, so does the pattern.
 func (j *job) acceptable(w *Witness) string {
-	p, ok := j.decider.(contract.Patterned)
-	guarded := w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile
-	if !ok || j.compiled == nil || w.Group == ir.MCP || guarded {
+	if w.Group == ir.MCP || w.guarded() {
 		return ""
 	}
-	compiled, _ := j.compiled.(contract.Patterned)
-	for _, pattern := range p.Patterns(j.ref)[w.Group] {
-		if pattern.Kind != ir.Plain || pattern.Everything() || literal(pattern.Text) ||
-			compiled != nil && slices.Contains(compiled.Patterns(j.ref)[w.Group], pattern) {
-			continue
-		}
-		for _, text := range []string{pattern.Text, anyCase(pattern.Text)} {
+	if j.own == nil {
+		j.own = j.ownPatterns()
+	}
+	for _, pattern := range j.own[w.Group] {
+		for _, text := range []string{pattern, anyCase(pattern)} {
 			if accepts(&contract.Exception{Group: w.Group, Pattern: text}, w) {
 				return text
 			}
 		}
 	}
 	return ""
+}
+
+// ownPatterns returns the patterns of somebody's own entries, by group: those of the artifacts that the compiled ones
+// lack.
+func (j *job) ownPatterns() map[ir.Group][]string {
+	own := map[ir.Group][]string{}
+	p, ok := j.decider.(contract.Patterned)
+	if !ok || j.compiled == nil {
+		return own
+	}
+	var before map[ir.Group][]ir.Pattern
+	if compiled, ok := j.compiled.(contract.Patterned); ok {
+		before = compiled.Patterns(j.ref)
+	}
+	for g, patterns := range p.Patterns(j.ref) {
+		for _, pattern := range patterns {
+			if pattern.Kind == ir.Plain && !pattern.Everything() && !literal(pattern.Text) &&
+				!slices.Contains(before[g], pattern) {
+				own[g] = append(own[g], pattern.Text)
+			}
+		}
+	}
+	return own
 }
 
 // anyCase returns a glob that has each letter in both cases, "" where it has sets of letters of its own.
@@ -97,6 +116,9 @@ func anyCase(glob string) string {
 	}
 	return b.String()
 }
+
+// guarded reports whether a guard decides.
+func (w *Witness) guarded() bool { return w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile }
 
 // literal reports whether a pattern names one argument.
 func literal(pattern string) bool { return pattern != "" && !strings.ContainsAny(pattern, "*?[{") }

@@ -39,6 +39,7 @@ type job struct {
 	left    map[ir.Group]bool            // the groups in which something is left to the agent
 	sampled map[ir.Group]error           // why some groups are not verified exactly
 	edited  map[ir.Group]bool            // those of them that are with the compiled artifacts in the place of these
+	own     map[ir.Group][]string        // the patterns of somebody's own entries, where one was looked for
 }
 
 // each returns a job for each subject that the surface contains.

@@ -2,7 +2,6 @@ package kilo
 
 import (
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -30,20 +29,17 @@ var agent = &lastmatch.Agent{
 	Secret:      format.Secret,
 	// In quotes Kilo replaces signs by "_" before it compares: that of $'…', and the redirect in sh -c 'ls > x'.
 	Expansions: []string{"*_'*"},
-	Redirects:  redirects(),
+	Redirects:  redirects,
 	Protected:  []string{"AGENTS.md"},
 }
 
-// redirects returns patterns of lines that may have a shell run a text with a redirect: what a shell, eval or a program
-// that hands its arguments to one is given. Each letter of a name may be quoted.
-func redirects() []string {
-	all := []string{"*s*h*-*c*_*", "*e*v*a*l*_*", "*s*u*-*c*'*_*", `*s*u*-*c*"*_*`, "*s*c*r*i*p*t*-*c*'*_*",
-		`*s*c*r*i*p*t*-*c*"*_*`}
-	for _, name := range []string{"entr", "flock", "parallel", "runuser", "rush", "watch"} {
-		letters := "*" + strings.Join(strings.Split(name, ""), "*")
-		all = append(all, letters+"*'*_*", letters+`*"*_*`)
-	}
-	return all
+// redirects are patterns of lines that may have a shell run a text with a redirect: what a shell, eval or a program that
+// hands its arguments to one is given. Each letter of a name may be quoted.
+var redirects = []string{
+	"*s*h*-*c*_*", "*e*v*a*l*_*", "*s*u*-*c*'*_*", `*s*u*-*c*"*_*`, "*s*c*r*i*p*t*-*c*'*_*", `*s*c*r*i*p*t*-*c*"*_*`,
+	"*e*n*t*r*'*_*", `*e*n*t*r*"*_*`, "*f*l*o*c*k*'*_*", `*f*l*o*c*k*"*_*`,
+	"*p*a*r*a*l*l*e*l*'*_*", `*p*a*r*a*l*l*e*l*"*_*`, "*r*u*n*u*s*e*r*'*_*", `*r*u*n*u*s*e*r*"*_*`,
+	"*r*u*s*h*'*_*", `*r*u*s*h*"*_*`, "*w*a*t*c*h*'*_*", `*w*a*t*c*h*"*_*`,
 }
 
 // reserved are agents that Kilo runs by itself, the older name of one, and those whose rules it puts behind all others.

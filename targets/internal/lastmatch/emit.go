@@ -201,11 +201,13 @@ func (w *writer) object() contract.Object {
 		if k.base != w.floor && k.base != ir.Agent {
 			entries = append([]entry{{format.Every, k.base}}, entries...)
 		}
+		last := map[string]int{}
+		for i, e := range entries {
+			last[e.pattern] = i
+		}
 		list := contract.Object{}
 		for i, e := range entries {
-			// A reader leaves a member that stands twice where it stood first: the last one decides, and is the one.
-			again := func(later entry) bool { return later.pattern == e.pattern }
-			if !slices.ContainsFunc(entries[i+1:], again) {
+			if i == last[e.pattern] { // a reader leaves a member that stands twice where it stood first
 				list = append(list, e.pattern, format.Word(e.decision))
 			}
 		}
