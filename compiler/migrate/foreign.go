@@ -35,20 +35,23 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 	}
 	of := newForeign(req, res)
 	for _, o := range res.Outputs {
-		of.judgeLinks(ctx, res, o.Target, &diags)
-		of.judgeImported(ctx, res, o.Target, &diags)
+		grants, through := of.granted(ctx, o.Target)
+		of.judgeLinks(ctx, res, o.Target, through, &diags)
+		of.judgeImported(ctx, res, o.Target, grants, &diags)
 		of.judgeLodgers(ctx, res, o.Target, &diags)
 	}
 	return diags
 }
 
 // judgeImported reports what an import of a target's files reads that is none of the compiled project.
-func (f *foreign) judgeImported(ctx context.Context, res *compiler.Result, t contract.Target, diags *diag.List) {
+func (f *foreign) judgeImported(
+	ctx context.Context, res *compiler.Result, t contract.Target, grants []contract.Grant, diags *diag.List,
+) {
 	if _, ok := t.(contract.Importer); !ok {
 		return
 	}
 	ours, theirs := f.apart(ctx, t, res.Project)
-	f.judgeGrants(ctx, res, t, diags)
+	f.judgeGrants(ctx, res, t, grants, diags)
 	f.judgePrograms(ctx, res, t, diags)
 	for _, s := range theirs.servers {
 		f.judgeServer(ctx, res, t, s, diags)
@@ -119,7 +122,6 @@ func (f *foreign) says(file string) string {
 
 // unheld returns the files of agents that are no targets of the project, and which no target's agent reads too.
 func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff.Stray) {
-	held := map[string]bool{}
 	places := func(t contract.Target) (at []diag.Pos) {
 		if _, ok := t.(contract.Importer); !ok {
 			return nil
@@ -133,22 +135,26 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 		}
 		return at
 	}
-	for _, o := range res.Outputs {
-		for _, at := range places(o.Target) {
-			held[at.File] = true
-		}
-	}
+	found := map[string]bool{}
 	for _, t := range f.req.Targets {
 		if slices.ContainsFunc(res.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() }) {
 			continue
 		}
 		for _, at := range places(t) {
 			_, err := fs.Stat(f.written, at.File)
-			if held[at.File] || err == nil || f.left(at.File) {
+			if found[at.File] || err == nil || f.left(at.File) {
 				continue
 			}
-			held[at.File] = true
+			found[at.File] = true
 			list = append(list, diff.Stray{What: at.File, Says: f.says(at.File), Of: t.Name(), Pos: at})
+		}
+	}
+	for _, o := range res.Outputs {
+		if len(list) == 0 {
+			break // most projects: what their targets read need not be looked at
+		}
+		for _, at := range places(o.Target) {
+			list = slices.DeleteFunc(list, func(x diff.Stray) bool { return x.What == at.File })
 		}
 	}
 	return list
@@ -404,13 +410,15 @@ func (f *foreign) judgeServer(
 }
 
 // judgeGrants reports the rules of commands and skills that permit to a session what the source does not.
-func (f *foreign) judgeGrants(ctx context.Context, res *compiler.Result, t contract.Target, diags *diag.List) {
+func (f *foreign) judgeGrants(
+	ctx context.Context, res *compiler.Result, t contract.Target, grants []contract.Grant, diags *diag.List,
+) {
 	granter, ok := t.(contract.Granter)
 	judged, judges := t.(contract.Judged)
 	if !ok || !judges {
 		return
 	}
-	grants := f.shared(ctx, granter.Grants(f.req.Root, f.nested(ctx, granter)))
+	grants = f.shared(ctx, grants)
 	for found := true; found && len(grants) > 0; { // a rule hides those that permit the same
 		said := f.widened(ctx, res, granter, judged, grants)
 		grants = slices.DeleteFunc(grants, func(g contract.Grant) bool {
@@ -432,12 +440,19 @@ func (f *foreign) judgeGrants(ctx context.Context, res *compiler.Result, t contr
 	}
 }
 
-// nested returns the files with grants in folders below the project's own.
-func (f *foreign) nested(ctx context.Context, granter contract.Granter) []string {
-	if glob := granter.Nested(); glob != "" && f.req.Tracked != nil {
-		return f.req.Tracked(ctx, glob)
+// granted returns the rules of commands and skills, in folders below the project's own too, and the links out of the
+// project that a reader of them comes upon.
+func (f *foreign) granted(ctx context.Context, t contract.Target) ([]contract.Grant, map[string]bool) {
+	granter, ok := t.(contract.Granter)
+	if !ok || f.req.Root == nil {
+		return nil, nil
 	}
-	return nil
+	var nested []string
+	if glob := granter.Nested(); glob != "" && f.req.Tracked != nil {
+		nested = f.req.Tracked(ctx, glob)
+	}
+	through := &leaving{FS: f.req.Root}
+	return granter.Grants(through, nested), through.links
 }
 
 // widened returns the grants that permit to a role's session what the source does not.

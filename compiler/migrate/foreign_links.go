@@ -13,24 +13,23 @@ import (
 )
 
 // judgeLinks reports the links out of a project at which a target's agent looks for what it permits: the agent follows
-// them. Those of commands and skills that git ignores are one's own, as these files are.
-func (f *foreign) judgeLinks(ctx context.Context, res *compiler.Result, t contract.Target, diags *diag.List) {
+// them. Those of commands and skills, granted, that git ignores are one's own, as these files are.
+func (f *foreign) judgeLinks(
+	ctx context.Context, res *compiler.Result, t contract.Target, granted map[string]bool, diags *diag.List,
+) {
 	judged, ok := t.(contract.Judged)
 	if !ok || f.req.Root == nil {
 		return
 	}
-	opened, granted := &leaving{FS: f.req.Root}, &leaving{FS: f.req.Root}
+	opened := &leaving{FS: f.req.Root}
 	judged.Open(opened, res.Input(t).Options)
-	if granter, ok := t.(contract.Granter); ok {
-		granter.Grants(granted, f.nested(ctx, granter))
-	}
 	var own []string
-	if f.req.Ignored != nil && len(granted.links) > 0 {
-		own = f.req.Ignored(ctx, slices.Sorted(maps.Keys(granted.links)))
+	if f.req.Ignored != nil && len(granted) > 0 {
+		own = f.req.Ignored(ctx, slices.Sorted(maps.Keys(granted)))
 	}
 	links := map[string]bool{}
 	maps.Copy(links, opened.links)
-	maps.Copy(links, granted.links)
+	maps.Copy(links, granted)
 	for _, link := range slices.Sorted(maps.Keys(links)) {
 		if slices.Contains(own, link) || f.left(link) {
 			continue
