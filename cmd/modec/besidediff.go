@@ -37,6 +37,7 @@ func (e *env) ownEntries(report *diff.Report, before, after diffSide) {
 		}
 		var list []located.Difference
 		all := located.Differences(old.there, now.there)
+		source := newSourceChanges(f, old, now)
 		for _, d := range all {
 			respelled := func(x located.Difference) bool {
 				return x.Place == d.Place && (x.After == nil) != (d.After == nil) &&
@@ -46,7 +47,7 @@ func (e *env) ownEntries(report *diff.Report, before, after diffSide) {
 				return x.Of == f.Path && x.Place != "" && liesIn(d.Place, x.Place) &&
 					slices.Contains(before.runs, x) != slices.Contains(after.runs, x)
 			}
-			known := slices.ContainsFunc(all, respelled) || saidBySource(f, old, now, d)
+			known := slices.ContainsFunc(all, respelled) || source.say(d)
 			if !known && !slices.ContainsFunc(runs, said) {
 				list = append(list, d)
 			}
@@ -112,26 +113,39 @@ func parsed(name string, data []byte) *located.Value {
 	return v
 }
 
-// saidBySource reports whether a change of a file comes from the source: what is new is what a build writes now, and
-// what is gone a build wrote before and does not any more.
-func saidBySource(f *contract.File, old, now twoSaid, d located.Difference) bool {
-	own := func(from, to twoSaid, v *located.Value) bool {
-		return slices.ContainsFunc(located.Differences(from.source, to.there), func(x located.Difference) bool {
-			return x.After != nil && related(f, d, x, v, x.After)
+// sourceChanges are the differences between a file and what a build writes into it, on both sides of a change.
+type sourceChanges struct {
+	of             *contract.File
+	builds         []located.Difference // from what a build wrote to what one writes
+	before, beside []located.Difference // from what a build writes to what is there
+	lacking        []located.Difference // from what is there now to what a build writes
+}
+
+func newSourceChanges(f *contract.File, old, now twoSaid) *sourceChanges {
+	return &sourceChanges{
+		of: f, builds: located.Differences(old.source, now.source),
+		before: located.Differences(old.source, old.there), beside: located.Differences(now.source, now.there),
+		lacking: located.Differences(now.there, now.source),
+	}
+}
+
+// say reports whether a change of the file comes from the source: what is new is what a build writes now, and what is
+// gone a build wrote before and does not any more.
+func (c *sourceChanges) say(d located.Difference) bool {
+	among := func(list []located.Difference, v *located.Value) bool {
+		return slices.ContainsFunc(list, func(x located.Difference) bool {
+			return x.After != nil && related(c.of, d, x, v, x.After)
 		})
 	}
-	if slices.ContainsFunc(located.Differences(old.source, now.source), func(x located.Difference) bool {
-		return x.Place == d.Place && alike(f, d.Place, x.Before, d.Before) && alike(f, d.Place, x.After, d.After)
+	if slices.ContainsFunc(c.builds, func(x located.Difference) bool {
+		return x.Place == d.Place && alike(c.of, d.Place, x.Before, d.Before) && alike(c.of, d.Place, x.After, d.After)
 	}) {
 		return true
 	}
 	if d.After != nil {
-		return !own(now, now, d.After)
+		return !among(c.beside, d.After)
 	}
-	lacks := slices.ContainsFunc(located.Differences(now.there, now.source), func(x located.Difference) bool {
-		return x.After != nil && related(f, d, x, d.Before, x.After)
-	})
-	return !lacks && !own(old, old, d.Before)
+	return !among(c.lacking, d.Before) && !among(c.before, d.Before)
 }
 
 // related reports whether two differences are about the same: of one place the same values, or of a value in the

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -55,11 +54,13 @@ func foremost(list diag.List) (out diag.List) {
 			out = append(out, d)
 		}
 	}
+	done := map[diag.Code]bool{} // what somebody did
+	for _, s := range states {
+		done[s.Code] = true
+	}
 	rank := func(d diag.Diagnostic) int {
-		done := slices.ContainsFunc(slices.Collect(maps.Values(states)),
-			func(s diag.Diagnostic) bool { return s.Code == d.Code })
 		switch {
-		case done:
+		case done[d.Code]:
 			return 0
 		case d.Severity == diag.Note:
 			return 4
