@@ -62,3 +62,17 @@ func (in *Input) Shares(diags *diag.List, target string, s *ir.Server) bool {
 	}
 	return false
 }
+
+// LeaveOut warns of rules that a subject has for one agent alone, and that is not the target's.
+func LeaveOut(diags *diag.List, code diag.Code, target, subject string, rules ...ir.NativeRule) {
+	for _, n := range rules {
+		if n.Target == target {
+			continue
+		}
+		diags.Warnf(code, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
+			Hint("say it in can, where every target understands it").
+			Target(target).
+			Subject(subject).
+			Loses(diag.Text, "")
+	}
+}

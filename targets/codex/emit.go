@@ -48,7 +48,7 @@ func (codex) Emit(in contract.Input) ([]contract.File, diag.List) {
 	p := in.Project
 	for i := range p.Roles {
 		r := &p.Roles[i]
-		e.native(r)
+		contract.LeaveOut(&e.diags, codeNativeRule, name, "role "+r.Name, r.Native...)
 		e.subject(ir.SubjectRef{Role: r.Name}, r.Pos)
 	}
 	for i := range p.Modes {
@@ -113,7 +113,7 @@ func (s *session) unknown() ir.Decision {
 
 // leavesServers reports whether the subject says nothing of MCP.
 func (s *session) leavesServers() bool {
-	for _, name := range append(s.started(), contract.UnknownServer) {
+	for _, name := range append(contract.StartedFor(s.in.Project, s.subject), contract.UnknownServer) {
 		for _, kind := range []policy.MCPKind{policy.Tool, policy.Resource} {
 			a := policy.Action{Group: ir.MCP, Server: name, Arg: contract.UnknownTool, Kind: kind}
 			if s.decide(a) != ir.Agent {
@@ -127,16 +127,6 @@ func (s *session) leavesServers() bool {
 		}
 	}
 	return true
-}
-
-// started returns the servers but those that are off by default, and that nothing opens: no session has them.
-func (s *session) started() (names []string) {
-	for i := range s.in.Project.Servers {
-		if sv := &s.in.Project.Servers[i]; sv.DefaultEnabled || contract.Usable(s.subject, sv) {
-			names = append(names, sv.Name)
-		}
-	}
-	return names
 }
 
 // decided returns what a result of the source means to Codex.
@@ -173,7 +163,7 @@ func (s *session) exactServers() bool {
 		return false
 	}
 	a.Kind = policy.Resource
-	for _, name := range append(s.started(), contract.UnknownServer) {
+	for _, name := range append(contract.StartedFor(s.in.Project, s.subject), contract.UnknownServer) {
 		if a.Server = name; s.decide(a) < ir.Allow {
 			return false
 		}
@@ -355,15 +345,4 @@ func (s *session) texts() (o contract.Object) {
 		o = append(o, "shell_environment_policy", contract.Object{"set", set})
 	}
 	return o
-}
-
-// native reports rules that are for one agent alone.
-func (e *emitter) native(r *ir.Role) {
-	for _, n := range r.Native {
-		e.diags.Warnf(codeNativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
-			Hint("say it in can, where every target understands it").
-			Target(name).
-			Subject("role "+r.Name).
-			Loses(diag.Text, "")
-	}
 }

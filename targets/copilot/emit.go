@@ -46,7 +46,7 @@ func (copilot) Emit(in contract.Input) ([]contract.File, diag.List) {
 	p := in.Project
 	for i := range p.Roles {
 		r := &p.Roles[i]
-		e.native(r)
+		contract.LeaveOut(&e.diags, codeNativeRule, name, "role "+r.Name, r.Native...)
 		e.subject(ir.SubjectRef{Role: r.Name}, r.Pos)
 	}
 	for i := range p.Modes {
@@ -127,7 +127,7 @@ func (s *session) unknown() ir.Decision {
 
 // leavesServers reports whether the subject says nothing of MCP.
 func (s *session) leavesServers() bool {
-	for _, name := range append(s.started(), contract.UnknownServer) {
+	for _, name := range append(contract.StartedFor(s.in.Project, s.subject), contract.UnknownServer) {
 		if s.tool(name, contract.UnknownTool) != ir.Agent {
 			return false
 		}
@@ -138,16 +138,6 @@ func (s *session) leavesServers() bool {
 		}
 	}
 	return true
-}
-
-// started returns the servers but those that are off by default, and that nothing opens: no session has them.
-func (s *session) started() (names []string) {
-	for i := range s.in.Project.Servers {
-		if sv := &s.in.Project.Servers[i]; sv.DefaultEnabled || contract.Usable(s.subject, sv) {
-			names = append(names, sv.Name)
-		}
-	}
-	return names
 }
 
 // decided returns what a result of the source means to Copilot.
@@ -319,15 +309,4 @@ func (s *session) only() (tools []string) {
 		}
 	}
 	return tools
-}
-
-// native reports rules that are for one agent alone.
-func (e *emitter) native(r *ir.Role) {
-	for _, n := range r.Native {
-		e.diags.Warnf(codeNativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
-			Hint("say it in can, where every target understands it").
-			Target(name).
-			Subject("role "+r.Name).
-			Loses(diag.Text, "")
-	}
 }

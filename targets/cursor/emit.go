@@ -286,14 +286,6 @@ func (e *emitter) nativeRules(p *profile) {
 	if p.ref.Role == "" {
 		return
 	}
-	for _, r := range e.in.Project.Role(p.ref.Role).Native {
-		if r.Target == New().Name() {
-			continue
-		}
-		e.diags.Warnf(codeNativeRule, r.Pos, "the rule %q is for %s alone: it is left out", r.Text, r.Target).
-			Hint("say it in can, where every target understands it").
-			Target("cursor").
-			Subject(p.ref.String()).
-			Loses(diag.Text, "")
-	}
+	r := e.in.Project.Role(p.ref.Role)
+	contract.LeaveOut(&e.diags, codeNativeRule, New().Name(), p.ref.String(), r.Native...)
 }

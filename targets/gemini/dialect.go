@@ -43,11 +43,7 @@ func (e *emitter) own() (out []ir.NativeRule) {
 		for _, n := range r.Native {
 			switch {
 			case n.Target != name:
-				e.diags.Warnf(codeNativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
-					Hint("say it in can, where every target understands it").
-					Target(name).
-					Subject("role "+r.Name).
-					Loses(diag.Text, "")
+				contract.LeaveOut(&e.diags, codeNativeRule, name, "role "+r.Name, n)
 			case r.Name == everybody && len(e.in.Project.Roles) == 1:
 				out = append(out, n)
 			case n.Decision < ir.Allow:

@@ -435,16 +435,7 @@ func (e *Emitter) everybody() string {
 
 // texts reports what a role gives a session beside permissions.
 func (e *Emitter) texts(r *ir.Role) {
-	for _, n := range r.Native {
-		if n.Target == e.agent.Name {
-			continue
-		}
-		e.Diags.Warnf(e.agent.Codes.NativeRule, n.Pos, "the rule %q is for %s alone: it is left out", n.Text, n.Target).
-			Hint("say it in can, where every target understands it").
-			Target(e.agent.Name).
-			Subject("role "+r.Name).
-			Loses(diag.Text, "")
-	}
+	contract.LeaveOut(&e.Diags, e.agent.Codes.NativeRule, e.agent.Name, "role "+r.Name, r.Native...)
 	if r.Name == e.quiet().everybody() && (r.AppendSystemPrompt != "" || len(r.Env) > 0) {
 		e.Diags.Warnf(e.agent.Codes.RoleText, r.Pos,
 			"%s gives no session appendSystemPrompt and env of a role: they are left out there", e.File()).
