@@ -7,11 +7,8 @@
 package model
 
 import (
-	"errors"
 	"io/fs"
-	"path"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -27,28 +24,12 @@ func Governs(string, ir.Group) contract.Halves { return contract.Both }
 // Open reads the files of the project, and those of the sessions.
 func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	d := model.NewDecider(program, assumes)
-	var diags diag.List
-	if shared := readProject(fsys, &diags); shared != nil {
+	r := &model.Reader{FS: fsys, Target: "kilo", Title: "Kilo", Bad: format.BadFile, Parse: format.ReadConfig}
+	if shared := readProject(r); shared != nil {
 		openShared(d, fsys, shared, o.Everybody())
 	}
-	files, err := fs.Glob(fsys, format.SessionsDir+"/*.json")
-	if err != nil {
-		diags.Errorf(format.BadFile, diag.Pos{File: format.SessionsDir}, "%v", err).Target("kilo")
-	}
-	for _, file := range files {
-		ref, ok := opencode.SessionSubject(file)
-		c := readConfig(fsys, file, &diags)
-		if !ok || c == nil {
-			continue
-		}
-		add(d, ref, c, c.Default)
-		for i := range c.Agents {
-			if a := &c.Agents[i]; ref.Role != "" && !a.Disabled && a.Name != c.Default {
-				add(d, ir.SubjectRef{Role: ref.Role, Mode: contract.Slug(a.Name)}, c, a.Name)
-			}
-		}
-	}
-	return d.List(), diags
+	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c *opencode.Config, agent string) { add(d, ref, c, agent) })
+	return d.List(), r.Diags
 }
 
 // openShared adds the sessions that the files of the project are for.
@@ -80,12 +61,12 @@ func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, base ir.S
 func says(c *opencode.Config) bool { return len(c.Permission) > 0 || c.Default != "" }
 
 // readProject reads what every session reads, nil where there is nothing.
-func readProject(fsys fs.FS, diags *diag.List) (all *opencode.Config) {
-	if data, err := fs.ReadFile(fsys, format.ModesFile); err == nil {
+func readProject(r *model.Reader) (all *opencode.Config) {
+	if data, err := fs.ReadFile(r.FS, format.ModesFile); err == nil {
 		all = format.ReadModes(format.ModesFile, data)
 	}
 	merge := func(file string) {
-		if c := readConfig(fsys, file, diags); c != nil {
+		if c := r.Config(file); c != nil {
 			all = opencode.Merged(all, c)
 		}
 	}
@@ -100,69 +81,23 @@ func readProject(fsys fs.FS, diags *diag.List) (all *opencode.Config) {
 			dir   string
 			below bool
 		}{{"agent", opencode.Deep}, {"agents", opencode.Deep}, {"mode", opencode.Flat}, {"modes", opencode.Flat}} {
-			all = readMarkdown(fsys, dir+"/"+of.dir, of.below, all, diags)
+			r.Markdown(dir+"/"+of.dir, of.below, func(file, at string, data []byte) {
+				a, problem := opencode.ReadAgent(file, at, data, opencode.WithNulls)
+				if problem != "" { // Kilo goes on without one that has a wrong permission
+					r.Diags.Warnf(format.BadFile, diag.Pos{File: file}, "Kilo goes on without this agent: %s", problem).
+						Target("kilo")
+					return
+				}
+				all = opencode.Merged(all, &opencode.Config{Agents: []opencode.Agent{a}})
+			})
 		}
 	}
 	return all
-}
-
-// readMarkdown adds the agents that people have in a folder. Kilo goes on without one that has a wrong permission.
-func readMarkdown(fsys fs.FS, dir string, below bool, all *opencode.Config, diags *diag.List) *opencode.Config {
-	_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil // there is no such folder
-		case d.IsDir():
-			if file != dir && !below {
-				return fs.SkipDir
-			}
-			return nil
-		case path.Ext(file) != ".md":
-			return nil
-		}
-		data, err := fs.ReadFile(fsys, file)
-		if err != nil {
-			return nil
-		}
-		a, problem := opencode.ReadAgent(file, strings.TrimPrefix(file, dir+"/"), data, opencode.WithNulls)
-		if problem != "" {
-			diags.Warnf(format.BadFile, diag.Pos{File: file}, "Kilo goes on without this agent: %s", problem).
-				Target("kilo")
-			return nil
-		}
-		all = opencode.Merged(all, &opencode.Config{Agents: []opencode.Agent{a}})
-		return nil
-	})
-	return all
-}
-
-func readConfig(fsys fs.FS, file string, diags *diag.List) *opencode.Config {
-	data, err := fs.ReadFile(fsys, file)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			diags.Warnf(format.BadFile, diag.Pos{File: file}, "Kilo cannot read this file: %v", err).Target("kilo")
-		}
-		return nil
-	}
-	c, found := format.ReadConfig(file, data)
-	for i := range found {
-		found[i].Severity = diag.Warning // whoever judges goes on without the file, as Kilo does
-	}
-	if *diags = append(*diags, found...); len(found) > 0 {
-		return nil
-	}
-	return c
 }
 
 // add adds the session of an agent of a file.
 func add(d *model.Decider, ref ir.SubjectRef, c *opencode.Config, name string) {
-	s := model.Session{Agents: map[string]bool{}}
-	for _, own := range format.BuiltIn {
-		s.Agents[own] = true
-	}
-	for i := range c.Agents {
-		s.Agents[c.Agents[i].Name] = !c.Agents[i].Disabled
-	}
+	s := model.SessionOf(format.BuiltIn, c)
 	s.Rules = slices.Concat(byItself, ofAgent[name], format.Kept(c.Permission))
 	if name == format.Default {
 		s.Rules = append(s.Rules, opencode.Rule{Key: "semantic_search", Pattern: "*", Decision: ir.Allow})

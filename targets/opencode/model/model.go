@@ -8,11 +8,8 @@ package model
 
 import (
 	"cmp"
-	"errors"
 	"io/fs"
-	"path"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -61,8 +58,8 @@ func (d *Decider) List() []contract.Decider {
 // Open reads the files of the project, and those of the sessions.
 func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	d := NewDecider(opencode, assumes)
-	var diags diag.List
-	if shared := readProject(fsys, &diags); shared != nil {
+	r := &Reader{FS: fsys, Target: "opencode", Title: "opencode", Bad: format.BadFile, Parse: format.ReadConfig}
+	if shared := readProject(r); shared != nil {
 		base := o.Everybody()
 		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
 			add(d, base, shared, cmp.Or(shared.Default, "build"))
@@ -81,91 +78,29 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 			}
 		}
 	}
-	files, err := fs.Glob(fsys, format.SessionsDir+"/*.json")
-	if err != nil {
-		diags.Errorf(format.BadFile, diag.Pos{File: format.SessionsDir}, "%v", err).Target("opencode")
-	}
-	for _, file := range files {
-		ref, ok := format.SessionSubject(file)
-		c := readConfig(fsys, file, &diags)
-		if !ok || c == nil {
-			continue
-		}
-		add(d, ref, c, c.Default)
-		for i := range c.Agents {
-			if a := &c.Agents[i]; ref.Role != "" && !a.Disabled && a.Name != c.Default {
-				add(d, ir.SubjectRef{Role: ref.Role, Mode: contract.Slug(a.Name)}, c, a.Name)
-			}
-		}
-	}
-	return d.List(), diags
+	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c *format.Config, agent string) { add(d, ref, c, agent) })
+	return d.List(), r.Diags
 }
 
 // readProject reads what every session reads, nil where there is nothing.
-func readProject(fsys fs.FS, diags *diag.List) *format.Config {
-	var all *format.Config
+func readProject(r *Reader) (all *format.Config) {
 	for _, file := range format.ProjectFiles {
-		if c := readConfig(fsys, file, diags); c != nil {
+		if c := r.Config(file); c != nil {
 			all = format.Merged(all, c)
 		}
 	}
 	for _, dir := range format.AgentDirs {
-		all = readMarkdown(fsys, dir.Dir, dir.Below, all)
-	}
-	return all
-}
-
-// readMarkdown adds the agents that people have in a folder.
-func readMarkdown(fsys fs.FS, dir string, below bool, all *format.Config) *format.Config {
-	_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil // there is no such folder
-		case d.IsDir():
-			if file != dir && !below {
-				return fs.SkipDir
-			}
-			return nil
-		case path.Ext(file) != ".md":
-			return nil
-		}
-		if data, err := fs.ReadFile(fsys, file); err == nil {
-			a := format.ReadMarkdown(file, strings.TrimPrefix(file, dir+"/"), data)
+		r.Markdown(dir.Dir, dir.Below, func(file, at string, data []byte) {
+			a := format.ReadMarkdown(file, at, data)
 			all = format.Merged(all, &format.Config{Agents: []format.Agent{a}})
-		}
-		return nil
-	})
+		})
+	}
 	return all
-}
-
-func readConfig(fsys fs.FS, file string, diags *diag.List) *format.Config {
-	data, err := fs.ReadFile(fsys, file)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			diags.Warnf(format.BadFile, diag.Pos{File: file}, "opencode cannot read this file: %v", err).
-				Target("opencode")
-		}
-		return nil
-	}
-	c, found := format.ReadConfig(file, data)
-	for i := range found {
-		found[i].Severity = diag.Warning // whoever judges goes on without the file: nothing runs there
-	}
-	if *diags = append(*diags, found...); len(found) > 0 {
-		return nil
-	}
-	return c
 }
 
 // add adds the sessions of an agent of a file.
 func add(d *Decider, ref ir.SubjectRef, c *format.Config, name string) {
-	s := Session{Agents: map[string]bool{}}
-	for _, own := range format.BuiltIn {
-		s.Agents[own] = true
-	}
-	for i := range c.Agents {
-		s.Agents[c.Agents[i].Name] = !c.Agents[i].Disabled
-	}
+	s := SessionOf(format.BuiltIn, c)
 	s.Rules = slices.Concat(byItself, ofBuild[name], c.Permission)
 	if a := c.Agent(name); a != nil {
 		s.Rules = append(s.Rules, a.Permission...)
