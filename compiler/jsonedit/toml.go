@@ -15,7 +15,8 @@ import (
 
 // isTOML reports whether a file is a TOML document, and not JSON.
 func isTOML(data []byte) bool {
-	if len(bytes.TrimSpace(data)) == 0 {
+	text := bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))
+	if len(text) == 0 || text[0] == '{' || text[0] == '/' { // an object or a comment: no line of TOML begins so
 		return false
 	}
 	if _, err := hujson.Parse(append(bytes.Clone(data), '\n')); err == nil {
