@@ -23,7 +23,8 @@ func TestGatewayEmit(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want denial = %s", text, cfg, diags, want)
 		}
 	}
-	cfg, diags := load("[gateway.servers.s]\nforward = [\"X-A\"]\nheader_map = \"X-Map\"\nraw_results = true\nopen = [\"roots\"]\n[targets.roo]\n")
+	cfg, diags := load("[gateway.servers.s]\nforward = [\"X-A\"]\nheader_map = \"X-Map\"\nraw_results = true\n" +
+		"open = [\"roots\"]\n[targets.roo]\n")
 	if s := cfg.Gateway.Servers["s"]; len(diags) > 0 || s.Map != "X-Map" || len(s.Forward) != 1 || !s.Raw || s.Shared || len(s.Open) != 1 {
 		t.Errorf("got %v, %v", s, diags)
 	}

@@ -99,7 +99,8 @@ theme = "dark" # by night
 	if string(changed.Data) != after {
 		t.Errorf("changed: got %s", changed.Data)
 	}
-	if res := merge(have, `mcp_servers.docs = {url = "https://other.example.com/mcp"}`); len(res.Conflicts) != 1 || res.Conflicts[0].Line != 4 {
+	res := merge(have, `mcp_servers.docs = {url = "https://other.example.com/mcp"}`)
+	if len(res.Conflicts) != 1 || res.Conflicts[0].Line != 4 {
 		t.Errorf("got %+v, want a conflict in line 4", res.Conflicts)
 	}
 	only := merge("", `mcp_servers.new = {command = "new"}`)

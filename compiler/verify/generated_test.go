@@ -243,10 +243,15 @@ func TestOrdinarySources(t *testing.T) {
 					if !strings.Contains(source, `"roles"`) {
 						subject = "mode:a"
 					}
-					neverWider(t, memfs.FS{"modec/a.json": []byte("{" + source + "}"), "modec.toml": []byte(
-						fmt.Sprintf("inventory = %q\n[targets.gemini]\n[targets.opencode]\n[targets.kilo]\n[targets.roo]\n[targets.zoo]\n[targets.claude]\nhooks = %s\n"+
-							"[targets.cursor]\nhooks = %s\nsubject = %q\n[targets.thurbox]\n[targets.codex]\nhooks = %s\n[targets.copilot]\nhooks = %s\n",
-							inventory, hooks, hooks, subject, hooks, hooks))})
+					config := fmt.Sprintf("inventory = %q\n", inventory)
+					for _, name := range []string{"gemini", "opencode", "kilo", "roo", "zoo", "thurbox"} {
+						config += fmt.Sprintf("[targets.%s]\n", name)
+					}
+					for _, name := range []string{"claude", "codex", "copilot", "cursor"} {
+						config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
+					}
+					config += fmt.Sprintf("subject = %q\n", subject) // of Cursor
+					neverWider(t, memfs.FS{"modec/a.json": []byte("{" + source + "}"), "modec.toml": []byte(config)})
 				})
 			}
 		}

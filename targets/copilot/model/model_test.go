@@ -14,9 +14,12 @@ import (
 	"modec.dev/modec/targets/internal/replay"
 )
 
-const source = `{"servers": {"github": {"command": "g", "tools": {"list": {}, "drop": {}}}, "docs": {"command": "d", "tools": {"get": {}, "put": {}}}},
-"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": {"allow": ["docs/**"]}, "edit": {"allow": ["docs/**"]}, "mcp": {"github": {"allow": ["list"]}, "docs": {"ask": ["get"]}}}}},
-"roles": {"r": {"can": {"command": {"allow": ["make"], "default": "deny"}, "mcp": {"docs": {"ask": ["get"], "default": "deny"}, "default": "deny"}}}}}`
+const source = `{"servers": {"github": {"command": "g", "tools": {"list": {}, "drop": {}}},
+	"docs": {"command": "d", "tools": {"get": {}, "put": {}}}},
+"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": {"allow": ["docs/**"]}, "edit": {"allow": ["docs/**"]},
+	"mcp": {"github": {"allow": ["list"]}, "docs": {"ask": ["get"]}}}}},
+"roles": {"r": {"can": {"command": {"allow": ["make"], "default": "deny"},
+	"mcp": {"docs": {"ask": ["get"], "default": "deny"}, "default": "deny"}}}}}`
 
 // TestEdited: what becomes of files that somebody edited. The wider reading counts.
 func TestEdited(t *testing.T) {
@@ -42,32 +45,50 @@ func TestEdited(t *testing.T) {
 	}{
 		{name: "as it was written", file: session, of: command("make"), want: ir.Allow},
 		{name: "as it was written", file: session, of: command("ls"), want: ir.Deny},
-		{name: "no hook", file: session, old: "preToolUse", new: "postToolUse", of: command("ls"), want: ir.Agent}, // nothing restricts it
-		{name: "a hook that goes on", file: session, old: "exit 2", new: "exit 1", of: command("ls"), want: ir.Allow, warns: "goes on"},
-		{name: "a hook of another agent", file: session, old: "hook copilot", new: "hook claude", of: command("make"), want: ir.Deny, warns: "refuses"},
-		{name: "a hook that is late", file: session, old: `"timeoutSec": 30`, new: `"timeoutSec": 2`, of: command("ls"), want: ir.Ask, warns: "time"},
-		{name: "a hook about some tools", file: session, old: `"type"`, new: `"matcher": "view", "type"`, of: command("ls"), want: ir.Ask, warns: "some tools"},
-		{name: "a hook of no shell", file: session, old: `"bash"`, new: `"exec"`, of: command("ls"), want: ir.Allow, warns: "not known"},
-		{name: "another policy", file: session, old: "--digest ", new: "--digest 0", of: command("make"), want: ir.Deny, warns: "refuses every call"},
-		{name: "an option that a build does not write", file: session, old: "--disable-builtin-mcps", new: "--yolo", of: command("ls"), want: ir.Agent, warns: "--yolo"},
+		{name: "no hook", file: session, old: "preToolUse", new: "postToolUse",
+			of: command("ls"), want: ir.Agent}, // nothing restricts it
+		{name: "a hook that goes on", file: session, old: "exit 2", new: "exit 1",
+			of: command("ls"), want: ir.Allow, warns: "goes on"},
+		{name: "a hook of another agent", file: session, old: "hook copilot", new: "hook claude",
+			of: command("make"), want: ir.Deny, warns: "refuses"},
+		{name: "a hook that is late", file: session, old: `"timeoutSec": 30`, new: `"timeoutSec": 2`,
+			of: command("ls"), want: ir.Ask, warns: "time"},
+		{name: "a hook about some tools", file: session, old: `"type"`, new: `"matcher": "view", "type"`,
+			of: command("ls"), want: ir.Ask, warns: "some tools"},
+		{name: "a hook of no shell", file: session, old: `"bash"`, new: `"exec"`,
+			of: command("ls"), want: ir.Allow, warns: "not known"},
+		{name: "another policy", file: session, old: "--digest ", new: "--digest 0",
+			of: command("make"), want: ir.Deny, warns: "refuses every call"},
+		{name: "an option that a build does not write", file: session, old: "--disable-builtin-mcps", new: "--yolo",
+			of: command("ls"), want: ir.Agent, warns: "--yolo"},
 		{name: "a tool of a server", file: session, of: tool("docs", "get"), want: ir.Ask},
-		{name: "a tool that is taken out", file: session, old: `"get"`, new: `"other"`, of: tool("docs", "get"), want: ir.Deny},
-		{name: "a tool that is put in", file: session, old: `"get"`, new: `"put"`, of: tool("docs", "put"), want: ir.Deny}, // by the hook
+		{name: "a tool that is taken out", file: session, old: `"get"`, new: `"other"`,
+			of: tool("docs", "get"), want: ir.Deny},
+		{name: "a tool that is put in", file: session, old: `"get"`, new: `"put"`,
+			of: tool("docs", "put"), want: ir.Deny}, // by the hook
 
 		{name: "an agent", file: agent, of: edit, want: ir.Deny},
-		{name: "an agent's allowed edit is asked about", file: agent, of: policy.Action{Group: ir.Edit, Arg: "docs/a"}, want: ir.Ask},
+		{name: "an agent's allowed edit is asked about", file: agent,
+			of: policy.Action{Group: ir.Edit, Arg: "docs/a"}, want: ir.Ask},
 		{name: "an agent without commands", file: agent, of: command("make"), want: ir.Deny},
 		{name: "an agent without a hook", file: agent, old: "hooks:", new: "other:", of: edit, want: ir.Ask},
-		{name: "an agent with every tool", file: agent, old: "tools:", new: "other:", of: command("make"), want: ir.Deny}, // by the hook
-		{name: "an agent with a list in one text", file: agent, old: "tools:\n  - \"read\"\n  - \"search\"\n  - \"edit\"", new: "tools: \"read, edit\"\nother:\n  - \"x\"",
+		{name: "an agent with every tool", file: agent, old: "tools:", new: "other:",
+			of: command("make"), want: ir.Deny}, // by the hook
+		{name: "an agent with a list in one text", file: agent, old: "tools:\n  - \"read\"\n  - \"search\"\n  - \"edit\"",
+			new: "tools: \"read, edit\"\nother:\n  - \"x\"",
+			of:  tool("github", "list"), want: ir.Deny},
+		{name: "an agent without a description", file: agent, old: "description:", new: "other:",
+			of: edit, want: ir.Agent, warns: "does not have this agent"},
+		{name: "a server of Copilot's own has this name", file: agent, old: "github-list", new: "github/list",
 			of: tool("github", "list"), want: ir.Deny},
-		{name: "an agent without a description", file: agent, old: "description:", new: "other:", of: edit, want: ir.Agent, warns: "does not have this agent"},
-		{name: "a server of Copilot's own has this name", file: agent, old: "github-list", new: "github/list", of: tool("github", "list"), want: ir.Deny},
 		{name: "a tool of the server in the list", file: agent, of: tool("github", "list"), want: ir.Allow},
 
-		{name: "hooks are off", file: ".github/copilot/settings.json", new: `{"disableAllHooks": true}`, of: edit, want: ir.Ask},
-		{name: "hooks are off by another agent's settings", file: ".claude/settings.local.json", new: `{"disableAllHooks": true}`, of: edit, want: ir.Ask},
-		{name: "hooks are on", file: ".github/copilot/settings.json", new: `{"disableAllHooks": false}`, of: edit, want: ir.Deny},
+		{name: "hooks are off", file: ".github/copilot/settings.json", new: `{"disableAllHooks": true}`,
+			of: edit, want: ir.Ask},
+		{name: "hooks are off by another agent's settings", file: ".claude/settings.local.json", new: `{"disableAllHooks": true}`,
+			of: edit, want: ir.Ask},
+		{name: "hooks are on", file: ".github/copilot/settings.json", new: `{"disableAllHooks": false}`,
+			of: edit, want: ir.Deny},
 	} {
 		files := memfs.FS{}
 		for name, data := range replay.Artifacts(res.Outputs, res.Common, ".github/", ".modec/") {

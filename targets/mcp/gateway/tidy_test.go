@@ -77,7 +77,8 @@ func TestPlainResults(t *testing.T) {
 		`"}}],"structuredContent":{"text":"` + odd + `"}}`
 	answers, err := json.Marshal(map[string]string{"tools/call": call,
 		"tools/list":   `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`,
-		"prompts/list": `{"prompts":[{"name":"p"}]}`, "prompts/get": `{"messages":[{"role":"user","content":{"type":"text","text":"` + odd + `"}}]}`})
+		"prompts/list": `{"prompts":[{"name":"p"}]}`,
+		"prompts/get":  `{"messages":[{"role":"user","content":{"type":"text","text":"` + odd + `"}}]}`})
 	if err != nil {
 		t.Fatal(err)
 	}

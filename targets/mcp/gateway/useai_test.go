@@ -36,7 +36,8 @@ func TestOneMessage(t *testing.T) {
 		return m, string(data)
 	}
 	m, text := post("ann", "dev", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`)
-	if strings.Count(text, `"inputSchema"`) != 2 || !strings.Contains(text, `"s_write"`) || strings.Contains(text, "nextCursor") || m["result"] == nil {
+	if strings.Count(text, `"inputSchema"`) != 2 || !strings.Contains(text, `"s_write"`) ||
+		strings.Contains(text, "nextCursor") || m["result"] == nil {
 		t.Errorf("got %s", text)
 	}
 	if _, text = post("bob", "ops", `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); !strings.Contains(text, `"s_drop"`) || strings.Contains(text, `"s_write"`) {
