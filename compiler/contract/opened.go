@@ -64,7 +64,8 @@ func (p *HookPolicies) Read(name string) (*policy.Engine, error) {
 func (p *HookPolicies) Of(name string, line *HookLine) (*policy.Engine, ir.SubjectRef, error) {
 	e, err := p.Read(name)
 	if err != nil {
-		return nil, ir.SubjectRef{}, fmt.Errorf("the policy %q cannot be used: this hook refuses every call", line.Model)
+		err = fmt.Errorf("the policy %q cannot be used: this hook refuses every call", line.Model)
+		return nil, ir.SubjectRef{}, err
 	}
 	ref, err := line.SubjectIn(e)
 	return e, ref, err

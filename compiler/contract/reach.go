@@ -94,8 +94,8 @@ func Usable(s *policy.Subject, sv *ir.Server) bool {
 	return slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return usable(t.Name) })
 }
 
-// StartedFor returns the servers of a project but those that are off by default, and that nothing opens to a subject: no
-// session of it has them.
+// StartedFor returns the servers of a project but those that are off by default, and that nothing opens to a subject:
+// no session of it has them.
 func StartedFor(p *ir.Project, s *policy.Subject) (names []string) {
 	for i := range p.Servers {
 		if sv := &p.Servers[i]; sv.DefaultEnabled || Usable(s, sv) {

@@ -33,8 +33,8 @@ var agent = &lastmatch.Agent{
 	Protected:  []string{"AGENTS.md"},
 }
 
-// redirects are patterns of lines that may have a shell run a text with a redirect: what a shell, eval or a program that
-// hands its arguments to one is given. Each letter of a name may be quoted.
+// redirects are patterns of lines that may have a shell run a text with a redirect: what a shell, eval or a program
+// that hands its arguments to one is given. Each letter of a name may be quoted.
 var redirects = []string{
 	"*s*h*-*c*_*", "*e*v*a*l*_*", "*s*u*-*c*'*_*", `*s*u*-*c*"*_*`, "*s*c*r*i*p*t*-*c*'*_*", `*s*c*r*i*p*t*-*c*"*_*`,
 	"*e*n*t*r*'*_*", `*e*n*t*r*"*_*`, "*f*l*o*c*k*'*_*", `*f*l*o*c*k*"*_*`,

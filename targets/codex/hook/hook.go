@@ -142,7 +142,8 @@ func (q *question) opinion() opinion {
 		return opinion{Result: q.caller.At(policy.Action{Group: ir.Read, Arg: file}), group: ir.Read, about: file}
 	case q.Tool == format.Spawn:
 		agent := q.text("agent_type")
-		return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Modes, Arg: agent}), group: ir.Modes, about: agent}
+		to := policy.Action{Group: ir.Modes, Arg: agent}
+		return opinion{Result: q.caller.Decide(to), group: ir.Modes, about: agent}
 	case q.Tool == format.ReadResource, q.Tool == format.ListResources, q.Tool == format.ListTemplates:
 		return q.resource()
 	case format.IsTool(q.Tool):

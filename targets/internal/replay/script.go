@@ -8,8 +8,8 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// Script is e2e/testdata/decide.json of an agent that is started as each subject: what it is asked in a session of each,
-// with what the model says, and the tools of the servers.
+// Script is e2e/testdata/decide.json of an agent that is started as each subject: what it is asked in a session of
+// each, with what the model says, and the tools of the servers.
 type Script struct {
 	servers  map[string][]string
 	sessions []*ScriptSession
