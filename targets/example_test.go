@@ -20,9 +20,9 @@ func ExampleAll() {
 	// cursor: judged true, imported true
 	// claude: judged true, imported true
 	// gemini: judged true, imported true
-	// codex: judged true, imported false
+	// codex: judged true, imported true
 	// copilot: judged true, imported false
-	// opencode: judged true, imported false
+	// opencode: judged true, imported true
 	// kilo: judged true, imported false
 	// mcpnest: judged true, imported false
 	// thurbox: judged true, imported true

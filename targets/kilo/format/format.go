@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -107,16 +108,20 @@ func Protected(file string) bool {
 	return slices.Contains(protected, file)
 }
 
-// ProtectedPatterns match, among others, what Protected tells apart.
-func ProtectedPatterns() []string {
-	out := slices.Clone(protected)
-	for _, dir := range []string{Dir, OldDir} {
-		for _, p := range []string{"", "/*", "/plans/*"} {
-			out = append(out, dir+p, "*/"+dir+p)
-		}
-		out = append(out, "*/"+dir+"/*/"+dir+"/*")
+// ProtectedNames returns the languages of the names that Protected tells apart.
+func ProtectedNames(sp *regular.Space) (all []regular.Language) {
+	for _, name := range protected {
+		all = append(all, sp.Text(name))
 	}
-	return out
+	for _, dir := range []string{Dir, OldDir} {
+		whole, below := sp.Text("/"+dir), "/"+dir+"/"
+		anywhere := sp.Cat(regular.All, sp.Text(below), regular.All)
+		// Kilo looks at the first folder of the name alone.
+		first := sp.Cat(sp.Before(sp.Not(anywhere), "/"+dir), sp.Text(below+"plans/"), regular.All)
+		all = append(all, sp.Text(dir), sp.Cat(regular.All, whole), sp.Cat(sp.Text(dir+"/"), regular.All),
+			sp.Cat(sp.Text(dir+"/plans/"), regular.All), anywhere, first)
+	}
+	return all
 }
 
 // ReadConfig reads a file. Kilo goes on without one that has an error, with what the others say.

@@ -17,11 +17,9 @@ import (
 // program is how Kilo decides by rules.
 var program = &model.Program{
 	Title: "Kilo", Searches: format.Searches, Last: last, Edit: protected, Split: split, Command: command,
-	Known: append(slices.Clip(model.Known), "chdir", "popd", "pushd"),
-	Told: map[ir.Group][]string{
-		ir.Read: append(slices.Clip(format.Secret), format.NotSecret),
-		ir.Edit: format.ProtectedPatterns(),
-	},
+	Known:     append(slices.Clip(model.Known), "chdir", "popd", "pushd"),
+	Told:      map[ir.Group][]string{ir.Read: append(slices.Clip(format.Secret), format.NotSecret)},
+	ToldEdits: format.ProtectedNames,
 }
 
 // last decides by the last rule that matches. One that denies every tool says nothing of what is outside of the

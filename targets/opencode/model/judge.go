@@ -27,11 +27,13 @@ type Program struct {
 	// Split returns the commands of a line as they are compared, and its parts that are not seen; false where it does
 	// not parse.
 	Split func(line string) (commands, unseen []string, ok bool)
-	// Command returns the texts of plain commands that a pattern matches, and Told what the program itself tells apart
-	// in a group.
+	// Command returns the texts of plain commands that a pattern matches.
 	Command func(sp *regular.Space, pattern string) (regular.Language, error)
-	Told    map[ir.Group][]string
-	Known   []string // the commands about which it asks no rule
+	// Told are the patterns that the program itself tells apart in a group, and ToldEdits the languages of such paths
+	// of edits.
+	Told      map[ir.Group][]string
+	ToldEdits func(*regular.Space) []regular.Language
+	Known     []string // the commands about which it asks no rule
 }
 
 // opencode is the program itself.

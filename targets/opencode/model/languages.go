@@ -87,6 +87,9 @@ func (l *lists) session(s *Session, of policy.Field) {
 	for _, pattern := range l.program.Told[of.Group] {
 		l.add(l.named(pattern, asWritten))
 	}
+	if of.Group == ir.Edit && l.program.ToldEdits != nil {
+		l.all = append(l.all, l.program.ToldEdits(l.Space)...)
+	}
 	if of.Group == ir.Modes {
 		for name := range s.Agents {
 			l.add(l.Text(name), nil)
