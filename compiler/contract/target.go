@@ -115,6 +115,14 @@ type Input struct {
 	Unhooked bool
 }
 
+// Hooks says whether modec's hook is written: as the option "hooks" has it, and never where it is left out.
+func (in *Input) Hooks() Switch {
+	if in.Unhooked {
+		return Never
+	}
+	return in.Options.Switch("hooks")
+}
+
 // AlsoFor reports whether another target emits a role of this one's project too, under the
 // same name.
 func (in *Input) AlsoFor(target, other, role string) bool {

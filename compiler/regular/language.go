@@ -218,12 +218,13 @@ func (s *Space) Chars(of Set) Language {
 
 // Text returns the language of one text; None where a character of it is not in the alphabet, or
 // is outside of ASCII: such a letter is only one of the others.
-func (s *Space) Text(text string) Language { return s.text(text, letterSet) }
+func (s *Space) Text(text string) Language { return s.TextOf(text, letterSet) }
 
 // TextInAnyCase returns the language of a text in upper and lower case.
-func (s *Space) TextInAnyCase(text string) Language { return s.text(text, letterSetInAnyCase) }
+func (s *Space) TextInAnyCase(text string) Language { return s.TextOf(text, letterSetInAnyCase) }
 
-func (s *Space) text(text string, set func(rune) Set) Language {
+// TextOf returns the texts whose letters are each one of the set of the letter of a text that stands there.
+func (s *Space) TextOf(text string, set func(rune) Set) Language {
 	l := Empty
 	runes := []rune(text)
 	for _, r := range slices.Backward(runes) {

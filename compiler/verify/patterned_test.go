@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"modec.dev/modec/compiler/contract"
@@ -10,7 +11,12 @@ import (
 // patterns: each such model names them.
 func TestRegularIsPatterned(t *testing.T) {
 	seen := 0
-	for _, name := range []string{"acme", "codex", "gemini", "kilo", "opencode"} {
+	fixtures, err := filepath.Glob("../../golden/*/verify.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range fixtures {
+		name := filepath.Base(filepath.Dir(file))
 		res := compile(t, name)
 		for _, o := range res.Outputs {
 			judged, ok := o.Target.(contract.Judged)

@@ -21,13 +21,7 @@ type emitter struct {
 	copied *contract.PolicyCopy
 }
 
-func newEmitter(in contract.Input) *emitter {
-	e := &emitter{in: in, hooks: in.Options.Switch("hooks")}
-	if in.Unhooked {
-		e.hooks = contract.Never
-	}
-	return e
-}
+func newEmitter(in contract.Input) *emitter { return &emitter{in: in, hooks: in.Hooks()} }
 
 // session is a subject as which Copilot is started.
 type session struct {

@@ -2,8 +2,6 @@ package model
 
 import (
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/codex/format"
 	"modec.dev/modec/targets/codex/hook"
 )
@@ -11,24 +9,14 @@ import (
 // hookEntry is a hook of a session.
 type hookEntry struct {
 	format.Hook
-	role    hookRole
-	policy  *policy.Engine
-	subject ir.SubjectRef
-	allows  bool // --may-allow
+	contract.JudgedHook
 }
-
-// hookRole is what is known of the answers of a hook.
-type hookRole uint8
-
-const (
-	stranger hookRole = iota // may answer anything
-	absent                   // may not refuse where modec does: as if it were not there
-	refuser                  // refuses every call
-	modec                    // runs modec's hook for its subject
-)
 
 // slowest is the longest that modec takes to answer, in seconds: a shorter time may end before.
 const slowest = 2
+
+// hookEvents are those at which a hook may refuse.
+var hookEvents = []string{hook.Before, hook.Permission}
 
 // hooksOf reads the hooks of a session.
 func (r *reader) hooksOf(c *format.Config) map[string][]*hookEntry {
@@ -36,7 +24,7 @@ func (r *reader) hooksOf(c *format.Config) map[string][]*hookEntry {
 	if !c.Feature("hooks", format.On) {
 		return out
 	}
-	for _, event := range []string{hook.Before, hook.Permission} {
+	for _, event := range hookEvents {
 		for _, h := range c.Hooks[event] {
 			out[event] = append(out[event], r.hookEntry(event, h))
 		}
@@ -51,24 +39,23 @@ func (r *reader) hookEntry(event string, h format.Hook) *hookEntry {
 	case err != nil:
 		r.ignored(h.At, "what this hook answers is not known: %v", err)
 	case line.Agent != "codex":
-		e.role = refuser // modec refuses a payload that is not of its agent
+		e.Role = contract.HookRefuses // modec refuses a payload that is not of its agent
 		r.ignored(h.At, "the hook is for %q: it refuses whatever Codex asks", line.Agent)
 	case !line.FailClosed:
-		e.role = absent
+		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the hook lets pass what it does not answer: its line has to refuse, and say so, "+
 			"where modec fails")
 	case h.Timeout > 0 && h.Timeout <= slowest:
-		e.role = absent
+		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the time of the hook may end before modec answers, which lets the call pass")
 	case h.Matcher != "*" && h.Matcher != "":
-		e.role = absent
+		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the hook is about some tools alone")
 	default:
-		e.role, e.allows = modec, line.MayAllow && event == hook.Permission
-		if e.policy, e.subject, err = r.policies.Of(line.Model, &line); err != nil {
-			e.role = refuser
+		if err = e.Follow(&line, r.policies); err != nil {
 			r.ignored(h.At, "%v", err)
 		}
+		e.Allows = e.Allows && event == hook.Permission
 	}
 	return e
 }
@@ -96,27 +83,21 @@ func (d *decider) ask(s *session, event string, c call, agent string) (said opin
 	return said, by
 }
 
-func (d *decider) answer(h *hookEntry, event string, c call, agent string) (said opinion) {
+func (d *decider) answer(h *hookEntry, event string, c call, agent string) opinion {
 	switch {
-	case h.role == refuser:
+	case h.Role == contract.HookRefuses:
 		return denied
-	case h.role == stranger && event == hook.Permission:
+	case h.Role == contract.HookStranger && event == hook.Permission:
 		return allowed
-	case h.role != modec:
+	case h.Role != contract.HookModec:
 		return none
 	}
-	defer func() { // `modec hook` refuses where it panics
-		if recover() != nil {
-			said = denied
-		}
-	}()
-	req := contract.HookRequest{Payload: hook.Payload(event, d.disk.Root, c.tool, agent, c.input), Policy: h.policy,
-		Subject: h.subject, MayAllow: h.allows}
-	a := d.hook(req.At(d.disk))
-	if a.Exit != 0 {
-		return denied
+	ask := func() contract.HookAnswer {
+		req := contract.HookRequest{Payload: hook.Payload(event, d.disk.Root, c.tool, agent, c.input), Policy: h.Policy,
+			Subject: h.Subject, MayAllow: h.Allows}
+		return d.hook(req.At(d.disk))
 	}
-	return read(event, a.Stdout)
+	return contract.Said(ask, denied, func(stdout []byte) opinion { return read(event, stdout) })
 }
 
 // read returns what Codex takes from the output of a hook that succeeds.

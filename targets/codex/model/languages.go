@@ -1,8 +1,9 @@
 package model
 
 import (
-	"slices"
+	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
@@ -22,37 +23,10 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 		return nil
 	}
 	out := map[ir.Group][]ir.Pattern{}
-	for _, list := range d.sessionOf(ref).hooks {
-		for _, h := range list {
-			if h.role != modec {
-				continue
-			}
-			for _, of := range h.decideFor(ref) {
-				s, err := h.policy.Subject(of)
-				if err != nil {
-					continue
-				}
-				for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
-					for _, r := range s.Rules(g) {
-						if r.Decision > ir.Deny && !slices.Contains(out[g], r.Pattern) {
-							out[g] = append(out[g], r.Pattern)
-						}
-					}
-				}
-			}
-		}
+	for _, h := range d.sessionOf(ref).judged() {
+		h.AddPermitted(out, ref)
 	}
 	return out
-}
-
-// decideFor returns the subjects of a hook's policy that decide about a subject: that of the hook, and the same in the
-// mode in which the subject works.
-func (h *hookEntry) decideFor(ref ir.SubjectRef) []ir.SubjectRef {
-	refs := []ir.SubjectRef{h.subject}
-	if h.subject.Role != "" && ref.Mode != "" {
-		refs = append(refs, ir.SubjectRef{Role: h.subject.Role, Mode: ref.Mode})
-	}
-	return refs
 }
 
 // Languages returns what decides about a subject's plain arguments: the policy of each hook, the tools that a
@@ -70,19 +44,9 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 			l.tools(tool)
 		}
 	}
-	seen := map[*policy.Engine]bool{}
-	for _, list := range s.hooks {
-		for _, h := range list {
-			if h.role != modec || seen[h.policy] {
-				continue
-			}
-			seen[h.policy] = true
-			if err := l.policy(h, ref, of); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return l.all, nil
+	tools, err := contract.AddHookLanguages(&l.all, sp, s.judged(), ref, of)
+	l.tools(tools...)
+	return l.all, err
 }
 
 // Languages returns the folders that no sandbox opens.
@@ -106,41 +70,15 @@ type lists struct {
 	all []regular.Language
 }
 
-// policy adds what a hook decides by: its subject's policy, and that of the mode in which the subject works.
-func (l *lists) policy(h *hookEntry, ref ir.SubjectRef, of policy.Field) error {
-	for _, ref := range h.decideFor(ref) {
-		s, err := h.policy.Subject(ref)
-		if err != nil {
-			return err
-		}
-		said, err := s.Languages(l.Space, of)
-		if err != nil {
-			return err
-		}
-		l.all = append(l.all, said...)
-	}
-	if sv := h.policy.Project().Server(of.Server); of.Group == ir.MCP && sv != nil {
-		if !h.policy.Project().ListsTools(sv) { // a name may be that of several that are not listed
-			return regular.ErrNotRegular
-		}
-		for i := range sv.Tools {
-			l.tools(sv.Tools[i].Name)
-		}
-	}
-	return nil
-}
-
 // tools adds tools, each with those that Codex hands to a model under the same name.
 func (l *lists) tools(names ...string) {
 	for _, name := range names {
-		same := l.Text("")
-		for _, c := range name {
-			letter := l.Text(string(c))
-			if c == '_' || c == '-' || c == '.' {
-				letter = l.Or(l.Text("_"), l.Text("-"))
+		same := l.TextOf(name, func(c rune) regular.Set {
+			if strings.ContainsRune("_-.", c) {
+				return regular.SetOf(func(c rune) bool { return c == '_' || c == '-' })
 			}
-			same = l.Cat(same, letter)
-		}
+			return regular.SetOf(func(as rune) bool { return as == c })
+		})
 		l.all = append(l.all, l.Text(name), same)
 	}
 }

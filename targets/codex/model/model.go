@@ -7,7 +7,6 @@
 package model
 
 import (
-	"errors"
 	"io/fs"
 	"path"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/codex/format"
 )
 
@@ -169,23 +167,20 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	if key, ok := d.keys[ref]; ok {
 		return key, true
 	}
-	known := digest.Known{}
-	digest.For(known, func(*policy.Engine) any { return nil }) // see below
 	s := d.sessionOf(ref)
-	key, err := digest.Of([]any{s.Root, s.file, s.hooks, d.agents[ref.Mode]}, known)
-	for _, list := range s.hooks {
-		for _, h := range list {
-			of := h.subject
-			if of.Mode == "" {
-				of.Mode = ref.Mode
-			}
-			sum, failed := d.engines.Sum(h.policy, of)
-			err = errors.Join(err, failed)
-			key.Sum = digest.Join(key.Sum, sum)
-		}
-	}
+	key, err := d.engines.KeyOf(ref, []any{s.Root, s.file, s.hooks, d.agents[ref.Mode]}, s.judged())
 	d.keys[ref] = key
 	return key, err == nil
+}
+
+// judged returns the hooks of all events.
+func (s *session) judged() (all []*contract.JudgedHook) {
+	for _, event := range hookEvents {
+		for _, h := range s.hooks[event] {
+			all = append(all, &h.JudgedHook)
+		}
+	}
+	return all
 }
 
 // root is where the model places the project.

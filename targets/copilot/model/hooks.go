@@ -3,7 +3,6 @@ package model
 import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/copilot/format"
 	"modec.dev/modec/targets/copilot/hook"
 )
@@ -11,21 +10,8 @@ import (
 // hookEntry is a hook of a session or an agent.
 type hookEntry struct {
 	format.Hook
-	role    hookRole
-	policy  *policy.Engine
-	subject ir.SubjectRef
-	allows  bool // --may-allow
+	contract.JudgedHook
 }
-
-// hookRole is what is known of the answers of a hook.
-type hookRole uint8
-
-const (
-	stranger hookRole = iota // may answer anything
-	absent                   // may not refuse where modec does: as if it were not there
-	refuser                  // refuses every call
-	modec                    // runs modec's hook for its subject
-)
 
 // slowest is the longest that modec takes to answer, in seconds: a shorter time may end before.
 const slowest = 2
@@ -47,21 +33,19 @@ func (r *reader) hookEntry(h format.Hook) *hookEntry {
 	case err != nil:
 		r.ignored(h.At, "what this hook answers is not known: %v", err)
 	case line.Agent != "copilot":
-		e.role = refuser // modec refuses a payload that is not of its agent
+		e.Role = contract.HookRefuses // modec refuses a payload that is not of its agent
 		r.ignored(h.At, "the hook is for %q: it refuses whatever Copilot asks", line.Agent)
 	case line.Otherwise != "":
-		e.role = absent
+		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the hook lets pass what it does not answer: its line has to refuse where modec fails")
 	case h.Timeout > 0 && h.Timeout <= slowest:
-		e.role = absent
+		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the time of the hook may end before modec answers, which lets the call pass")
 	case h.Matcher != "" && h.Matcher != ".*":
-		e.role = absent
+		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the hook is about some tools alone")
 	default:
-		e.role, e.allows = modec, line.MayAllow
-		if e.policy, e.subject, err = r.policies.Of(line.Model, &line); err != nil {
-			e.role = refuser
+		if err = e.Follow(&line, r.policies); err != nil {
 			r.ignored(h.At, "%v", err)
 		}
 	}
@@ -80,27 +64,21 @@ func (d *decider) ask(s *setup, c call, agent string) (said ir.Decision, by *hoo
 	return said, by
 }
 
-func (d *decider) answer(h *hookEntry, c call, agent string) (said ir.Decision) {
-	switch h.role {
-	case refuser:
+func (d *decider) answer(h *hookEntry, c call, agent string) ir.Decision {
+	switch h.Role {
+	case contract.HookRefuses:
 		return ir.Deny
-	case stranger:
+	case contract.HookStranger:
 		return ir.Allow
-	case absent:
+	case contract.HookAbsent:
 		return ir.Agent
 	}
-	defer func() { // `modec hook` refuses where it panics
-		if recover() != nil {
-			said = ir.Deny
-		}
-	}()
-	req := contract.HookRequest{Payload: hook.Payload(d.disk.Root, c.tool, agent, c.input), Policy: h.policy,
-		Subject: h.subject, MayAllow: h.allows}
-	a := d.hook(req.At(d.disk))
-	if a.Exit != 0 {
-		return ir.Deny
+	ask := func() contract.HookAnswer {
+		req := contract.HookRequest{Payload: hook.Payload(d.disk.Root, c.tool, agent, c.input), Policy: h.Policy,
+			Subject: h.Subject, MayAllow: h.Allows}
+		return d.hook(req.At(d.disk))
 	}
-	return read(a.Stdout)
+	return contract.Said(ask, ir.Deny, read)
 }
 
 // read returns what Copilot takes from the output of a hook that succeeds.

@@ -3,6 +3,7 @@ package model
 import (
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
@@ -20,17 +21,22 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 	if of.Group == ir.MCP {
 		l.named(s)
 	}
-	seen := map[*policy.Engine]bool{}
-	for _, h := range s.hooks {
-		if h.role != modec || seen[h.policy] {
-			continue
-		}
-		seen[h.policy] = true
-		if err := l.policy(h, ref, of); err != nil {
-			return nil, err
-		}
+	tools, err := contract.AddHookLanguages(&l.all, sp, s.judged(), ref, of)
+	l.tools(tools...)
+	return l.all, err
+}
+
+// Patterns returns the patterns of what the policies of a subject's hooks permit. What a session names beside them are
+// tools.
+func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
+	if !d.Contains(ref) {
+		return nil
 	}
-	return l.all, nil
+	out := map[ir.Group][]ir.Pattern{}
+	for _, h := range d.setupOf(ref).judged() {
+		h.AddPermitted(out, ref)
+	}
+	return out
 }
 
 // Languages returns none: sessions without files decide all plain arguments in one way.
@@ -72,45 +78,15 @@ func (l *lists) parts(name string) {
 	}
 }
 
-// policy adds what a hook decides by: its subject's policy, and that of the mode in which the subject works.
-func (l *lists) policy(h *hookEntry, ref ir.SubjectRef, of policy.Field) error {
-	refs := []ir.SubjectRef{h.subject}
-	if h.subject.Role != "" && ref.Mode != "" {
-		refs = append(refs, ir.SubjectRef{Role: h.subject.Role, Mode: ref.Mode})
-	}
-	for _, ref := range refs {
-		s, err := h.policy.Subject(ref)
-		if err != nil {
-			return err
-		}
-		said, err := s.Languages(l.Space, of)
-		if err != nil {
-			return err
-		}
-		l.all = append(l.all, said...)
-	}
-	if sv := h.policy.Project().Server(of.Server); of.Group == ir.MCP && sv != nil {
-		if !h.policy.Project().ListsTools(sv) { // a name may be that of several that are not listed
-			return regular.ErrNotRegular
-		}
-		for i := range sv.Tools {
-			l.tools(sv.Tools[i].Name)
-		}
-	}
-	return nil
-}
-
 // tools adds tools, each with those that Copilot hands to a model under the same name.
 func (l *lists) tools(names ...string) {
 	for _, name := range names {
-		same := l.Text("")
-		for _, c := range name {
-			letter := l.Text(string(c))
+		same := l.TextOf(name, func(c rune) regular.Set {
 			if format.Plain(string(c)) == "-" {
-				letter = l.Or(l.Text("-"), l.Text("."))
+				return regular.SetOf(func(c rune) bool { return c == '-' || c == '.' })
 			}
-			same = l.Cat(same, letter)
-		}
+			return regular.SetOf(func(as rune) bool { return as == c })
+		})
 		l.all = append(l.all, l.Text(name), same)
 	}
 }

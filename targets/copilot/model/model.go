@@ -7,7 +7,6 @@
 package model
 
 import (
-	"errors"
 	"io/fs"
 	"path"
 
@@ -16,7 +15,6 @@ import (
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/copilot/format"
 )
 
@@ -211,8 +209,6 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	if key, ok := d.keys[ref]; ok {
 		return key, true
 	}
-	known := digest.Known{}
-	digest.For(known, func(*policy.Engine) any { return nil }) // see below
 	s := d.setupOf(ref)
 	root := []any{s.file, s.hooks, d.off}
 	if s.session != nil {
@@ -220,18 +216,17 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	} else {
 		root = append(root, s.agent.Root)
 	}
-	key, err := digest.Of(root, known)
-	for _, h := range s.hooks {
-		of := h.subject
-		if of.Mode == "" {
-			of.Mode = ref.Mode
-		}
-		sum, failed := d.engines.Sum(h.policy, of)
-		err = errors.Join(err, failed)
-		key.Sum = digest.Join(key.Sum, sum)
-	}
+	key, err := d.engines.KeyOf(ref, root, s.judged())
 	d.keys[ref] = key
 	return key, err == nil
+}
+
+// judged returns the hooks.
+func (s *setup) judged() (all []*contract.JudgedHook) {
+	for _, h := range s.hooks {
+		all = append(all, &h.JudgedHook)
+	}
+	return all
 }
 
 // root is where the model places the project.

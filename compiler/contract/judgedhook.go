@@ -1,0 +1,138 @@
+package contract
+
+import (
+	"errors"
+	"slices"
+
+	"modec.dev/modec/compiler/digest"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/regular"
+)
+
+// HookRole is what a model knows of the answers of a hook.
+type HookRole uint8
+
+// The roles of hooks.
+const (
+	HookStranger HookRole = iota // may answer anything
+	HookAbsent                   // may not refuse where modec does: as if it were not there
+	HookRefuses                  // refuses every call
+	HookModec                    // runs modec's hook for its subject
+)
+
+// JudgedHook is a hook as the model of its agent knows it. What modec's decides by is said where it is [HookModec].
+type JudgedHook struct {
+	Role    HookRole
+	Policy  *policy.Engine
+	Subject ir.SubjectRef
+	Allows  bool // --may-allow
+}
+
+// Follow has a hook decide by the policy that its line names. The error says why it refuses every call.
+func (h *JudgedHook) Follow(line *HookLine, policies *HookPolicies) (err error) {
+	h.Role, h.Allows = HookModec, line.MayAllow
+	if h.Policy, h.Subject, err = policies.Of(line.Model, line); err != nil {
+		h.Role = HookRefuses
+	}
+	return err
+}
+
+// deciding returns the subjects of the policy that decide about a subject: that of the hook, and the same in the mode in
+// which the subject works.
+func (h *JudgedHook) deciding(ref ir.SubjectRef) []ir.SubjectRef {
+	refs := []ir.SubjectRef{h.Subject}
+	if h.Subject.Role != "" && ref.Mode != "" {
+		refs = append(refs, ir.SubjectRef{Role: h.Subject.Role, Mode: ref.Mode})
+	}
+	return refs
+}
+
+// AddPermitted adds the patterns of what the policy permits a subject, each once.
+func (h *JudgedHook) AddPermitted(to map[ir.Group][]ir.Pattern, ref ir.SubjectRef) {
+	if h.Role != HookModec {
+		return
+	}
+	for _, of := range h.deciding(ref) {
+		s, err := h.Policy.Subject(of)
+		if err != nil {
+			continue
+		}
+		for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
+			for _, r := range s.Rules(g) {
+				if r.Decision > ir.Deny && !slices.Contains(to[g], r.Pattern) {
+					to[g] = append(to[g], r.Pattern)
+				}
+			}
+		}
+	}
+}
+
+// AddHookLanguages adds what the policies of hooks decide by about a subject's plain arguments, and returns the tools
+// that they list of a server.
+func AddHookLanguages(
+	to *[]regular.Language, sp *regular.Space, hooks []*JudgedHook, ref ir.SubjectRef, of policy.Field,
+) (tools []string, err error) {
+	seen := map[JudgedHook]bool{}
+	for _, h := range hooks {
+		same := JudgedHook{Role: h.Role, Policy: h.Policy, Subject: h.Subject}
+		if h.Role != HookModec || seen[same] {
+			continue
+		}
+		seen[same] = true
+		for _, ref := range h.deciding(ref) {
+			s, err := h.Policy.Subject(ref)
+			if err != nil {
+				return nil, err
+			}
+			said, err := s.Languages(sp, of)
+			if err != nil {
+				return nil, err
+			}
+			*to = append(*to, said...)
+		}
+		sv := h.Policy.Project().Server(of.Server)
+		if of.Group != ir.MCP || sv == nil {
+			continue
+		}
+		if !h.Policy.Project().ListsTools(sv) { // a name may be that of several that are not listed
+			return nil, regular.ErrNotRegular
+		}
+		for i := range sv.Tools {
+			tools = append(tools, sv.Tools[i].Name)
+		}
+	}
+	return tools, nil
+}
+
+// KeyOf returns the key of what decides about a subject: some files' content, and the hooks in them.
+func (m Engines) KeyOf(ref ir.SubjectRef, files []any, hooks []*JudgedHook) (digest.Key, error) {
+	known := digest.Known{}
+	digest.For(known, func(*policy.Engine) any { return nil }) // their parts count, below
+	key, err := digest.Of(append(files, hooks), known)
+	for _, h := range hooks {
+		of := h.Subject
+		if of.Mode == "" {
+			of.Mode = ref.Mode
+		}
+		sum, failed := m.Sum(h.Policy, of)
+		err = errors.Join(err, failed)
+		key.Sum = digest.Join(key.Sum, sum)
+	}
+	return key, err
+}
+
+// Said returns what an agent takes from the answer of a hook by refused and read: nothing of one that ends in an error
+// is read, and one that panics refuses, as `modec hook` does.
+func Said[T any](ask func() HookAnswer, refused T, read func(stdout []byte) T) (said T) {
+	defer func() {
+		if recover() != nil {
+			said = refused
+		}
+	}()
+	a := ask()
+	if a.Exit != 0 {
+		return refused
+	}
+	return read(a.Stdout)
+}
