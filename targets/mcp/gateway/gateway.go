@@ -73,6 +73,7 @@ type Gateway struct {
 	clock     clock // of a gateway that is not one of many
 
 	told   onceEach // of what is not as pinned
+	late   late     // lists
 	lately lately   // what failed
 
 	mu       sync.Mutex
@@ -377,16 +378,19 @@ func (o *offer) at(st *state) *offer {
 
 // join is what servers offer of a kind, as far as a table lets the subject see it. It does not change.
 type join struct {
-	offers []*offer
-	byName map[string]*offer
-	listed []byte // the list as JSON
+	offers  []*offer
+	byName  map[string]*offer
+	several []*offer // what more than one server offers under one name
+	listed  []byte   // the list as JSON
 }
 
 // size returns about how many bytes a join takes. The definitions are those of the lists.
 func (j *join) size() int {
 	n := ofItem + cap(j.listed)
-	for _, o := range j.offers {
-		n += 2*ofItem + len(o.name)
+	for _, list := range [][]*offer{j.offers, j.several} {
+		for _, o := range list {
+			n += 2*ofItem + len(o.name)
+		}
 	}
 	return n
 }
@@ -402,13 +406,17 @@ func (g *Gateway) joined(ctx context.Context, k *kind) (*state, *join) {
 			continue
 		}
 		all.Go(func() {
-			ctx, cancel := context.WithTimeoutCause(ctx, listLimit,
-				fmt.Errorf("it does not answer within %s", listLimit))
+			limit := g.late.limit(s.entry.Name, k)
+			ctx, cancel := context.WithTimeoutCause(ctx, limit, lateError(limit))
 			defer cancel()
-			l, err := st.servers[s.entry.Name].list(ctx, k)
+			up := st.servers[s.entry.Name]
+			l, err := up.list(ctx, k)
 			if err == nil {
 				lists[i] = l
 				return
+			}
+			if _, late := context.Cause(ctx).(lateError); late && g.late.begin(s.entry.Name, k) {
+				go g.waitFor(up, s.entry.Name, k)
 			}
 			if err = cmp.Or(context.Cause(ctx), err); g.lately.first(s.entry.Name + " " + k.field + " " + err.Error()) {
 				g.opt.Logger.Warn("a server's list is left out", "server", s.entry.Name, "of", k.field, "error", err)
@@ -417,6 +425,72 @@ func (g *Gateway) joined(ctx context.Context, k *kind) (*state, *join) {
 	}
 	all.Wait()
 	return st, g.shelf.join(st.table, k, lists, func() *join { return g.join(st.table, k, lists) })
+}
+
+// lateError is how long a server was waited for.
+type lateError time.Duration
+
+func (e lateError) Error() string {
+	return fmt.Sprintf("it does not answer within %s", time.Duration(e))
+}
+
+// waitFor waits for a list that did not come in time, and tells the client when it is there.
+func (g *Gateway) waitFor(up caller, server string, k *kind) {
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit+fetchLimit)
+	defer cancel()
+	_, err := up.list(ctx, k)
+	g.late.end(server, k, err)
+	switch {
+	case err != nil:
+	case k == templates:
+		g.changed(resources) // which is told of both
+	default:
+		g.changed(k)
+	}
+}
+
+// late knows the lists that did not come in time. Nobody waits long for one of them again until it has come: what one
+// server owes delays what the others offer once.
+type late struct {
+	most time.Duration // that a list is waited for; 0: listLimit
+	mu   sync.Mutex
+	of   map[string]bool // true: somebody waits for it
+}
+
+// lateLimit is how long a list is waited for that was late.
+const lateLimit = 250 * time.Millisecond
+
+// limit returns how long a list is waited for.
+func (l *late) limit(server string, k *kind) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, was := l.of[server+" "+k.method]; was {
+		return lateLimit
+	}
+	return cmp.Or(l.most, listLimit)
+}
+
+// begin notes that a list is late. It reports whether the caller is to wait for it, which one at a time does.
+func (l *late) begin(server string, k *kind) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of == nil {
+		l.of = map[string]bool{}
+	}
+	waits := l.of[server+" "+k.method]
+	l.of[server+" "+k.method] = true
+	return !waits
+}
+
+// end notes how waiting for a list ended.
+func (l *late) end(server string, k *kind, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		delete(l.of, server+" "+k.method)
+	} else {
+		l.of[server+" "+k.method] = false
+	}
 }
 
 // offers reports whether there may be anything of a kind for the subject.
@@ -455,7 +529,12 @@ func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
 			j.byName[o.name] = o
 		}
 	}
-	j.offers = slices.DeleteFunc(j.offers, func(o *offer) bool { return times[o.name] > 1 })
+	j.offers = slices.DeleteFunc(j.offers, func(o *offer) bool {
+		if times[o.name] > 1 {
+			j.several = append(j.several, o)
+		}
+		return times[o.name] > 1
+	})
 	for name, n := range times {
 		if n > 1 {
 			delete(j.byName, name)
@@ -596,15 +675,19 @@ func (g *Gateway) unknown(t *Table, k *kind, name string, none error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: diag.Clean(text)}
 }
 
-// resource returns the resource of an address, or the template that it is of. An address that the templates of
-// several servers take belongs to none of them.
+// resource returns the resource of an address, or the template that it is of. An address that several servers list, or
+// that the templates of several take, belongs to none of them: no template stands in for a resource that is left out.
 func (g *Gateway) resource(ctx context.Context, uri string) (*offer, error) {
-	if st, j := g.joined(ctx, resources); j.byName[uri] != nil {
-		return j.byName[uri].at(st), nil
+	st, j := g.joined(ctx, resources)
+	if o := j.byName[uri]; o != nil {
+		return o.at(st), nil
+	}
+	if slices.ContainsFunc(j.several, func(o *offer) bool { return o.name == uri }) {
+		return nil, unknownResource(uri)
 	}
 	var found *offer
-	st, j := g.joined(ctx, templates)
-	for _, o := range j.offers {
+	st, j = g.joined(ctx, templates)
+	for _, o := range slices.Concat(j.offers, j.several) {
 		if !o.matches.MatchString(uri) {
 			continue
 		}

@@ -67,12 +67,20 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(name, value)
 		}
 	}
-	if err := r.rename(req); err != nil {
+	sent, err := r.rename(req)
+	if err != nil {
 		return nil, err
 	}
 	res, err := r.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
+	}
+	if costsSession(req, res) && !names(sent, "initialize") && !names(sent, "server/discover") {
+		res.Body = &lone{Closer: res.Body, sent: sent, status: res.Status, from: &bounded{res.Body, maxMessage}}
+		res.StatusCode, res.Status, res.ContentLength = http.StatusOK, "200 OK", -1
+		res.Header.Set("Content-Type", "application/json")
+		res.Header.Del("Content-Length")
+		return res, nil
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/event-stream" {
 		res.Body = &bounded{res.Body, maxMessage}
@@ -82,25 +90,106 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// rename puts the protocol's name of the method into the request, and into the headers that the SDK wrote.
-func (r *remote) rename(req *http.Request) error {
-	if req.Body == nil {
+// costsSession reports whether the SDK may end the session for an answer to a request: by its status, or by what its
+// body has. A server that refuses one call with 403 costs that call alone. A session that is gone is one (404), and what
+// passes is left to the SDK.
+func costsSession(req *http.Request, res *http.Response) bool {
+	if req.Method != http.MethodPost || !strings.Contains(req.Header.Get("Accept"), "text/event-stream") {
+		return false
+	}
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode == http.StatusOK {
+		return kind == "application/json"
+	}
+	gone := res.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != ""
+	return 400 <= res.StatusCode && res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests && !gone
+}
+
+// lone is the body of an answer to one request. What it has counts for that request alone, and once it is read.
+type lone struct {
+	io.Closer
+	from   io.Reader
+	sent   []byte
+	status string // of the answer
+	read   *bytes.Reader
+}
+
+func (l *lone) Read(p []byte) (int, error) {
+	if l.read == nil {
+		data, err := io.ReadAll(l.from)
+		l.read = bytes.NewReader(l.answer(data, err))
+	}
+	return l.read.Read(p)
+}
+
+// answer returns the body for the SDK: as it came where it answers the request, and else an error that says why not.
+func (l *lone) answer(data []byte, err error) []byte {
+	var of struct{ ID json.RawMessage }
+	if json.Unmarshal(l.sent, &of) != nil || of.ID == nil {
+		return data // nobody waits for an answer
+	}
+	id, bad := jsonrpc.DecodeMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, of.ID))
+	if bad != nil {
+		return data
+	}
+	own := id.(*jsonrpc.Response)
+	came, _ := jsonrpc.DecodeMessage(data)
+	res, answers := came.(*jsonrpc.Response)
+	ok := strings.HasPrefix(l.status, "200")
+	switch {
+	case err != nil:
+		own.Error = &jsonrpc.Error{Code: transportCode, Message: err.Error()}
+	case errorIn(data) != nil:
+		own.Error = errorIn(data)
+	case !ok:
+		own.Error = &jsonrpc.Error{Code: transportCode, Message: "it answered with " + l.status}
+	case !answers:
+		own.Error = &jsonrpc.Error{Code: transportCode, Message: "its answer is no message of the protocol"}
+	case res.ID != own.ID:
+		own.Error = &jsonrpc.Error{Code: transportCode, Message: "it answered another request than the one that was made"}
+	default:
+		return data
+	}
+	own.Result = nil
+	out, bad := jsonrpc.EncodeMessage(own)
+	if bad != nil {
+		return data
+	}
+	return out
+}
+
+// errorIn returns the error that a message has, nil for none. That of a server which could not read a request has no
+// id.
+func errorIn(data []byte) error {
+	var of struct{ Error *jsonrpc.Error }
+	if !bytes.Contains(data, []byte(`"error"`)) || json.Unmarshal(data, &of) != nil || of.Error == nil || of.Error.Message == "" {
 		return nil
 	}
-	body, err := io.ReadAll(req.Body)
+	return of.Error
+}
+
+// transportCode is that of errors that say why a server has not answered ([ofTransport]).
+const transportCode = -32005
+
+// rename puts the protocol's name of the method into the request, and into the headers that the SDK wrote. It returns
+// the body.
+func (r *remote) rename(req *http.Request) (body []byte, err error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	body, err = io.ReadAll(req.Body)
 	req.Body.Close()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if at := []byte(`"method":"` + alias); bytes.Contains(body[:min(len(body), 100)], at) {
-		body = bytes.Replace(body, at, []byte(`"method":"`), 1)
+	if names(body, alias) {
+		body = bytes.Replace(body, []byte(methodKey+alias), []byte(methodKey), 1)
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	req.ContentLength = int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	method := req.Header.Get("Mcp-Method")
 	if !strings.HasPrefix(method, alias) {
-		return nil
+		return body, nil
 	}
 	req.Header.Set("Mcp-Method", strings.TrimPrefix(method, alias))
 	repeat(req)
@@ -108,12 +197,20 @@ func (r *remote) rename(req *http.Request) error {
 		Params struct{ Name, URI string }
 	}
 	if err := json.Unmarshal(body, &of); err != nil {
-		return err
+		return nil, err
 	}
 	if name := of.Params.Name + of.Params.URI; name != "" { // a request has one of them
 		req.Header.Set("Mcp-Name", headerText(name))
 	}
-	return nil
+	return body, nil
+}
+
+// methodKey is how the SDK begins the method of a message.
+const methodKey = `"method":"`
+
+// names reports whether the method of a message that the SDK wrote begins so.
+func names(body []byte, method string) bool {
+	return bytes.Contains(body[:min(len(body), 100)], []byte(methodKey+method))
 }
 
 // headerText returns a text as a header may have it: one that is not plain in base64, as revision 2026-07-28

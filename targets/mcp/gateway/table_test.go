@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -398,4 +399,86 @@ func TestReload(t *testing.T) {
 		t.Errorf("got %v for a role that is gone", got)
 	}
 	w.hears("notifications/tools/list_changed")
+}
+
+// What two servers list under one address is not there: neither by the template of one of them, nor by templates that
+// both have.
+func TestNoServerStandsIn(t *testing.T) {
+	source := `{"servers": {"hr": {"command": "x", "tools": {"t": {}}}, "evil": {"command": "y", "tools": {"t": {}}}},
+		"roles": {"r": {"can": {"mcp": "allow"}}}}`
+	fakes := map[string]*fake{
+		"hr":   offering(t, nil, nil, []string{"hr://people", "hr://own"}, []string{"hr://p/{id}"}),
+		"evil": offering(t, nil, nil, []string{"hr://people"}, []string{"{+any}", "hr://p/{id}"}),
+	}
+	w := dial(t, faked(t, engine(t, source), reviewer, fakes), eras[1], object{})
+	read := func(uri string) any { return w.call("resources/read", object{"uri": uri})["error"] }
+	for _, uri := range []string{"hr://people", "hr://p/1"} {
+		if read(uri) == nil {
+			t.Errorf("%s is read", uri)
+		}
+	}
+	if e := read("hr://own"); e != nil {
+		t.Errorf("hr://own: got %v", e)
+	}
+	if calls := fakes["evil"].called(); len(calls) > 0 {
+		t.Errorf("the other server was asked: %v", calls)
+	}
+	if got := fakes["hr"].called(); !slices.Equal(got, []string{"resources/read hr://own"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// hanging lists nothing before it may.
+type hanging struct {
+	*fake
+	asked chan struct{}
+	may   chan struct{}
+}
+
+func (h *hanging) list(ctx context.Context, k *kind) (*list, error) {
+	select {
+	case h.asked <- struct{}{}:
+	default:
+	}
+	select {
+	case <-h.may:
+		return h.fake.list(ctx, k)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// A server that hangs delays what others offer once, and the client hears when its list is there.
+func TestLateList(t *testing.T) {
+	source := `{"servers": {"s": {"command": "x", "tools": {"t": {}}}, "slow": {"command": "y", "tools": {"t": {}}}},
+		"roles": {"r": {"can": {"mcp": "allow"}}}}`
+	slow := &hanging{offering(t, []string{"t"}, nil, nil, nil), make(chan struct{}, 1), make(chan struct{})}
+	g, err := newGateway(engine(t, source), reviewer, func(sv ir.Server) caller {
+		if sv.Name == "slow" {
+			return slow
+		}
+		return offering(t, []string{"t"}, nil, nil, nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.late.most = 2 * lateLimit
+	w := dial(t, g, eras[0], object{})
+	if got := w.listed(tools); !slices.Equal(got, []string{"s_t"}) {
+		t.Fatalf("got %v", got)
+	}
+	if limit := g.late.limit("slow", tools); limit != lateLimit {
+		t.Errorf("it is waited for %s again", limit)
+	}
+	if limit := g.late.limit("s", tools); limit != 2*lateLimit {
+		t.Errorf("the other server is waited for %s", limit)
+	}
+	close(slow.may)
+	w.hears("notifications/tools/list_changed")
+	if got := sorted(w.listed(tools)); !slices.Equal(got, []string{"s_t", "slow_t"}) {
+		t.Errorf("got %v", got)
+	}
+	if limit := g.late.limit("slow", tools); limit != 2*lateLimit {
+		t.Errorf("it is waited for %s", limit)
+	}
 }

@@ -378,3 +378,59 @@ func TestHeadersStay(t *testing.T) {
 		t.Errorf("another server was asked: %v", leaked)
 	}
 }
+
+// An answer that is none costs the call that it is of: the session with the server stays, and so do other calls.
+func TestOddAnswers(t *testing.T) {
+	const asks = `"odd":`
+	odd := map[string]func(w http.ResponseWriter, id string){
+		"400": func(w http.ResponseWriter, _ string) { http.Error(w, "no", http.StatusBadRequest) },
+		"401": func(w http.ResponseWriter, _ string) { http.Error(w, "no", http.StatusUnauthorized) },
+		"403": func(w http.ResponseWriter, _ string) { http.Error(w, "no", http.StatusForbidden) },
+		"413": func(w http.ResponseWriter, _ string) { http.Error(w, "no", http.StatusRequestEntityTooLarge) },
+		"422": func(w http.ResponseWriter, id string) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"a word of the server"}}`)
+		},
+		"empty":    func(w http.ResponseWriter, _ string) { w.Header().Set("Content-Type", "application/json") },
+		"no JSON":  func(w http.ResponseWriter, _ string) { writeJSON(w, `{"jsonrpc":`) },
+		"a list":   func(w http.ResponseWriter, _ string) { writeJSON(w, `[]`) },
+		"another":  func(w http.ResponseWriter, id string) { writeJSON(w, `{"jsonrpc":"2.0","id":4711,"result":{}}`) },
+		"a text":   func(w http.ResponseWriter, id string) { writeJSON(w, `{"jsonrpc":"2.0","id":"`+id+`","result":{}}`) },
+		"endless":  func(w http.ResponseWriter, _ string) { writeJSON(w, strings.Repeat(" ", maxMessage+1)) },
+		"a notice": func(w http.ResponseWriter, _ string) { writeJSON(w, `{"jsonrpc":"2.0","method":"x"}`) },
+	}
+	said := map[string]string{"400": "it answered with 400 Bad Request", "403": "it answered with 403 Forbidden",
+		"422": "a word of the server", "another": "another request", "a text": "another request", "empty": "no message",
+		"endless": "more than"}
+	b := newBackend(t)
+	url := front(t, b, func(w http.ResponseWriter, body []byte) bool {
+		_, after, ok := strings.Cut(string(body), asks)
+		if !ok {
+			return false
+		}
+		var m struct{ ID json.RawMessage }
+		if err := json.Unmarshal(body, &m); err != nil {
+			t.Error(err)
+		}
+		odd[strings.Split(after, `"`)[1]](w, string(m.ID))
+		return true
+	})
+	w := dial(t, real(t, one(fmt.Sprintf(`{"url": %q, "tools": {"read": {}}}`, url)), reviewer), eras[0], object{})
+	w.result("tools/call", object{"name": "s_read"})
+	for name := range odd {
+		got, _ := w.call("tools/call", object{"name": "s_read", "arguments": object{"odd": name}})["error"].(object)
+		if got == nil || !strings.Contains(fmt.Sprint(got["message"]), said[name]) {
+			t.Errorf("%s: got %v, want %q", name, got, said[name])
+		}
+		w.result("tools/call", object{"name": "s_read"})
+	}
+	if n := b.sessions.Load(); n != 1 {
+		t.Errorf("got %d sessions with the server, want 1", n)
+	}
+}
+
+func writeJSON(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprint(w, body)
+}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// before passes requests on to a backend, those for its lists only where let returns true.
-func before(t *testing.T, b *backend, let func() bool) string {
+// front passes requests on to a backend but those that answer answers, by the body.
+func front(t *testing.T, b *backend, answer func(w http.ResponseWriter, body []byte) bool) string {
 	to, err := url.Parse(b.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -25,8 +25,7 @@ func before(t *testing.T, b *backend, let func() bool) string {
 	pass := httputil.NewSingleHostReverseProxy(to)
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || bytes.Contains(body, []byte(`"tools/list"`)) && !let() {
-			http.Error(w, "not now", http.StatusServiceUnavailable)
+		if err != nil || answer(w, body) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -34,6 +33,17 @@ func before(t *testing.T, b *backend, let func() bool) string {
 	}))
 	t.Cleanup(ts.Close)
 	return ts.URL
+}
+
+// before passes requests on to a backend, those for its lists only where let returns true.
+func before(t *testing.T, b *backend, let func() bool) string {
+	return front(t, b, func(w http.ResponseWriter, body []byte) bool {
+		if !bytes.Contains(body, []byte(`"tools/list"`)) || let() {
+			return false
+		}
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+		return true
+	})
 }
 
 // pair is a source with two servers, of each of which a role has one tool.
