@@ -11,6 +11,7 @@ import (
 
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -19,6 +20,8 @@ type note struct {
 	offer   *offer        // nil: nothing that the subject may know has the name
 	outcome audit.Outcome // "": of the answer
 	detail  string
+	// otherwise is set where the item is hidden because it is not as it was pinned.
+	otherwise bool
 }
 
 type noteKey struct{}
@@ -27,6 +30,13 @@ type noteKey struct{}
 func found(ctx context.Context, o *offer) {
 	if n, ok := ctx.Value(noteKey{}).(*note); ok {
 		n.offer = o
+	}
+}
+
+// foundOtherwise notes that an item is hidden because it is not as it was pinned.
+func foundOtherwise(ctx context.Context) {
+	if n, ok := ctx.Value(noteKey{}).(*note); ok {
+		n.otherwise = true
 	}
 }
 
@@ -65,7 +75,9 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 	if n.offer == nil {
 		e.Outcome = audit.Refused
 		g.hidden(t, &e, k, name)
-		if e.Decision == ir.Allow.String() || e.Decision == ir.Ask.String() {
+		if n.otherwise {
+			e.Decision, e.Rule, e.Place = ir.Deny.String(), "it is not as it was pinned", pins.File
+		} else if e.Decision == ir.Allow.String() || e.Decision == ir.Ask.String() {
 			e.Outcome, e.Detail = audit.Failed, "it is not offered now"
 		}
 		g.opt.Audit(e)

@@ -1,8 +1,11 @@
 package gateway
 
 import (
+	"fmt"
 	"sync"
 	"time"
+
+	"modec.dev/modec/compiler/audit"
 )
 
 // newsGap is how long a server waits at least between two times that clients hear that a list of it changed.
@@ -96,4 +99,58 @@ func (l *lately) first(what string) bool {
 	}
 	l.said[what] = now
 	return true
+}
+
+// strangers writes down the requests of who is nobody: one at once, and then once a while how many more there were. So
+// nobody drives out of the audit what is written of others.
+type strangers struct {
+	write func(audit.Event)
+
+	mu    sync.Mutex
+	more  int         // since the last that was written
+	last  audit.Event // of them
+	timer *time.Timer // nil: the next one is written at once
+}
+
+// add writes an event, now or counted with others.
+func (s *strangers) add(e audit.Event) {
+	s.mu.Lock()
+	if s.timer != nil {
+		s.more, s.last = s.more+1, e
+		s.mu.Unlock()
+		return
+	}
+	s.timer = time.AfterFunc(quiet, s.tell)
+	s.mu.Unlock()
+	s.write(e)
+}
+
+// tell writes how many more there were.
+func (s *strangers) tell() {
+	s.mu.Lock()
+	n, e := s.more, s.last
+	if s.more = 0; n > 0 && s.timer != nil {
+		s.timer = time.AfterFunc(quiet, s.tell)
+	} else {
+		s.timer = nil
+	}
+	s.mu.Unlock()
+	switch {
+	case n > 1:
+		e.Detail = fmt.Sprintf("%s; the last of %d such requests since the event before", e.Detail, n)
+		fallthrough
+	case n == 1:
+		s.write(e)
+	}
+}
+
+// end writes what is still counted.
+func (s *strangers) end() {
+	s.mu.Lock()
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+	s.mu.Unlock()
+	s.tell()
 }

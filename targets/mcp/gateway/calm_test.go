@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/ir"
 )
 
@@ -255,4 +257,44 @@ func TestErrorsOfServers(t *testing.T) {
 			t.Errorf("%d: got the data %s", code, e.Data)
 		}
 	}
+}
+
+// The first request of who is nobody is written at once, and those of a while behind it as one.
+func TestStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ev := &written{}
+		s := &strangers{write: ev.add}
+		want := func(want ...string) {
+			t.Helper()
+			var got []string
+			for _, e := range ev.all {
+				got = append(got, e.Detail)
+			}
+			if ev.all = nil; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		add := func(n int, detail string) {
+			for range n {
+				s.add(audit.Event{Detail: detail})
+			}
+		}
+		add(1000, "no")
+		want("no")
+		time.Sleep(quiet + time.Second)
+		want("no; the last of 999 such requests since the event before")
+		add(1, "once more")
+		want()
+		time.Sleep(quiet)
+		want("once more")
+		time.Sleep(2 * quiet)
+		add(2, "later")
+		want("later")
+		s.end()
+		want("later")
+		add(1, "after the end")
+		want("after the end")
+		s.end()
+		want()
+	})
 }

@@ -367,6 +367,8 @@ type offer struct {
 	server string
 	grant  Grant
 	up     caller // nil in a join, which several gateways may have
+	// otherwise is set where it is hidden because it is not as it was pinned.
+	otherwise bool
 }
 
 // at returns an offer with the server that answers for it in a state.
@@ -382,6 +384,8 @@ type join struct {
 	byName  map[string]*offer
 	several []*offer // what more than one server offers under one name
 	listed  []byte   // the list as JSON
+	// otherwise are the names of what is hidden because it is not as it was pinned.
+	otherwise map[string]bool
 }
 
 // size returns about how many bytes a join takes. The definitions are those of the lists.
@@ -507,7 +511,7 @@ func (s *serverTable) offers(k *kind) bool {
 // join joins lists with the table. What two servers offer under one name or address belongs to none of them: one
 // of them could stand in for the other.
 func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
-	j := &join{byName: map[string]*offer{}}
+	j := &join{byName: map[string]*offer{}, otherwise: map[string]bool{}}
 	times := map[string]int{}
 	for i, s := range t.servers {
 		if lists[i] == nil {
@@ -516,6 +520,9 @@ func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
 		for _, it := range lists[i].items {
 			o, ok := g.offer(t, s, k, it)
 			if !ok {
+				if o.otherwise {
+					j.otherwise[o.name] = true
+				}
 				continue
 			}
 			if k == prompts && !inventory.Takes(o.name) {
@@ -564,7 +571,7 @@ func (g *Gateway) offer(t *Table, s *serverTable, k *kind, it item) (*offer, boo
 		o.name = s.prefix + it.key
 	}
 	if o.grant.Access > Hidden && !s.holds(k, &it) {
-		o.grant = Grant{}
+		o.grant, o.otherwise = Grant{}, true
 		g.tellUnpinned(s, k, &it)
 	}
 	return o, o.grant.Access > Hidden
@@ -625,6 +632,7 @@ func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 	}
 	s := st.table.server(n.server)
 	if !s.mayHold(tools, n.tool) {
+		foundOtherwise(ctx)
 		return nil, g.unknown(st.table, tools, name, unknownTool(name))
 	}
 	l, err := st.servers[n.server].list(ctx, tools)
@@ -635,8 +643,12 @@ func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 	if i < 0 {
 		return nil, unknownTool(name)
 	}
-	if o, ok := g.offer(st.table, s, tools, l.items[i]); ok {
+	o, ok := g.offer(st.table, s, tools, l.items[i])
+	if ok {
 		return o.at(st), nil
+	}
+	if o.otherwise {
+		foundOtherwise(ctx)
 	}
 	return nil, g.unknown(st.table, tools, name, unknownTool(name))
 }
@@ -646,6 +658,9 @@ func (g *Gateway) prompt(ctx context.Context, name string) (*offer, error) {
 	st, j := g.joined(ctx, prompts)
 	if j.byName[name] != nil {
 		return j.byName[name].at(st), nil
+	}
+	if j.otherwise[name] {
+		foundOtherwise(ctx)
 	}
 	none := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", name)}
 	return nil, g.unknown(st.table, prompts, name, none)

@@ -57,7 +57,9 @@ func TestRugPull(t *testing.T) {
 			source := strings.Replace(one(program("rug")), `"tools":{`, `"tools":{"turn":{},"late":{},`, 1)
 			e := engine(t, source)
 			var log said
-			g := real(t, source, Options{Subject: ir.SubjectRef{Role: "r"}, Pins: pinned(t, e, "s"), Logger: log.log()})
+			ev := &written{}
+			g := real(t, source, Options{Subject: ir.SubjectRef{Role: "r"}, Pins: pinned(t, e, "s"), Logger: log.log(),
+				Audit: ev.add})
 			w := dial(t, g, era, object{})
 			if got := w.listed(tools); !slices.Equal(got, []string{"s_echo", "s_turn"}) {
 				t.Fatalf("got %v", got)
@@ -77,6 +79,12 @@ func TestRugPull(t *testing.T) {
 					if want := strings.Replace(string(none), "s_none", "s_"+name, 1); string(got) != want {
 						t.Errorf("got %s, want %s", got, want)
 					}
+				}
+			}
+			list := ev.take()
+			for _, name := range []string{"echo", "late"} {
+				if want := "refused s " + name + " deny: it is not as it was pinned"; !slices.Contains(list, want) {
+					t.Errorf("got %q, want %q", list, want)
 				}
 			}
 			told := log.text()

@@ -95,19 +95,20 @@ type Shared struct {
 	reloading sync.Mutex
 	auth      atomic.Pointer[auth.Verifier] // of the last reload; nil: that of the start
 
-	mu      sync.Mutex
-	first   model     // of the start
-	now     model     // of the last reload
-	moment  time.Time // that is served, where something depends on the time
-	members map[memberKey]*member
-	open    map[string]int // requests under way, by principal
-	visits  map[*visit]bool
-	tables  map[tableKey]*Table
-	closed  bool
-	stop    chan struct{}
-	asks    *approver
-	ended   serve.Endings
-	shelf   *shelf
+	mu        sync.Mutex
+	first     model     // of the start
+	now       model     // of the last reload
+	moment    time.Time // that is served, where something depends on the time
+	members   map[memberKey]*member
+	open      map[string]int // requests under way, by principal
+	visits    map[*visit]bool
+	tables    map[tableKey]*Table
+	closed    bool
+	stop      chan struct{}
+	asks      *approver
+	ended     serve.Endings
+	shelf     *shelf
+	strangers *strangers // nil: nothing is written down
 
 	addresses map[string]string // of the servers, at the start
 
@@ -182,6 +183,9 @@ func (s *Shared) count() {
 	s.counts = &metrics{started: time.Now(), version: s.opt.Version, calls: map[callLabels]uint64{},
 		took: map[string]*histogram{}, known: func(server string) bool { return p.Server(server) != nil }}
 	write := s.opt.Audit
+	if write != nil {
+		s.strangers = &strangers{write: write}
+	}
 	s.opt.Audit = func(e audit.Event) {
 		s.counts.observe(&e)
 		if write != nil {
@@ -456,11 +460,17 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 	v.to.end.ServeHTTP(w, r)
 }
 
-// refused writes into the audit that a request did not come to a gateway.
+// refused writes into the audit that a request did not come to a gateway. A role in its path is only what somebody
+// wrote there.
 func (s *Shared) refused(r *http.Request, principal, why string) {
-	s.opt.Audit(audit.Event{Time: time.Now(), Via: audit.ViaGateway, Principal: principal,
-		Tool: shorten(r.URL.Path),
-		Role: r.PathValue("role"), Mode: r.PathValue("mode"), Outcome: audit.Refused, Detail: why})
+	e := audit.Event{Time: time.Now(), Via: audit.ViaGateway, Principal: principal, Tool: shorten(r.URL.Path),
+		Outcome: audit.Refused, Detail: why}
+	if principal != "" || s.strangers == nil {
+		s.opt.Audit(e)
+		return
+	}
+	s.counts.observe(&e)
+	s.strangers.add(e)
 }
 
 // turnedAway is why a request has no gateway.
@@ -837,4 +847,7 @@ func (s *Shared) Close() {
 		all.Go(h.up.close)
 	}
 	all.Wait()
+	if s.strangers != nil {
+		s.strangers.end()
+	}
 }

@@ -652,7 +652,10 @@ func TestSharedAudit(t *testing.T) {
 		o.Audit = func(e audit.Event) {
 			mu.Lock()
 			defer mu.Unlock()
-			detail, _, _ := strings.Cut(e.Detail, ":")
+			detail, rest, _ := strings.Cut(e.Detail, ":")
+			if strings.Contains(rest, "the last of") && !strings.Contains(rest, "of 50 such requests") {
+				t.Errorf("got %q", e.Detail)
+			}
 			events = append(events, strings.Join([]string{e.Principal, e.Role, e.Server, e.Tool, e.Decision, string(e.Outcome), detail}, "|"))
 		}
 	})
@@ -671,11 +674,23 @@ func TestSharedAudit(t *testing.T) {
 		carol + "|dev,ops|s|read|allow|" + string(audit.Done) + "|",
 		carol + "|dev,ops|s|hidden|deny|" + string(audit.Refused) + "|",
 		carol + "|dev|s|drop|agent|" + string(audit.Refused) + "|",
-		carol + "|own||/mcp/own||" + string(audit.Refused) + "|there is no such endpoint for you",
+		carol + "|||/mcp/own||" + string(audit.Refused) + "|there is no such endpoint for you",
 		"|||/mcp||" + string(audit.Refused) + "|the token is not taken",
 	}
+	mu.Lock()
 	if d := cmp.Diff(want, events); d != "" {
 		t.Error(d)
+	}
+	mu.Unlock()
+	for i := range 50 { // nobody drives out of the audit what is written of others
+		v.token = fmt.Sprint("forged", i)
+		v.says("s_read", object{})
+	}
+	o.Shared.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	if more := events[len(want):]; len(more) != 1 || !strings.Contains(more[0], string(audit.Refused)) {
+		t.Errorf("got %q, want one event for all", more)
 	}
 }
 
