@@ -50,10 +50,20 @@ type Wish struct {
 
 	ref    ir.SubjectRef
 	action policy.Action
+	asks   int // how often the source asked about it
 }
 
 // Count returns how often somebody wished it.
 func (w *Wish) Count() int { return w.Refused + w.Asked + w.Declined }
+
+// grounds returns how often it was met by what the source decides now. What was refused while the source denied it is
+// no ground to allow what it asks about by now: nobody was asked yet.
+func (w *Wish) grounds() int {
+	if w.Decision == ir.Ask {
+		return w.asks
+	}
+	return w.Count() - w.asks
+}
 
 // Unnamed are refusals and questions of which the log does not say what they were about.
 type Unnamed struct {
@@ -122,6 +132,9 @@ func (t *Tally) Add(ev *audit.Event) {
 		t.wishes[key] = had
 	}
 	had.Refused, had.Asked, had.Declined = had.Refused+w.Refused, had.Asked+w.Asked, had.Declined+w.Declined
+	if ev.Decision == ir.Ask.String() {
+		had.asks++
+	}
 	if ev.Time.Before(had.First) {
 		had.First = ev.Time
 	}
@@ -182,6 +195,8 @@ func (t *Tally) Wishes(ctx context.Context, in Looking) (*Wishes, error) {
 			return nil, err
 		case already:
 			out.Already++
+		case w.Why == "" && w.grounds() < in.Least:
+			out.Rare++
 		default:
 			out.List = append(out.List, *w)
 		}
@@ -216,6 +231,7 @@ func WishID(ev *audit.Event) string {
 
 func (w *Wish) merge(o *Wish) {
 	w.Refused, w.Asked, w.Declined = w.Refused+o.Refused, w.Asked+o.Asked, w.Declined+o.Declined
+	w.asks += o.asks
 	if o.First.Before(w.First) {
 		w.First = o.First
 	}

@@ -58,7 +58,9 @@ var wishCases = []struct {
 	{happened(audit.Done, "ask", "dev", "", "mcp", "hub:make"), `ask → allow`,
 		`hub: {ask: ["wipe", "odd"], deny: ["l*"], default: "deny", allow: ["make"]}`},
 	{happened(audit.Refused, "deny", "", "m", "mcp", "hub:odd"), `deny → ask`, `mcp: hub: {ask: ["list", "odd"]}`},
-	{happened(audit.Refused, "deny", "other", "", "mcp", "hub:list"), `ask → allow`, `hub: {allow: ["list"], default: "ask"}`},
+	{happened(audit.Refused, "ask", "other", "", "mcp", "hub:list"), `ask → allow`, `hub: {allow: ["list"], default: "ask"}`},
+	{happened(audit.Refused, "deny", "other", "", "mcp", "hub:list"), ``, `rare`}, // denied then, asked about now
+	{happened(audit.Declined, "ask", "dev", "", "modes", "code"), ``, `rare`}, // asked about then, denied now
 	{happened(audit.Refused, "deny", "dev", "", "command", "make"), ``, `already`},
 	{happened(audit.Refused, "deny", "dev", "", "modes", "nowhere"), ``, `the source would have an error: `},
 	{happened(audit.Refused, "deny", "dev", "", "web", "b.example.com"), ``, `deny everything (modec/a.cue:`},
@@ -103,6 +105,8 @@ func TestWishes(t *testing.T) {
 		switch {
 		case got.Already > 0:
 			text = "already"
+		case got.Rare > 0:
+			text = "rare"
 		case len(got.List) == 1 && got.List[0].Why != "":
 			text = got.List[0].Why
 			if len(got.List[0].Files) > 0 || len(got.List[0].Permits) > 0 {
