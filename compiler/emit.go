@@ -22,7 +22,7 @@ import (
 func chosen(cfg *config.Config, req Request) ([]config.Target, diag.List) {
 	var diags diag.List
 	if len(req.Only) == 0 {
-		if len(cfg.Targets) == 0 {
+		if len(cfg.Targets) == 0 && !req.SourceAlone {
 			diags.Errorf(diag.NoTargets, diag.Pos{File: config.File},
 				"modec.toml has no [targets.NAME] table; NAME is one of %s", diag.Quote(contract.Names(req.Targets))).
 				Hint("`--target NAME` compiles for a target that modec.toml does not list")

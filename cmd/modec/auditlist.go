@@ -28,6 +28,7 @@ type auditListCmd struct {
 	Denied  bool   `help:"Only what was refused."`
 	Role    string `placeholder:"NAME" help:"Only of a role."`
 	Mode    string `placeholder:"SLUG" help:"Only of a mode."`
+	By      string `placeholder:"ID" help:"Only of somebody: the subject of a token, or a token's name."`
 	Tool    string `placeholder:"NAME" help:"Only of a tool or an action; SERVER:TOOL of a server's."`
 	Since   string `placeholder:"TIME" help:"Only since then: 30m, 24h or 7d ago, a date, or a time of RFC 3339."`
 	Follow  bool   `xor:"how" help:"Go on with the events that come, until ^C; with --json one a line."`
@@ -124,7 +125,7 @@ func (c *auditListCmd) wants(ev *audit.Event, since time.Time) bool {
 	server, tool, both := strings.Cut(c.Tool, ":")
 	named := c.Tool == "" || ev.Tool == c.Tool || both && ev.Server == server && ev.Tool == tool
 	return named && (!c.Denied || ev.Denied()) && (c.Role == "" || ev.Role == c.Role) &&
-		(c.Mode == "" || ev.Mode == c.Mode) && !ev.Time.Before(since)
+		(c.Mode == "" || ev.Mode == c.Mode) && (c.By == "" || c.By == nameOf(ev)) && !ev.Time.Before(since)
 }
 
 // sinceTime reads the value of --since.
@@ -252,6 +253,37 @@ func toolOf(ev *audit.Event) string {
 	return ev.Tool
 }
 
+// nameOf returns who acted, where the log knows: of the ID of a token's owner without the issuer.
+func nameOf(ev *audit.Event) string {
+	if _, id, ok := strings.Cut(ev.Principal, " "); ok {
+		return id
+	}
+	return ev.Principal
+}
+
+// whoOf says as whom somebody acted, and who it was where they came with a token: who works at this machine is no news.
+func whoOf(ev *audit.Event) string {
+	subject, id := subjectOf(ev), nameOf(ev)
+	switch {
+	case subject == "":
+		return id
+	case id == ev.Principal:
+		return subject
+	}
+	return subject + " (" + id + ")"
+}
+
+// mostOfCell is how many letters a cell of the list has: callers choose names, and one must not spread all lines.
+const mostOfCell = 60
+
+func clipped(text string) string {
+	letters := []rune(diag.Clean(text))
+	if len(letters) > mostOfCell {
+		return string(letters[:mostOfCell-1]) + "…"
+	}
+	return string(letters)
+}
+
 // events prints one event a line.
 func (u *ui) events(list []audit.Event) {
 	w := tabwriter.NewWriter(u.out, 0, 4, 2, ' ', 0)
@@ -264,9 +296,8 @@ func (u *ui) events(list []audit.Event) {
 		if ev.Rule != "" && ev.Detail != "" {
 			text += ": " + ev.Detail
 		}
-		who := cmp.Or(subjectOf(ev), ev.Principal)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", ev.Time.Local().Format("2006-01-02 15:04:05"), ev.Outcome,
-			diag.Clean(who), diag.Clean(toolOf(ev)), diag.Clean(text))
+			clipped(whoOf(ev)), clipped(toolOf(ev)), diag.Clean(text))
 	}
 	w.Flush()
 }

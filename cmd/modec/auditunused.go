@@ -42,7 +42,7 @@ func (c *auditListCmd) unused(e *env) error {
 	if err != nil {
 		return err
 	}
-	res, diags := compiler.Compile(e.ctx, e.request())
+	res, diags := compiler.Compile(e.ctx, e.sourceRequest())
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}

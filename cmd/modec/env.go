@@ -123,6 +123,13 @@ func (e *env) request() compiler.Request {
 		Version: version()}
 }
 
+// sourceRequest returns a request for what is asked of the source, whatever targets there are.
+func (e *env) sourceRequest() compiler.Request {
+	req := e.request()
+	req.SourceAlone = true
+	return req
+}
+
 // tree is where a command finds the source.
 type tree bool
 

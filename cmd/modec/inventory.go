@@ -132,7 +132,11 @@ func (c *inventoryCmd) Run(e *env) error {
 			e.ui.asked(&chosen[i])
 			e.ui.diagnostics(chosen[i].refused())
 		}
-		e.ui.compared(chosen)
+		next := "modec build"
+		if len(res.Config.Targets) == 0 { // only the gateway serves it
+			next = "modec lint"
+		}
+		e.ui.compared(chosen, next)
 		c.held(e, chosen)
 	}
 	if err != nil {
@@ -359,8 +363,8 @@ func (u *ui) asked(a *askedServer) {
 	}
 }
 
-// compared prints the end of a comparison.
-func (u *ui) compared(all []askedServer) {
+// compared prints the end of a comparison, with what is to be done next once the source lists everything.
+func (u *ui) compared(all []askedServer, next string) {
 	var open, written []string
 	missing := false
 	for i := range all {
@@ -379,7 +383,7 @@ func (u *ui) compared(all []askedServer) {
 	case len(open) > 0:
 		u.note("the source differs from %s: change there what is marked - or !\n", diag.Clean(strings.Join(open, ", ")))
 	case len(written) > 0:
-		u.note("the source lists all tools of %s\nnext: modec build\n", diag.Clean(strings.Join(written, ", ")))
+		u.note("the source lists all tools of %s\nnext: %s\n", diag.Clean(strings.Join(written, ", ")), next)
 	default:
 		u.note("the source lists the tools that the servers offer\n")
 	}

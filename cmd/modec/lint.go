@@ -72,6 +72,7 @@ func (c *lintCmd) Run(e *env) error {
 		return err
 	}
 	defer done()
+	req.SourceAlone = true
 	report := lintReport{envelope: e.ui.envelope(), Diagnostics: diag.List{}}
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {

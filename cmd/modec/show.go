@@ -187,7 +187,7 @@ func (c *showCmd) Run(e *env) error {
 	case c.Subject == "":
 		return c.page(e)
 	}
-	res, diags := compiler.Compile(e.ctx, e.request())
+	res, diags := compiler.Compile(e.ctx, e.sourceRequest())
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
@@ -237,7 +237,7 @@ func (c *showCmd) matrix(e *env) error {
 
 // page writes a page of all subjects.
 func (c *showCmd) page(e *env) error {
-	res, diags := compiler.Compile(e.ctx, e.request())
+	res, diags := compiler.Compile(e.ctx, e.sourceRequest())
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}

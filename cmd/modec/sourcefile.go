@@ -58,7 +58,7 @@ func (e *env) draft(ctx context.Context, what sourceFile) (d draft, err error) {
 		return d, nil
 	}
 	d.same = err == nil && string(have) == string(d.file.Data)
-	req := e.request()
+	req := e.sourceRequest()
 	if req.FS, err = source.Overlay(root.FS(), cfg.Source, contract.InMemory([]contract.File{d.file})); err != nil {
 		return d, fmt.Errorf("the source cannot be read: %v", diag.WithoutPath(err))
 	}

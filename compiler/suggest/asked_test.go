@@ -60,7 +60,7 @@ var wishCases = []struct {
 	{happened(audit.Refused, "deny", "", "m", "mcp", "hub:odd"), `deny → ask`, `mcp: hub: {ask: ["list", "odd"]}`},
 	{happened(audit.Refused, "ask", "other", "", "mcp", "hub:list"), `ask → allow`, `hub: {allow: ["list"], default: "ask"}`},
 	{happened(audit.Refused, "deny", "other", "", "mcp", "hub:list"), ``, `rare`}, // denied then, asked about now
-	{happened(audit.Declined, "ask", "dev", "", "modes", "code"), ``, `rare`}, // asked about then, denied now
+	{happened(audit.Declined, "ask", "dev", "", "modes", "code"), ``, `rare`},     // asked about then, denied now
 	{happened(audit.Refused, "deny", "dev", "", "command", "make"), ``, `already`},
 	{happened(audit.Refused, "deny", "dev", "", "modes", "nowhere"), ``, `the source would have an error: `},
 	{happened(audit.Refused, "deny", "dev", "", "web", "b.example.com"), ``, `deny everything (modec/a.cue:`},
