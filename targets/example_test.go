@@ -23,7 +23,7 @@ func ExampleAll() {
 	// codex: judged true, imported true
 	// copilot: judged true, imported false
 	// opencode: judged true, imported true
-	// kilo: judged true, imported false
+	// kilo: judged true, imported true
 	// mcpnest: judged true, imported false
 	// thurbox: judged true, imported true
 	// model: judged false, imported false

@@ -15,7 +15,6 @@ var otherFiles = func() (files []contract.AgentFile) {
 		paths       []string // with what its agent decides by
 		instruction []string
 	}{
-		{"Kilo Code", []string{"kilo.json", "kilo.jsonc", ".kilo/"}, nil},
 		{"GitHub Copilot", []string{
 			".github/copilot/", ".github/mcp.json", ".github/agents/", ".github/hooks/", ".vscode/mcp.json",
 		}, []string{
