@@ -111,7 +111,8 @@ func (s *session) agentTools() (tools []string) {
 	return tools
 }
 
-// written returns the list of tools that a mode has in Copilot's own words, without what it may not use; false for none.
+// written returns the list of tools that a mode has in Copilot's own words, without what it may not use; false for
+// none.
 func (s *session) written() (tools []string, ok bool) {
 	m := s.in.Project.Mode(s.ref.Mode)
 	if m == nil {

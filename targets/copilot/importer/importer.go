@@ -26,8 +26,8 @@ const codeImport diag.Code = "copilot-import"
 
 // Codes documents the codes that Import reports.
 func Codes() []diag.Doc {
-	return []diag.Doc{{Code: codeImport, Text: "Copilot itself goes on without a file to import: it is no JSON, or no " +
-		"agent. The import does without it too, and leaves it as it is. Mend the file first."}}
+	return []diag.Doc{{Code: codeImport, Text: "Copilot itself goes on without a file to import: it is no JSON, or " +
+		"no agent. The import does without it too, and leaves it as it is. Mend the file first."}}
 }
 
 // name is the target's.
@@ -43,9 +43,11 @@ func Files() []contract.AgentFile {
 				" to import it"},
 		{Path: format.ServersFile, Imported: true},
 		{Path: ".github/hooks/", Reason: contract.Programs,
-			Why: "programs that decide about calls and may change them, where a person trusts the folder: they stay in force"},
+			Why: "programs that decide about calls and may change them, where a person trusts the folder: they stay " +
+				"in force"},
 		{Path: format.SettingsDir + "/", Reason: contract.Permission,
-			Why: "settings for whoever trusts the folder, among them hooks and what turns them off: they stay in force"},
+			Why: "settings for whoever trusts the folder, among them hooks and what turns them off: they stay in " +
+				"force"},
 		{Path: ".github/copilot-instructions.md", Reason: contract.Instructions, Why: told},
 		{Path: ".github/instructions/", Reason: contract.Instructions, Why: told},
 		{Path: ".github/prompts/", Reason: contract.Prompts, Why: "prompts, no permissions"},
@@ -135,13 +137,14 @@ func (im *importer) named() (out []input) {
 	for _, file := range im.src.Files {
 		file = path.Clean(file)
 		base := path.Base(file)
-		servers := file == format.ServersFile || base == "mcp-config.json" || im.src.Format != "" && path.Ext(base) == ".json"
+		servers := file == format.ServersFile || base == "mcp-config.json" ||
+			im.src.Format != "" && path.Ext(base) == ".json"
 		switch {
 		case servers, strings.HasSuffix(base, ending):
 			out = append(out, input{im.src.Root, file, file})
 		case im.src.Format != "":
-			im.diags.Errorf(codeImport, diag.Pos{File: file}, "got a file of no name that Copilot knows, want %s or an "+
-				"agent (NAME%s)", format.ServersFile, ending)
+			im.diags.Errorf(codeImport, diag.Pos{File: file}, "got a file of no name that Copilot knows, want %s or "+
+				"an agent (NAME%s)", format.ServersFile, ending)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b input) int { return strings.Compare(path.Ext(a.name), path.Ext(b.name)) })

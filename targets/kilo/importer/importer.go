@@ -1,5 +1,5 @@
-// Package importer turns Kilo's files into a source: the settings of a project, and its agents, as those of opencode, of
-// which Kilo is made. It reads one file of settings; what else Kilo reads beside it stays in force, and is named.
+// Package importer turns Kilo's files into a source: the settings of a project, and its agents, as those of opencode,
+// of which Kilo is made. It reads one file of settings; what else Kilo reads beside it stays in force, and is named.
 //
 // The modes and servers of Kilo's extension before have Roo Code's form, and are imported as such, where somebody asks
 // for them: by name, or by the format. What they permit is what the extension made of them.

@@ -116,7 +116,8 @@ func (im *importer) prompt(m *ir.Mode, a agent, own map[string]any, of string) {
 	case a.file == "" && refers:
 		own["prompt"] = text
 		m.RoleDefinition = ""
-		im.out.Note(contract.Kept, at, of, "prompt", "it stays as it is written: "+im.by.Title+" puts in what it refers to")
+		im.out.Note(contract.Kept, at, of, "prompt",
+			"it stays as it is written: "+im.by.Title+" puts in what it refers to")
 	case m.RoleDefinition == "":
 		own["prompt"] = ""
 		im.out.Note(contract.Kept, at, of, "prompt", "there is none: the agent has "+im.by.Title+"'s own")

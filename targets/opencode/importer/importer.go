@@ -160,8 +160,8 @@ func (im *importer) named() (out []input) {
 		case path.Ext(base) == ".json" || path.Ext(base) == ".jsonc":
 			file = im.by.File
 		default:
-			im.diags.Errorf(im.by.Code, diag.Pos{File: name}, "got a file of no name that %s knows, want %s or an agent (.md)",
-				im.by.Title, im.by.File)
+			im.diags.Errorf(im.by.Code, diag.Pos{File: name},
+				"got a file of no name that %s knows, want %s or an agent (.md)", im.by.Title, im.by.File)
 			continue
 		}
 		out = append(out, input{im.src.Root, name, name, file})
