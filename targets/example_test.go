@@ -21,9 +21,9 @@ func ExampleAll() {
 	// claude: judged true, imported true
 	// gemini: judged true, imported true
 	// codex: judged true, imported true
-	// copilot: judged true, imported false
+	// copilot: judged true, imported true
 	// opencode: judged true, imported true
-	// kilo: judged true, imported false
+	// kilo: judged true, imported true
 	// mcpnest: judged true, imported false
 	// thurbox: judged true, imported true
 	// model: judged false, imported false

@@ -103,7 +103,7 @@ func (f *figures) adopt(t *testing.T, name, as string) {
 	}
 	by := "migrate --json"
 	if as == ".kilocodemodes" {
-		by += " --from kilo" // for Roo Code
+		by += " --from kilo" // for Kilo
 	}
 	code, out, errs := modec(by)
 	var report struct {

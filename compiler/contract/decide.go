@@ -156,3 +156,11 @@ type OwnTool struct {
 	Name  string
 	Group ir.Group // that it belongs to; ir.Unknown for none
 }
+
+// Starter is a target of which a session that names no agent starts as one of the agent's own, by the rules of the
+// project for that one.
+type Starter interface {
+	Target
+	// Starts returns its name: a project may have a mode of that name.
+	Starts() string
+}

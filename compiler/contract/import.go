@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -108,6 +109,7 @@ type Original struct {
 	Subjects []ir.SubjectRef // the subjects that the file is about
 	Surface  string          // the surface on which it is judged; "": each
 	Opened   []Decider       // instead of Open, for an original that is not a file
+	Another  bool            // Opened is how another agent than the target's decides by the file
 }
 
 // NoteKind says what became of something in a file.
@@ -163,6 +165,41 @@ func (im *Imported) Refuse(file string) {
 // NoteRule appends a note about a rule.
 func (im *Imported) NoteRule(k NoteKind, at diag.Pos, subject, what, why string) {
 	im.Notes = append(im.Notes, Note{Kind: k, Pos: at, Subject: subject, What: what, Why: why, Rule: true})
+}
+
+// Join adds what another import of the same agent understood. What both have by one name is the first one's, which has
+// it where says.
+func (im *Imported) Join(b *Imported, where string) {
+	switch {
+	case len(b.Files) == 0 && len(b.Notes) == 0:
+		return
+	case len(im.Files) == 0 && len(im.Notes) == 0:
+		*im = *b
+		return
+	}
+	im.Files, im.Notes = append(im.Files, b.Files...), append(im.Notes, b.Notes...)
+	im.Originals, im.NotLoaded = append(im.Originals, b.Originals...), append(im.NotLoaded, b.NotLoaded...)
+	if im.Comments == nil {
+		im.Comments = map[diag.Pos]string{}
+	}
+	maps.Copy(im.Comments, b.Comments)
+	for i := range b.Project.Modes {
+		m := &b.Project.Modes[i]
+		if im.Project.Mode(m.Slug) == nil {
+			im.Project.Modes = append(im.Project.Modes, *m)
+			continue
+		}
+		im.Note(Refused, m.Pos, "mode "+m.Slug, m.Slug, "a mode of that slug stands "+where+", too")
+	}
+	for i := range b.Project.Servers {
+		s := &b.Project.Servers[i]
+		if im.Project.Server(s.Name) == nil {
+			im.Project.Servers = append(im.Project.Servers, *s)
+			continue
+		}
+		im.Note(Refused, s.Pos, "server "+s.Name, s.Name, "a server of that name stands "+where+", too")
+	}
+	im.Project.Sort()
 }
 
 // MaxImport is the most bytes of a file that is imported.

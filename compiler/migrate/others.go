@@ -15,12 +15,7 @@ var otherFiles = func() (files []contract.AgentFile) {
 		paths       []string // with what its agent decides by
 		instruction []string
 	}{
-		{"Kilo Code", []string{"kilo.json", "kilo.jsonc", ".kilo/"}, nil},
-		{"GitHub Copilot", []string{
-			".github/copilot/", ".github/mcp.json", ".github/agents/", ".github/hooks/", ".vscode/mcp.json",
-		}, []string{
-			".github/copilot-instructions.md", ".github/instructions/", ".github/prompts/", ".github/chatmodes/",
-		}},
+		{"VS Code's own chat", []string{".vscode/mcp.json"}, nil},
 		{"Windsurf", []string{".windsurf/", ".devin/"}, []string{".windsurfrules", ".codeiumignore"}},
 		{"Cline", nil, []string{".clinerules", ".clinerules/", ".clineignore"}},
 		{"Aider", []string{".aider.conf.yml"}, []string{".aiderignore"}},

@@ -281,7 +281,7 @@ func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contrac
 	governed := a.was.Governs & is.Governs
 	access, approval := same, same
 	was := a.was.Decision
-	if t == &p.Built && a.Group != ir.Command {
+	if t == &p.Built && a.Group != ir.Command && !p.Another {
 		was = a.said // both are files of one agent, which has its gaps with either
 	}
 	refused := t == &p.Built && is.Governs&contract.Access != 0 && is.Decision == ir.Deny

@@ -73,9 +73,12 @@ func TestSeen(t *testing.T) {
 		{".vscode/settings.json", `{"editor.tabSize": 2}`, "", "", ""},
 		{".zoo/rules/a.md", prompt, ".zoo/rules/", contract.Instructions, ""},
 		{".kilocode/rules/a.md", prompt, ".kilocode/rules/", contract.Instructions, ""},
-		{".kilocode/kilo.json", "{}", ".kilocode/", contract.NoTarget, "Kilo"},
-		{"kilo.jsonc", "{}", "", contract.NoTarget, "Kilo"},
-		{".kilo/agents/a.md", prompt, ".kilo/", contract.NoTarget, "Kilo"},
+		{".kilocode/x.json", "{}", ".kilocode/", contract.Unknown, "Kilo"},
+		{".kilocode/mcp.json", "{}", "", contract.NoTarget, "--from kilo"},
+		{".kilocodemodes", "customModes: []", "", contract.NoTarget, "--from kilo"},
+		{".kilo/commands/a.md", prompt, ".kilo/commands/", contract.Prompts, ""},
+		{".kilo/skills/a/SKILL.md", prompt, ".kilo/skills/", contract.Prompts, ""},
+		{".kilo/plugin/a.ts", prompt, ".kilo/plugin/", contract.Programs, "Kilo"},
 		{".gemini/commands/a.toml", prompt, ".gemini/commands/", contract.Prompts, ""},
 		{".gemini/policies/a.toml", prompt, ".gemini/policies/", contract.NotRead, "0.61"},
 		{".gemini/agents/_a.md", prompt, "", contract.NotRead, ""},
@@ -83,7 +86,10 @@ func TestSeen(t *testing.T) {
 		{".codex/rules/default.rules", "", ".codex/rules/", contract.Permission, "trusted"},
 		{".opencode/command/a.md", prompt, ".opencode/command/", contract.Prompts, ""},
 		{".github/copilot-instructions.md", prompt, "", contract.Instructions, "Copilot"},
-		{".github/agents/a.agent.md", prompt, ".github/agents/", contract.NoTarget, "Copilot"},
+		{".github/agents/a.md", prompt, ".github/agents/", contract.Permission, "Copilot"},
+		{".github/hooks/a.json", "{}", ".github/hooks/", contract.Programs, ""},
+		{".github/copilot/settings.json", "{}", ".github/copilot/", contract.Permission, ""},
+		{".vscode/mcp.json", `{"servers": {}}`, "", contract.NoTarget, "VS Code"},
 		{".github/workflows/ci.yml", prompt, "", "", ""},
 		{".windsurf/rules/a.md", prompt, ".windsurf/", contract.NoTarget, "Windsurf"},
 		{".aider.conf.yml", "yes-always: true", "", contract.NoTarget, "Aider"},
@@ -234,7 +240,7 @@ func TestSeenIsBounded(t *testing.T) {
 	}
 	for _, link := range []string{
 		".cursor/rules instructions", ".roo/rules instructions", "CLAUDE.md instructions", ".claude/rules instructions",
-		".kilo no-target",
+		".kilo unknown",
 	} {
 		if got[link].Files != 1 {
 			t.Errorf("the link %s: got %+v", link, got[link])

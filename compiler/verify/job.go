@@ -467,10 +467,14 @@ func byRule(r *ir.NativeRule, d ir.Decision) policy.Result {
 
 // ownRule returns the role's rule for this agent alone by which an artifact decides something, nil
 // where it is no such rule. In a group that is left to the agent such a rule means what the agent
-// means by it. A mode by itself works in a session of the baseline.
+// means by it. A mode by itself works in a session of the baseline, and that may start as an agent that is a mode.
 func (j *job) ownRule(d ir.Decision, rule string) *ir.NativeRule {
 	p := j.target.Input.Project
-	own := p.Native(ir.SubjectRef{Role: cmp.Or(j.ref.Role, p.Baseline), Mode: j.ref.Mode})
+	ref := ir.SubjectRef{Role: cmp.Or(j.ref.Role, p.Baseline), Mode: j.ref.Mode}
+	if s, ok := j.target.Target.(contract.Starter); ok && ref.Mode == "" && ref.Role == p.Baseline {
+		ref.Mode = s.Starts()
+	}
+	own := p.Native(ref)
 	agent := j.target.Target.Name()
 	if s, ok := j.target.Target.(contract.Sharer); ok {
 		agent = s.Shares()

@@ -40,13 +40,20 @@ func (e *emitter) agentText(m *ir.Mode, s *session, hooks hookUse) []byte {
 	var b strings.Builder
 	line := func(key, value string) { b.WriteString(key + ": " + value + "\n") }
 	b.WriteString("---\n")
-	line("name", quoted(format.AgentName(m.Slug)))
+	if own, ok := m.Extra[name].Fields["name"].(string); !ok {
+		line("name", quoted(format.AgentName(m.Slug)))
+	} else if own != "" { // else the agent has the name of its file
+		line("name", quoted(own))
+	}
 	line("description", quoted(persona.Description(m)))
 	e.extras(m, line)
-	if s.says() {
+	own, listed := s.written()
+	if s.says() || listed {
 		b.WriteString("tools:")
 		tools := s.agentTools()
-		if hooks == withoutHook && s.groups[ir.Modes] { // the session's hook is asked about whomever it starts
+		if listed {
+			tools = own
+		} else if hooks == withoutHook && s.groups[ir.Modes] { // the session's hook is asked about whomever it starts
 			tools = append(tools, "agent")
 		}
 		if len(tools) == 0 {
@@ -104,22 +111,98 @@ func (s *session) agentTools() (tools []string) {
 	return tools
 }
 
+// written returns the list of tools that a mode has in Copilot's own words, without what it may not use; false for
+// none.
+func (s *session) written() (tools []string, ok bool) {
+	m := s.in.Project.Mode(s.ref.Mode)
+	if m == nil {
+		return nil, false
+	}
+	list, ok := m.Extra[name].Fields["tools"].([]any)
+	if !ok || slices.Contains(list, any("*")) && s.says() {
+		return nil, false
+	}
+	for _, item := range list {
+		if t, is := item.(string); is && s.uses(t) {
+			tools = append(tools, t)
+		}
+	}
+	return tools, true
+}
+
+// uses reports whether a session may use what an agent's list names.
+func (s *session) uses(tool string) bool {
+	for _, g := range groups {
+		in := func(t string) bool { return slices.Contains(format.Tools[g], t) }
+		if !s.groups[g] && (in(tool) || slices.ContainsFunc(format.Aliases[tool], in)) {
+			return false
+		}
+	}
+	server, of, ok := strings.Cut(tool, "/")
+	sv := s.in.Project.Server(server)
+	switch {
+	case !ok:
+		return true
+	case sv == nil:
+		return s.tool(contract.UnknownServer, contract.UnknownTool) > ir.Deny
+	}
+	names, all := s.toolsOf(sv)
+	return all || slices.Contains(names, of)
+}
+
+// names returns the tools that a list of an agent names, and those that any agent has.
+func names(list []string) (tools []string) {
+	for _, t := range append(slices.Clone(list), format.Always...) {
+		switch server, of, ok := strings.Cut(t, "/"); {
+		case ok && of != "*":
+			tools = append(tools, format.ToolName(server, of))
+		case format.Aliases[t] != nil:
+			tools = append(tools, format.Aliases[t]...)
+		default:
+			tools = append(tools, t)
+		}
+	}
+	slices.Sort(tools)
+	return slices.Compact(tools)
+}
+
 // extraFields are the keys of an agent that a mode may have in extra.copilot.
-var extraFields = map[string]string{"model": "model"}
+var extraFields = map[string]func(any) bool{"model": isText, "name": isText, "other": isOther, "tools": isTools}
+
+func isText(v any) bool { _, ok := v.(string); return ok }
+
+// isOther reports further keys of an agent: none that modec writes.
+func isOther(v any) bool {
+	o, ok := v.(map[string]any)
+	for _, key := range []string{"name", "description", "tools", "model", format.HooksKey} {
+		_, twice := o[key]
+		ok = ok && !twice
+	}
+	return ok
+}
+
+func isTools(v any) bool {
+	list, ok := v.([]any)
+	return ok && !slices.ContainsFunc(list, func(t any) bool { return !isText(t) })
+}
 
 // extras writes what a mode says for Copilot alone.
 func (e *emitter) extras(m *ir.Mode, line func(key, value string)) {
 	x := m.Extra[name]
 	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
-		text, ok := x.Fields[key].(string)
-		field := extraFields[key]
-		if !ok || field == "" {
+		if is := extraFields[key]; is == nil || !is(x.Fields[key]) {
 			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.copilot.%s: Copilot knows no such setting of an agent", key).
 				Hintf("a mode may have %s", diag.Quote(slices.Sorted(maps.Keys(extraFields)))).
 				Target(name)
 			continue
 		}
-		line(field, quoted(text))
+		if text, ok := x.Fields[key].(string); ok && key == "model" {
+			line(key, quoted(text))
+		}
+	}
+	other, _ := x.Fields["other"].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(other)) {
+		line(quoted(key), string(contract.JSONLine(other[key])))
 	}
 }
 

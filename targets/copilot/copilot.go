@@ -33,6 +33,11 @@
 // The list of an agent in the project never has "agent": Copilot does not limit an agent by the one that starts it, so
 // that a mode hands work to nobody but in a session that `modec run` started.
 //
+// # Agents in Copilot's own words
+//
+// A mode may have the list of tools of an agent as it is written (extra.copilot.tools): what `modec migrate` reads
+// stays so, in the agent's file and as the tools of a session of the mode. What can denies is taken out of it.
+//
 // # Known holes of the agent
 //
 //   - In a folder that is not trusted Copilot runs an agent without its hook, in silence. Its list of tools holds.

@@ -82,7 +82,7 @@ func (e *emitter) session(ref ir.SubjectRef, at diag.Pos) *session {
 
 // members returns what a session is started with, nothing where the subject says nothing.
 func (s *session) members() (o contract.Object) {
-	if s.says() {
+	if s.limited() {
 		if args := s.args(); len(args) > 0 {
 			o = append(o, format.ArgsKey, args)
 		}
@@ -99,6 +99,12 @@ func (s *session) members() (o contract.Object) {
 		o = append(o, format.ServersKey, list)
 	}
 	return o
+}
+
+// limited reports whether anything limits the tools of the session.
+func (s *session) limited() bool {
+	_, listed := s.written()
+	return s.says() || listed
 }
 
 // groups are those that tools of Copilot's own do.
@@ -225,7 +231,11 @@ func (s *session) args() (args []string) {
 			args = append(args, name+"="+strings.Join(list, ","))
 		}
 	}
-	if s.hooked {
+	if own, listed := s.written(); listed {
+		if !slices.Contains(own, "*") {
+			option(format.Available, names(own))
+		}
+	} else if s.hooked {
 		option(format.Excluded, s.lacks())
 	} else {
 		option(format.Available, s.only())

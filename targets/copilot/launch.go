@@ -27,7 +27,7 @@ func (copilot) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptio
 		return nil, problem
 	}
 	var args []string
-	if s.says() { // Replaces knows by an option that something holds the session
+	if s.limited() { // Replaces knows by an option that something holds the session
 		args = append([]string{"--no-remote"}, s.args()...)
 	}
 	if list := s.servers(); len(list) > 0 && s.says() {

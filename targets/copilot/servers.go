@@ -1,6 +1,9 @@
 package copilot
 
 import (
+	"maps"
+	"slices"
+
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -144,6 +147,13 @@ func (s *session) allowedTools() (rules []string) {
 // serverKeys are the members of a server's entry that the source decides.
 var serverKeys = []string{"command", "args", "env", "cwd", "type", "url", "headers", "timeout", "tools"}
 
+// serverDefaults are those of other agents, with Copilot's own word for a server that it starts.
+var serverDefaults = func() map[string][]string {
+	all := maps.Clone(contract.ServerDefaults)
+	all["type"] = append(slices.Clone(all["type"]), `"local"`)
+	return all
+}()
+
 // project writes the servers that a project shares, without the tools that no role and no mode may use.
 func (e *emitter) project() {
 	list := contract.Object{}
@@ -177,6 +187,6 @@ func (e *emitter) project() {
 	if len(list) > 0 {
 		e.files = append(e.files, contract.File{Path: format.ServersFile,
 			Data:   contract.JSON(contract.Object{format.ServersKey, list}),
-			Places: contract.MCPServers, Keys: serverKeys, Sets: []string{"tools"}, Defaults: contract.ServerDefaults})
+			Places: contract.MCPServers, Keys: serverKeys, Sets: []string{"tools"}, Defaults: serverDefaults})
 	}
 }

@@ -2,12 +2,16 @@ package copilot
 
 import (
 	"io/fs"
+	"path"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/layout"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/copilot/format"
 	"modec.dev/modec/targets/copilot/hook"
+	"modec.dev/modec/targets/copilot/importer"
 	"modec.dev/modec/targets/copilot/model"
 )
 
@@ -30,7 +34,7 @@ func (copilot) Options() []contract.Option {
 }
 
 // Codes documents what the target reports.
-func (copilot) Codes() []diag.Doc { return diag.Docs(codesText) }
+func (copilot) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (copilot) Owns() []string {
 	return []string{format.SubjectsDir + "/**", format.AgentsDir + "/*.agent.md", format.ServersFile}
@@ -56,3 +60,28 @@ func (copilot) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.Li
 
 // Alone returns what Copilot decides by itself; it has no permission mode of a role.
 func (copilot) Alone(*ir.Project) []contract.Decider { return model.Alone() }
+
+// AgentFiles lists the files of Copilot.
+func (copilot) AgentFiles() []contract.AgentFile { return importer.Files() }
+
+// Formats returns the one that Copilot has.
+func (copilot) Formats() []string { return []string{name} }
+
+// Import reads agents and servers.
+func (copilot) Import(src contract.Source) (contract.Imported, diag.List) {
+	return importer.Import(src)
+}
+
+// Layout describes an agent's front matter.
+func (copilot) Layout(file string) *layout.Style {
+	if path.Dir(file) != format.AgentsDir {
+		return nil
+	}
+	return &layout.Style{Read: func(data []byte) (*located.Value, string, error) {
+		a, err := format.ReadAgent(file, data)
+		if err != nil {
+			return nil, "", err
+		}
+		return a.Root, a.Prompt, nil
+	}}
+}

@@ -1,10 +1,13 @@
 package kilo
 
 import (
+	"fmt"
 	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/internal/lastmatch"
 	"modec.dev/modec/targets/kilo/format"
 	opencode "modec.dev/modec/targets/opencode/format"
@@ -19,6 +22,7 @@ var agent = &lastmatch.Agent{
 		ServerOff: codeServerOff, Text: codeText, UnknownExtra: codeUnknownExtra, UnknownSubject: codeUnknownSubject,
 		Unlisted: codeUnlisted,
 	},
+	Own:         &lastmatch.Own{Files: format.OwnFiles, AgentAt: format.AgentAt, Nulls: opencode.WithNulls},
 	SessionFile: format.SessionFile,
 	BuiltIn:     format.BuiltIn,
 	Reserved:    reserved,
@@ -57,10 +61,69 @@ func (kilo) Emit(in contract.Input) ([]contract.File, diag.List) {
 	return e.Emitted()
 }
 
-// project writes what every session reads: the floor, and the agents and servers. The baseline is an agent, as in a
-// session of its own, and the floor is taken back for it: what it leaves to Kilo is as without modec. beside is set
-// where Kilo reads what is written for opencode, too.
+// project writes what every session reads.
 func project(e *lastmatch.Emitter, p *lastmatch.Project, beside bool) {
+	if p.Own {
+		whole(e, p)
+		return
+	}
+	floored(e, p, beside)
+}
+
+// whole writes one file, in which the baseline is the permission of the file, as people have it: in Kilo's own words.
+// Where the source says more, Kilo's own agents that put rules behind it are off.
+func whole(e *lastmatch.Emitter, p *lastmatch.Project) {
+	o := contract.Object{"$schema", format.Schema}
+	places := []string{"/$schema"}
+	for member := p.Permissions; len(member) > 0; member = member[2:] {
+		o, places = append(o, member[:2]...), append(places, fmt.Sprint("/", member[0]))
+	}
+	agents := p.Modes
+	if p.Can {
+		for _, own := range behind {
+			agents = append(agents, own, contract.Object{"disable", off})
+		}
+		if d, ok := search(p.Permissions); ok && member(agents, format.Default) == nil {
+			agents = append(agents, format.Default, contract.Object{"permission", contract.Object{format.Semantic, d}})
+		}
+	}
+	if len(agents) > 0 {
+		o, places = append(o, "agent", agents), append(places, "/agent/*")
+	}
+	if len(p.Servers) > 0 {
+		o, places = append(o, "mcp", p.Servers), append(places, "/mcp/*")
+	}
+	if len(o) > 2 {
+		e.Files = append(e.Files, e.Entries(contract.File{Path: e.File(), Data: lastmatch.Text(o), Places: places}))
+	}
+}
+
+// off is what turns an agent off.
+const off = true
+
+// behind are Kilo's own agents whose rules stand behind those of a file.
+var behind = []string{"ask", "explore", "plan"}
+
+// search returns what a file decides about searching by meaning, which Kilo's own agent may do whatever the file says;
+// false where it may.
+func search(permissions contract.Object) (string, bool) {
+	v, err := located.JSON("", contract.JSON(permissions))
+	if err != nil {
+		return "", false
+	}
+	rules, _, problem := opencode.ReadPermission(v.Get("permission"), opencode.WithNulls)
+	r := opencode.Last(append(opencode.ReadTools(v.Get("tools")), rules...), format.Semantic, opencode.Every)
+	if problem != "" || r == nil || r.Decision == ir.Allow {
+		return "", false
+	}
+	return opencode.Word(r.Decision), true
+}
+
+// floored writes what every session reads: the floor, and the agents and servers. The baseline is an agent, as in a
+// session of its own, and the floor is taken back for it: what it leaves to Kilo is as without modec. There is no floor
+// where the agents lie in the file that Kilo reads first. beside is set where Kilo reads what is written for opencode,
+// too.
+func floored(e *lastmatch.Emitter, p *lastmatch.Project, beside bool) {
 	o := contract.Object{"$schema", format.Schema}
 	places := []string{"/$schema"}
 	add := func(key string, value any, place string) {
@@ -72,14 +135,16 @@ func project(e *lastmatch.Emitter, p *lastmatch.Project, beside bool) {
 	if s, ok := e.Baseline(); ok {
 		first = append(first, "permission", contract.Object{"*", "deny", opencode.Outside, "deny"})
 		firstPlaces = append(firstPlaces, "/permission")
-		add("permission", contract.Object{"*", nil, opencode.Outside, nil}, "/permission")
+		if e.File() != format.FloorFile {
+			add("permission", contract.Object{"*", nil, opencode.Outside, nil}, "/permission")
+		}
 		add("default_agent", s.Start, "/default_agent")
 		agents = e.Alone(s)
 	}
 	if own := placed(agents); beside && len(own) > 0 {
 		first, firstPlaces = append(first, "agent", own), append(firstPlaces, "/agent/*")
 	}
-	if len(first) > 2 {
+	if len(first) > 2 && e.File() != format.FloorFile {
 		e.Files = append(e.Files, contract.File{Path: format.FloorFile, Data: lastmatch.Text(first),
 			Places: firstPlaces})
 	}
@@ -90,7 +155,7 @@ func project(e *lastmatch.Emitter, p *lastmatch.Project, beside bool) {
 		add("mcp", p.Servers, "/mcp/*")
 	}
 	if len(o) > 2 {
-		e.Files = append(e.Files, contract.File{Path: format.ConfigFile, Data: lastmatch.Text(o), Places: places})
+		e.Files = append(e.Files, e.Entries(contract.File{Path: e.File(), Data: lastmatch.Text(o), Places: places}))
 	}
 }
 

@@ -33,8 +33,12 @@
 //   - Of a list of hosts only whole names are allowed (kilo-approval).
 //   - Kilo asks before it writes AGENTS.md at the root, and its own settings (kilo-protected).
 //
-// Of Kilo's own files nothing is imported yet: `modec migrate` names them, and they stay in force. The modes of the
-// extension before are (`--from kilo`).
+// # Rules in Kilo's own words
+//
+// A role and a mode may have rules of a permission as they stand in Kilo's files (extra.kilo.allow, ask and deny): what
+// `modec migrate` reads stays so, where it stands (targets.kilo.file). A baseline in such words is the permission of
+// that file, without a floor, as people have it. Where can says something beside, Kilo's own agents that put rules
+// behind those of the file are off.
 //
 // # Known holes of the agent
 //

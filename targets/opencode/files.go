@@ -56,7 +56,6 @@ func project(e *lastmatch.Emitter, p *lastmatch.Project) {
 		o, places = append(o, "mcp", p.Servers), append(places, "/mcp/*")
 	}
 	if len(o) > 2 {
-		e.Files = append(e.Files, contract.File{Path: e.File(), Data: lastmatch.Text(o), Places: places, Keys: e.Keys(),
-			Whole: []string{"/permission", "/tools"}, Once: []string{"/$schema"}, Alike: alike})
+		e.Files = append(e.Files, e.Entries(contract.File{Path: e.File(), Data: lastmatch.Text(o), Places: places}))
 	}
 }

@@ -2,13 +2,11 @@ package opencode
 
 import (
 	"io/fs"
-	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/layout"
-	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/internal/lastmatch"
 	"modec.dev/modec/targets/opencode/format"
 	"modec.dev/modec/targets/opencode/importer"
@@ -41,13 +39,7 @@ func (opencode) Owns() []string { return []string{format.ConfigFile, format.Sess
 
 // OwnsPlaced returns where the settings may lie (targets.opencode.file), and where extra.opencode.file of a mode may
 // place an agent.
-func (opencode) OwnsPlaced() []string {
-	owned := slices.Clone(format.ProjectFiles[1:])
-	for _, d := range format.AgentDirs {
-		owned = append(owned, d.Dir+"/**/*.md")
-	}
-	return owned
-}
+func (opencode) OwnsPlaced() []string { return agent.OwnsPlaced(format.Dir) }
 
 // HoldsRoles marks that every role that says something has a file of its own.
 func (opencode) HoldsRoles() {}
@@ -88,19 +80,13 @@ func (opencode) Import(src contract.Source) (contract.Imported, diag.List) {
 }
 
 // Layout describes an agent's front matter.
-func (opencode) Layout(file string) *layout.Style {
-	if !format.InAgents(file) {
-		return nil
-	}
-	return &layout.Style{Read: func(data []byte) (*located.Value, string, error) {
-		return format.FrontMatter(file, data)
-	}, Same: func(key string, a, b *located.Value) bool {
-		return key == "permission" && samePermission(a, b)
-	}}
-}
+func (opencode) Layout(file string) *layout.Style { return agent.Layout(file) }
+
+// Starts returns the agent as which a session starts.
+func (opencode) Starts() string { return format.Start }
 
 // Lodgers returns what opencode loads from a project that a build did not write.
 func (opencode) Lodgers(project, compiled fs.FS) []contract.Lodger {
 	return lastmatch.Places{Files: format.ProjectFiles, Dirs: []string{format.Dir}, BuiltIn: format.BuiltIn,
-		Start: "build"}.Lodgers(project, compiled)
+		Start: format.Start}.Lodgers(project, compiled)
 }

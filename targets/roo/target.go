@@ -27,30 +27,20 @@ func (t roo) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List
 // Alone returns how the agent decides in a mode that has every group.
 func (roo) Alone(p *ir.Project) []contract.Decider { return []contract.Decider{model.Alone(p)} }
 
-// Formats returns the names for `modec migrate --from`. Kilo Code's legacy extension reads
-// Roo's modes, and has no target of its own.
+// Formats returns the name for `modec migrate --from`.
 func (t roo) Formats() []string {
 	if t.zoo {
 		return []string{string(format.Zoo)}
 	}
-	return []string{"roo", string(format.Kilo)}
+	return []string{"roo"}
 }
 
-// Import reads modes, servers, the ignore file and rules folders. Those of Kilo Code are read only for somebody who
-// names the format or the files.
+// Import reads modes, servers, the ignore file and rules folders.
 func (t roo) Import(src contract.Source) (contract.Imported, diag.List) {
-	switch {
-	case t.zoo:
+	if t.zoo {
 		return importer.Import(src, format.Zoo)
-	case src.Format == "roo":
-		return importer.Import(src, format.Stock)
-	case src.Format == string(format.Kilo):
-		return importer.Import(src, format.Kilo)
 	}
-	if src.Files == nil { // modes stay with their agent, and nothing is built for Kilo
-		return importer.Import(src, format.Stock)
-	}
-	return importer.Import(src, format.Stock, format.Kilo)
+	return importer.Import(src, format.Stock)
 }
 
 // asIgnored returns the line of an ignore file that a build writes for what a person's line denies, "" for one that
@@ -60,12 +50,12 @@ func asIgnored(line string) string {
 	return is
 }
 
-// AgentFiles lists the files of Roo Code and Kilo Code's legacy extension, or of Zoo Code.
+// AgentFiles lists the files of Roo Code, or of Zoo Code.
 func (t roo) AgentFiles() []contract.AgentFile {
 	if t.zoo {
 		return importer.Files(format.Zoo)
 	}
-	return importer.Files(format.Stock, format.Kilo)
+	return importer.Files(format.Stock)
 }
 
 // ToolGroup returns the group of a tool of Roo or Zoo, "" for one that touches nothing. It reports

@@ -25,8 +25,13 @@ const (
 	// SettingsDir contains the settings of a project.
 	SettingsDir = ".github/copilot"
 	// SubjectsDir contains what a session of each subject is started with.
-	// SubjectsDir contains what a session of each subject is started with.
 	SubjectsDir = ".modec/copilot"
+)
+
+// The surfaces: sessions that `modec run` starts, and agents to which a person turns in a session of their own.
+const (
+	SessionSurface = "session"
+	AgentSurface   = "agent"
 )
 
 // Settings are the files of a project in which Copilot reads settings, those of Claude Code among them, where the

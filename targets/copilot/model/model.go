@@ -41,8 +41,8 @@ type Hook func(contract.HookRequest) contract.HookAnswer
 
 // The surfaces: sessions that `modec run` starts, and agents to which a person turns in a session of their own.
 const (
-	sessions = "session"
-	agents   = "agent"
+	sessions = format.SessionSurface
+	agents   = format.AgentSurface
 )
 
 // decider decides as Copilot does in a terminal, with somebody there to answer.

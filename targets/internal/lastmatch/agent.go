@@ -9,6 +9,7 @@ package lastmatch
 import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/opencode/format"
 )
 
 // Agent is what an agent has of its own.
@@ -48,6 +49,8 @@ type Own struct {
 	Files []string
 	// AgentAt returns the name that a file gives to the agent in it, "" for a file of none.
 	AgentAt func(file string) string
+	// Nulls says whether a null may take back what another file says.
+	Nulls format.Nulls
 }
 
 // Codes are what the emitter reports, by a target's own names.

@@ -112,10 +112,12 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 // key adds a key. What is left to the agent is said where a floor would take it away.
 func (w *writer) key(key string, base ir.Decision, list []entry) {
 	if base == ir.Agent {
-		said := func(r format.Rule) bool { return r.Key == key && r.Form != format.Listed }
-		switch {
-		case slices.ContainsFunc(w.own, said) && len(list) == 0: // its own rules decide
+		own := w.ownEntries(key)
+		if len(own) > 0 && len(list) == 0 { // its own rules decide
 			return
+		}
+		list = append(own, list...) // and else what no list says
+		switch {
 		case w.floor == ir.Agent && len(list) == 0:
 			return
 		case w.floor == ir.Agent:
@@ -141,6 +143,16 @@ func (w *writer) key(key string, base ir.Decision, list []entry) {
 	if len(list) > 0 || base != w.floor || key == format.Outside {
 		w.keys = append(w.keys, keyed{key, base, list})
 	}
+}
+
+// ownEntries returns what the rules in the agent's own words say of a key.
+func (w *writer) ownEntries(key string) (list []entry) {
+	for _, r := range w.own {
+		if r.Key == key && r.Form != format.Listed {
+			list = append(list, entry{r.Pattern, r.Decision})
+		}
+	}
+	return list
 }
 
 // tool adds a key of tools of MCP servers.
@@ -363,6 +375,8 @@ func has(o contract.Object, key string) bool {
 type Project struct {
 	// Permissions are the members that say what the baseline may do.
 	Permissions contract.Object
+	// Own is set where rules in the agent's own words are among them, and Can where the source says something, too.
+	Own, Can bool
 	// Modes are the agents of the modes, which the baseline may enter.
 	Modes   contract.Object
 	Servers contract.Object
@@ -379,6 +393,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 			return out, false
 		}
 		out.Permissions = of.permissions()
+		out.Own, out.Can = len(of.own) > 0, len(of.object()) > 0
 	}
 	for i := range p.Modes {
 		m := &p.Modes[i]

@@ -73,7 +73,11 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	for _, dir := range p.Dirs {
 		out = append(out, programs(project, compiled, dir)...)
 		for _, of := range []string{"agent", "agents", "mode", "modes"} {
-			markdown(project, dir+"/"+of, strings.HasPrefix(of, "agent"), func(a *format.Agent) { agent(a, a.At) })
+			markdown(project, dir+"/"+of, strings.HasPrefix(of, "agent"), func(a *format.Agent) {
+				if _, err := fs.Stat(compiled, a.At.File); err != nil {
+					agent(a, a.At)
+				}
+			})
 		}
 	}
 	return out

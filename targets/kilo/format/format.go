@@ -5,6 +5,7 @@
 package format
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -45,6 +46,15 @@ func ProjectFiles() (files []string) {
 	return files
 }
 
+// OwnFiles are those of ProjectFiles that are Kilo's alone.
+var OwnFiles = []string{FloorFile, FloorFile + "c", ConfigFile + "c", ConfigFile, OldDir + "/kilo.jsonc",
+	OldDir + "/kilo.json"}
+
+// AgentAt returns the name that a file gives to its agent, "" for a file of none.
+func AgentAt(file string) string {
+	return cmp.Or(format.AgentIn(Dir, file), format.AgentIn(OldDir, file))
+}
+
 // BadFile is the code of a file that Kilo goes on without.
 const BadFile diag.Code = "bad-kilo-file"
 
@@ -60,8 +70,11 @@ const Default = "code"
 // BuiltIn are Kilo's own agents to which a person or a session can turn.
 var BuiltIn = []string{Default, "ask", "debug", "explore", "general", "orchestrator", "plan"}
 
+// Semantic is the key of the tool that searches by meaning.
+const Semantic = "semantic_search"
+
 // Searches are the keys of tools that look below folders.
-var Searches = append(slices.Clip(format.Searches), "semantic_search")
+var Searches = append(slices.Clip(format.Searches), Semantic)
 
 // Unasked returns the patterns of the commands that Kilo runs by itself without asking.
 func Unasked() (out []string) {

@@ -77,11 +77,8 @@ func readProject(r *model.Reader) (all *opencode.Config) {
 		for _, name := range []string{"kilo.jsonc", "kilo.json", "opencode.jsonc", "opencode.json"} {
 			merge(dir + "/" + name)
 		}
-		for _, of := range []struct {
-			dir   string
-			below bool
-		}{{"agent", opencode.Deep}, {"agents", opencode.Deep}, {"mode", opencode.Flat}, {"modes", opencode.Flat}} {
-			r.Markdown(dir+"/"+of.dir, of.below, func(file, at string, data []byte) {
+		for _, of := range opencode.AgentFolders {
+			r.Markdown(dir+"/"+of.Name, of.Below, func(file, at string, data []byte) {
 				a, problem := opencode.ReadAgent(file, at, data, opencode.WithNulls)
 				if problem != "" { // Kilo goes on without one that has a wrong permission
 					r.Diags.Warnf(format.BadFile, diag.Pos{File: file}, "Kilo goes on without this agent: %s", problem).
@@ -100,7 +97,7 @@ func add(d *model.Decider, ref ir.SubjectRef, c *opencode.Config, name string) {
 	s := model.SessionOf(format.BuiltIn, c)
 	s.Rules = slices.Concat(byItself, ofAgent[name], format.Kept(c.Permission))
 	if name == format.Default {
-		s.Rules = append(s.Rules, opencode.Rule{Key: "semantic_search", Pattern: "*", Decision: ir.Allow})
+		s.Rules = append(s.Rules, opencode.Rule{Key: format.Semantic, Pattern: "*", Decision: ir.Allow})
 	}
 	if a := c.Agent(name); a != nil {
 		s.Rules = append(s.Rules, format.Kept(a.Permission)...)

@@ -158,12 +158,12 @@ func mergedRules(a, b []Rule) []Rule {
 	return out
 }
 
-// AgentDirs are the folders in which opencode reads agents from Markdown, and those that it reads from the folders
-// below, too.
-var AgentDirs = []struct {
-	Dir   string
+// AgentFolders are the folders below one of the agent's own in which it reads agents from Markdown, and those that it
+// reads from the folders below, too.
+var AgentFolders = []struct {
+	Name  string
 	Below bool
-}{{Dir + "/agent", Deep}, {Dir + "/agents", Deep}, {Dir + "/mode", Flat}, {Dir + "/modes", Flat}}
+}{{"agent", Deep}, {"agents", Deep}, {"mode", Flat}, {"modes", Flat}}
 
 // Deep and Flat say whether the folders below are read.
 const (
@@ -219,9 +219,12 @@ var frontMatter = lazy.Regexp(`\A---\r?\n((?s:.*?))\r?\n---(?:\r?\n((?s:.*)))?\z
 func InAgents(file string) bool { return AgentAt(file) != "" }
 
 // AgentAt returns the name that a file gives to its agent, "" for a file of none.
-func AgentAt(file string) string {
-	for _, d := range AgentDirs {
-		rest, in := strings.CutPrefix(file, d.Dir+"/")
+func AgentAt(file string) string { return AgentIn(Dir, file) }
+
+// AgentIn returns that for the files below a folder of an agent that is made of opencode.
+func AgentIn(dir, file string) string {
+	for _, d := range AgentFolders {
+		rest, in := strings.CutPrefix(file, dir+"/"+d.Name+"/")
 		if in && strings.HasSuffix(rest, ".md") && (d.Below || !strings.Contains(rest, "/")) {
 			return strings.TrimSuffix(rest, ".md")
 		}

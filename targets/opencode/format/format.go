@@ -85,8 +85,11 @@ var (
 	Harmless = []string{"question", "todowrite"}
 )
 
+// Start is the agent of a session for which no file names one.
+const Start = "build"
+
 // BuiltIn are opencode's own agents to which a person or a session can turn.
-var BuiltIn = []string{"build", "explore", "general", "plan"}
+var BuiltIn = []string{Start, "explore", "general", "plan"}
 
 // Bare reports whether a key takes a decision alone, and no patterns: opencode starts with no file that has some.
 func Bare(key string) bool {

@@ -28,17 +28,18 @@ func (im *importer) markdown(in input, data []byte) {
 		root = &located.Value{Kind: located.Object, Pos: at}
 	}
 	if err != nil {
-		im.out.Note(contract.Refused, at, "", in.at, "opencode reads no front matter of this file ("+
-			strings.TrimPrefix(located.Reason(err), in.at+": ")+"), and gives its agent every permission: mend it")
+		im.out.Note(contract.Refused, at, "", in.at, im.by.Title+" reads no front matter of this file ("+
+			strings.TrimPrefix(located.Reason(err), in.at+": ")+"), and gives its agent "+im.by.WithoutFrontMatter+
+			": mend it")
 		return
 	}
-	name := format.AgentAt(in.file)
+	name := im.by.agentAt(in.file)
 	if own, ok := root.Get("name").Str(); ok && own != "" {
 		name = own
 	}
-	if _, place, problem := format.ReadPermission(root.Get("permission"), format.WithoutNulls); problem != "" {
+	if _, place, problem := format.ReadPermission(root.Get("permission"), im.by.Nulls); problem != "" {
 		im.out.Refuse(in.at)
-		im.diags.Errorf(codeImport, place, "opencode does not start with this file: %s", problem)
+		im.diags.Errorf(im.by.Code, place, "%s %s this file: %s", im.by.Title, im.by.Refuses, problem)
 		return
 	}
 	if im.agent(agent{name: name, at: at, v: root, prompt: text, file: in.file}) {
@@ -48,9 +49,6 @@ func (im *importer) markdown(in input, data []byte) {
 		im.out.Comments[at] = root.Comment
 	}
 }
-
-// internal are agents that opencode runs by itself.
-var internal = []string{"compaction", "summary", "title"}
 
 // agent makes a mode of an agent. It returns false where the agent stays where it is.
 func (im *importer) agent(a agent) bool {
@@ -63,8 +61,10 @@ func (im *importer) agent(a agent) bool {
 	switch {
 	case a.v.Get("disable").True():
 		return left("it turns the agent off, and stays in force")
-	case slices.Contains(internal, a.name):
-		return left("an agent that opencode runs by itself: it stays where it is")
+	case im.by.Reserved[a.name] != "":
+		return left(im.by.Reserved[a.name] + ": it stays where it is")
+	case takesBack(a.v.Get("permission")):
+		return left("a null in it takes back what another file says: it stays where it is")
 	case slug == "":
 		return left("the agent's name has no letter and no digit: it stays where it is")
 	}
@@ -79,21 +79,21 @@ func (im *importer) agent(a agent) bool {
 	if slug != a.name {
 		own["name"] = a.name
 		im.out.Note(contract.Kept, a.at, of, "name "+a.name,
-			"a slug has letters, digits and dashes: it is "+slug+", and keeps its name in opencode")
+			"a slug has letters, digits and dashes: it is "+slug+", and keeps its name in "+im.by.Title)
 	}
 	if a.file != "" {
 		own["file"] = a.file
 	}
 	im.prompt(&m, a, own, of)
 	im.fields(a, own, of)
-	rules := append(format.ReadTools(a.v.Get("tools")), permission(a.v)...)
+	rules := append(format.ReadTools(a.v.Get("tools")), im.permissionOf(a.v)...)
 	m.Can.Default = &ir.Default{Decision: ir.Agent, Pos: a.at}
 	m.Native = im.rules(rules, of, a.name, own)
 	if len(rules) == 0 {
 		im.out.NoteRule(contract.Understood, a.at, of, a.name+" without a permission", "it has all of the session's")
 	}
 	if len(own) > 0 {
-		m.Extra = map[string]ir.Extra{"opencode": {Fields: own, Pos: a.at}}
+		m.Extra = map[string]ir.Extra{im.by.Name: {Fields: own, Pos: a.at}}
 	}
 	if a.v.Comment != "" {
 		im.out.Comments[a.at] = a.v.Comment
@@ -102,7 +102,7 @@ func (im *importer) agent(a agent) bool {
 	return true
 }
 
-// prompt says what an agent is told. One without a prompt of its own has that of opencode.
+// prompt says what an agent is told. One without a prompt of its own has that of the program.
 func (im *importer) prompt(m *ir.Mode, a agent, own map[string]any, of string) {
 	text, at := a.prompt, a.at
 	if a.file == "" {
@@ -116,10 +116,11 @@ func (im *importer) prompt(m *ir.Mode, a agent, own map[string]any, of string) {
 	case a.file == "" && refers:
 		own["prompt"] = text
 		m.RoleDefinition = ""
-		im.out.Note(contract.Kept, at, of, "prompt", "it stays as it is written: opencode puts in what it refers to")
+		im.out.Note(contract.Kept, at, of, "prompt",
+			"it stays as it is written: "+im.by.Title+" puts in what it refers to")
 	case m.RoleDefinition == "":
 		own["prompt"] = ""
-		im.out.Note(contract.Kept, at, of, "prompt", "there is none: the agent has opencode's own")
+		im.out.Note(contract.Kept, at, of, "prompt", "there is none: the agent has "+im.by.Title+"'s own")
 	case a.file == "" && text != m.RoleDefinition:
 		own["prompt"] = text
 	}
@@ -131,7 +132,7 @@ func (im *importer) prompt(m *ir.Mode, a agent, own map[string]any, of string) {
 	}
 }
 
-// fields keeps what the agent says for opencode alone.
+// fields keeps what the agent says for this program alone.
 func (im *importer) fields(a agent, own map[string]any, of string) {
 	other := map[string]any{}
 	for _, f := range a.v.Fields() {
@@ -155,32 +156,38 @@ func (im *importer) fields(a agent, own map[string]any, of string) {
 			}
 		}
 		other[f.Key] = f.Value.Any()
-		im.out.Note(contract.Kept, f.Pos, of, f.Key, "a setting for opencode alone")
+		im.out.Note(contract.Kept, f.Pos, of, f.Key, "a setting for "+im.by.Title+" alone")
 	}
 	if len(other) > 0 {
 		own["other"] = other
 	}
-	if a.v.Get("mode") == nil && slices.Contains(format.BuiltIn, a.name) {
+	if a.v.Get("mode") == nil && slices.Contains(im.by.BuiltIn, a.name) {
 		own["mode"] = ""
-		im.out.Note(contract.Kept, a.at, of, "mode", "there is none: the agent has opencode's own")
+		im.out.Note(contract.Kept, a.at, of, "mode", "there is none: the agent has "+im.by.Title+"'s own")
 	}
 }
 
-// permission returns the rules of an agent, or of a file.
-func permission(v *located.Value) []format.Rule {
-	rules, _, _ := format.ReadPermission(v.Get("permission"), format.WithoutNulls)
+// permissionOf returns the rules of an agent, or of a file.
+func (im *importer) permissionOf(v *located.Value) []format.Rule {
+	rules, _, _ := format.ReadPermission(v.Get("permission"), im.by.Nulls)
 	return rules
+}
+
+// takesBack reports whether a permission has a null in the place of a decision.
+func takesBack(v *located.Value) bool {
+	return v.Is(located.Null) ||
+		slices.ContainsFunc(v.Fields(), func(m located.Member) bool { return takesBack(m.Value) })
 }
 
 // rules keeps rules as they are written. A report names them by the entry that has them.
 func (im *importer) rules(rules []format.Rule, of, entry string, own map[string]any) (out []ir.NativeRule) {
 	for _, r := range rules {
-		out = append(out, ir.NativeRule{Target: "opencode", Decision: r.Decision, Text: r.Text(), Pos: r.At, Own: true})
+		out = append(out, ir.NativeRule{Target: im.by.Name, Decision: r.Decision, Text: r.Text(), Pos: r.At, Own: true})
 		what := entry + " " + r.String()
 		if r.Form == format.Listed && entry == "permission" {
 			what = "tools " + r.String()
 		}
-		im.out.NoteRule(contract.Kept, r.At, of, what, "it stays as it is written, for opencode alone")
+		im.out.NoteRule(contract.Kept, r.At, of, what, "it stays as it is written, for "+im.by.Title+" alone")
 	}
 	if order := format.Order(rules); order != nil {
 		var list []any

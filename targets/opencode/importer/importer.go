@@ -1,4 +1,5 @@
-// Package importer turns opencode's files into a source: the settings of a project, and its agents.
+// Package importer turns opencode's files into a source: the settings of a project, and its agents. A [Program] that is
+// made of opencode is imported as it is.
 //
 // [Import] reads opencode.json (or opencode.jsonc, or one of them in .opencode), and the agents in it and in
 // .opencode/agent and its like, below the root and, where it is given, the home folder.
@@ -30,13 +31,24 @@ func Codes() []diag.Doc {
 		"is not JSON, or a permission in it is none. Mend the file first."}}
 }
 
-// role is what the permission of a project's settings becomes.
-const role = "opencode"
+// opencode is where opencode has its files, and what it makes of them.
+var opencode = Program{
+	Name: "opencode", Title: "opencode", Code: codeImport, Refuses: "does not start with",
+	WithoutFrontMatter: "every permission",
+	Files:              format.ProjectFiles, Dirs: []string{format.Dir},
+	Home: []Home{{Dir: ".config/opencode", Files: []string{"config.json", format.ConfigFile, format.ConfigFile + "c"}}},
+	File: format.ConfigFile, BuiltIn: format.BuiltIn, Read: format.ReadConfig, Nulls: format.WithoutNulls,
+	Reserved: map[string]string{"compaction": byItself, "summary": byItself, "title": byItself},
+}
 
-const subject = "role " + role
+const byItself = "an agent that opencode runs by itself"
+
+// Import reads settings and agents.
+func Import(src contract.Source) (contract.Imported, diag.List) { return opencode.Import(src) }
 
 // importer collects what opencode's files say.
 type importer struct {
+	by      *Program
 	src     contract.Source
 	out     contract.Imported
 	diags   diag.List
@@ -48,14 +60,14 @@ type importer struct {
 }
 
 // Import reads settings and agents.
-func Import(src contract.Source) (contract.Imported, diag.List) {
+func (p *Program) Import(src contract.Source) (contract.Imported, diag.List) {
 	if src.Args != nil {
 		return contract.Imported{}, nil
 	}
-	im := &importer{src: src, servers: map[string]*ir.Server{}, modes: map[string]ir.Mode{}, tree: memfs.FS{},
+	im := &importer{by: p, src: src, servers: map[string]*ir.Server{}, modes: map[string]ir.Mode{}, tree: memfs.FS{},
 		out: contract.Imported{Comments: map[diag.Pos]string{}, Reference: format.Refs}}
 	for _, in := range im.inputs() {
-		data, ok := im.out.Read(in.fsys, in.name, in.at, codeImport, &im.diags)
+		data, ok := im.out.Read(in.fsys, in.name, in.at, p.Code, &im.diags)
 		switch {
 		case !ok:
 		case path.Ext(in.name) == ".md":
@@ -80,20 +92,17 @@ type input struct {
 	file string // its name in a project
 }
 
-// homeDir is where opencode keeps the files of a user.
-const homeDir = ".config/opencode"
-
 // inputs are the files to read: settings first, and the user's own behind those of the project, which win.
 func (im *importer) inputs() (out []input) {
 	if im.src.Files != nil {
 		return im.named()
 	}
-	for _, f := range format.ProjectFiles {
+	for _, f := range im.by.Files {
 		out = append(out, input{im.src.Root, f, f, f})
 	}
-	for _, d := range format.AgentDirs {
-		for _, f := range below(im.src.Root, d.Dir) {
-			if format.InAgents(f) {
+	for _, dir := range im.by.Dirs {
+		for _, f := range below(im.src.Root, dir) {
+			if im.by.agentAt(f) != "" {
 				out = append(out, input{im.src.Root, f, f, f})
 			}
 		}
@@ -101,14 +110,15 @@ func (im *importer) inputs() (out []input) {
 	if im.src.Home == nil {
 		return out
 	}
-	for _, f := range []string{"config.json", format.ConfigFile, format.ConfigFile + "c"} {
-		name := homeDir + "/" + f
-		out = append(out, input{im.src.Home, name, "~/" + name, format.ConfigFile})
+	for _, h := range im.by.Home {
+		for _, f := range h.Files {
+			name := h.Dir + "/" + f
+			out = append(out, input{im.src.Home, name, "~/" + name, im.by.File})
+		}
 	}
-	for _, d := range format.AgentDirs {
-		base := strings.TrimPrefix(d.Dir, format.Dir)
-		for _, f := range below(im.src.Home, homeDir+base) {
-			if own := d.Dir + strings.TrimPrefix(f, homeDir+base); format.InAgents(own) {
+	for _, h := range im.by.Home {
+		for _, f := range below(im.src.Home, h.Dir) {
+			if own := im.by.Dirs[0] + strings.TrimPrefix(f, h.Dir); im.by.agentAt(own) != "" {
 				out = append(out, input{im.src.Home, f, "~/" + f, own})
 			}
 		}
@@ -134,24 +144,24 @@ func (im *importer) named() (out []input) {
 	for _, name := range im.src.Files {
 		name = path.Clean(name)
 		base := path.Base(name)
-		settings := base == format.ConfigFile || base == format.ConfigFile+"c"
+		settings := im.by.isSettings(base)
 		file, agent := name, path.Ext(base) == ".md"
-		if at := strings.LastIndex("/"+name, "/"+format.Dir+"/"); agent && at >= 0 {
-			file = name[at:]
+		if agent {
+			file = im.by.inProject(name)
 		}
 		switch {
-		case settings && slices.Contains(format.ProjectFiles, name), agent && format.InAgents(file):
+		case settings && slices.Contains(im.by.Files, name), agent && im.by.agentAt(file) != "":
 		case im.src.Format == "" && !settings:
 			continue
 		case settings:
-			file = format.ConfigFile
+			file = im.by.File
 		case agent:
-			file = format.AgentDirs[0].Dir + "/" + base
+			file = im.by.Dirs[0] + "/" + format.AgentFolders[0].Name + "/" + base
 		case path.Ext(base) == ".json" || path.Ext(base) == ".jsonc":
-			file = format.ConfigFile
+			file = im.by.File
 		default:
-			im.diags.Errorf(codeImport, diag.Pos{File: name}, "got a file of no name that opencode knows, "+
-				"want opencode.json or an agent (.md)")
+			im.diags.Errorf(im.by.Code, diag.Pos{File: name},
+				"got a file of no name that %s knows, want %s or an agent (.md)", im.by.Title, im.by.File)
 			continue
 		}
 		out = append(out, input{im.src.Root, name, name, file})
@@ -163,23 +173,28 @@ func (im *importer) named() (out []input) {
 
 // settings reads a file of settings.
 func (im *importer) settings(in input, data []byte) {
-	c, found := format.ReadConfig(in.at, data)
+	c, found := im.by.Read(in.at, data)
 	if c == nil || len(found) > 0 {
 		im.out.Refuse(in.at)
 		for _, d := range found {
-			im.diags.Errorf(codeImport, d.Pos, "%s", d.Message)
+			im.diags.Errorf(im.by.Code, d.Pos, "%s", d.Message)
 		}
 		return
 	}
 	root := c.Root
 	if !root.Is(located.Object) {
 		im.out.Refuse(in.at)
-		im.diags.Errorf(codeImport, root.Pos, "opencode does not start with this file: want an object")
+		im.diags.Errorf(im.by.Code, root.Pos, "%s %s this file: want an object", im.by.Title, im.by.Refuses)
 		return
 	}
 	if im.file != "" {
 		im.out.Note(contract.Left, root.Pos, "", in.at,
-			"opencode reads it beside the other settings: it stays in force; import it by itself")
+			im.by.Title+" reads it beside the other settings: it stays in force; import it by itself")
+		return
+	}
+	if im.by.Floor != nil && im.by.Floor(root) && im.beside(in) {
+		im.out.Note(contract.Left, root.Pos, "", in.at,
+			"it denies everything until "+im.by.Title+" reads the other settings: it stays in force")
 		return
 	}
 	im.file = in.file
@@ -197,21 +212,35 @@ func (im *importer) settings(in input, data []byte) {
 	}
 	im.role = im.permission(root)
 	im.others(root)
-	im.tree[in.file] = reduced(root, left)
+	permits := !takesBack(root.Get("permission"))
+	im.tree[in.file] = reduced(root, left, permits)
+}
+
+// beside reports whether the project has settings that the program reads beside these.
+func (im *importer) beside(in input) bool {
+	return im.src.Files == nil && slices.ContainsFunc(im.by.Files, func(f string) bool {
+		info, err := fs.Stat(im.src.Root, f)
+		return f != in.file && err == nil && info.Mode().IsRegular()
+	})
 }
 
 // permission makes the role of the settings, nil where they permit nothing.
 func (im *importer) permission(root *located.Value) *ir.Role {
-	rules := append(format.ReadTools(root.Get("tools")), permission(root)...)
+	if v := root.Get("permission"); takesBack(v) {
+		im.out.Note(contract.Left, v.Pos, "", "permission",
+			"a null in it takes back what another file says: it stays as it is, and in force")
+		return nil
+	}
+	rules := append(format.ReadTools(root.Get("tools")), im.permissionOf(root)...)
 	if len(rules) == 0 {
 		return nil
 	}
 	at := root.Pos
-	r := &ir.Role{Name: role, Pos: at}
+	r := &ir.Role{Name: im.by.Name, Pos: at}
 	own := map[string]any{}
-	r.Native = im.rules(rules, subject, "permission", own)
+	r.Native = im.rules(rules, "role "+r.Name, "permission", own)
 	if len(own) > 0 {
-		r.Extra = map[string]ir.Extra{"opencode": {Fields: own, Pos: at}}
+		r.Extra = map[string]ir.Extra{im.by.Name: {Fields: own, Pos: at}}
 	}
 	if c := root.Get("permission"); c != nil && c.Comment != "" {
 		im.out.Comments[at] = c.Comment
@@ -221,7 +250,6 @@ func (im *importer) permission(root *located.Value) *ir.Role {
 
 // stays are the settings of which no role has a word, and why each stays where it is.
 var stays = map[string]string{
-	"plugin":        "programs that run in opencode, and may refuse calls: they stay in force",
 	"instructions":  "instructions for every session, which no mode owns; no permissions",
 	"command":       "prompts, no permissions",
 	"default_agent": "the agent with which a session begins: it stays where it is",
@@ -239,6 +267,9 @@ func (im *importer) others(root *located.Value) {
 			continue
 		}
 		why := stays[m.Key]
+		if m.Key == "plugin" {
+			why = im.by.plugins()
+		}
 		if why == "" {
 			why = "no permission of a role"
 		}
@@ -247,10 +278,10 @@ func (im *importer) others(root *located.Value) {
 }
 
 // reduced returns settings without the agents that stay where they are.
-func reduced(root *located.Value, left map[string]bool) []byte {
+func reduced(root *located.Value, left map[string]bool, permits bool) []byte {
 	o := contract.Object{}
 	for _, key := range []string{"tools", "permission"} {
-		if v := root.Get(key); v != nil {
+		if v := root.Get(key); v != nil && permits {
 			o = append(o, key, plain(v))
 		}
 	}
@@ -298,11 +329,12 @@ func (im *importer) finish() {
 	}
 	options := map[string]any{}
 	im.out.Options = map[string]any{}
-	if im.file != "" && im.file != format.ConfigFile {
+	if im.file != "" && im.file != im.by.File {
 		im.out.Options["file"], options["file"] = im.file, im.file
 	}
 	if im.role != nil {
 		p.Roles = append(p.Roles, *im.role)
+		role := im.role.Name
 		im.out.Baseline = role
 		im.out.Options["subject"], options["subject"] = "role:"+role, role
 		im.out.Originals = append(im.out.Originals, contract.Original{File: im.role.Pos.File, Files: im.tree,

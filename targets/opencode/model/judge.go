@@ -256,15 +256,16 @@ func (s *Session) line(line string) (Outcome, *contract.Hole) {
 			Why: s.program.Title + " takes a line that no shell reads for a command"}
 	}
 	o := Outcome{Decision: ir.Allow, Rule: s.program.Title + " asks about commands, and the line has none"}
-	lower := o
 	why := s.program.Title + " asks about commands: a redirect, an assignment, a test or cd by itself runs unasked"
 	if len(commands) == 0 {
 		unseen = append(unseen, line)
 	}
-	for _, c := range commands {
-		o = least(o, s.ask(format.Bash, c))
+	for i, c := range commands {
+		if of := s.ask(format.Bash, c); i == 0 || of.Decision < o.Decision {
+			o = of
+		}
 	}
-	lower = o
+	lower := o
 	for _, part := range unseen {
 		lower = least(lower, s.ask(format.Bash, part))
 	}

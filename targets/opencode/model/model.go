@@ -63,7 +63,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	if shared := readProject(r); shared != nil {
 		base := o.Everybody()
 		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
-			add(d, base, shared, cmp.Or(shared.Default, "build"))
+			add(d, base, shared, cmp.Or(shared.Default, format.Start))
 		}
 		for i := range shared.Agents {
 			a := &shared.Agents[i]
@@ -90,8 +90,8 @@ func readProject(r *Reader) (all *format.Config) {
 			all = format.Merged(all, c)
 		}
 	}
-	for _, dir := range format.AgentDirs {
-		r.Markdown(dir.Dir, dir.Below, func(file, at string, data []byte) {
+	for _, folder := range format.AgentFolders {
+		r.Markdown(format.Dir+"/"+folder.Name, folder.Below, func(file, at string, data []byte) {
 			a := format.ReadMarkdown(file, at, data)
 			all = format.Merged(all, &format.Config{Agents: []format.Agent{a}})
 		})
@@ -124,7 +124,7 @@ var (
 		{Key: format.Read, Pattern: "*.env.*", Decision: ir.Ask},
 		{Key: format.Read, Pattern: "*.env.example", Decision: ir.Allow},
 	}
-	ofBuild = map[string][]format.Rule{"build": {
+	ofBuild = map[string][]format.Rule{format.Start: {
 		{Key: "question", Pattern: "*", Decision: ir.Allow, Form: format.Alone},
 		{Key: "plan_enter", Pattern: "*", Decision: ir.Allow, Form: format.Alone},
 	}}

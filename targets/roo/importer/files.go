@@ -36,8 +36,8 @@ func filesOf(d format.Dialect) (files []contract.AgentFile) {
 		f := contract.AgentFile{Path: name, Imported: true}
 		if d == format.Kilo {
 			f = contract.AgentFile{Path: name, Reason: contract.NoTarget,
-				Why: "modec builds nothing into this file of Kilo Code, where it stays in force: `modec migrate " +
-					"--from kilo` imports it for Roo Code, and with [targets.kilo] for Kilo"}
+				Why: "modec builds nothing into this file of Kilo's extension before, where it stays in force: " +
+					"`modec migrate --from kilo` imports it for Kilo"}
 		}
 		files = append(files, f)
 	}
@@ -58,10 +58,7 @@ func filesOf(d format.Dialect) (files []contract.AgentFile) {
 	add(dir+"/skills/", contract.Prompts, "skills and what belongs to them, no permissions")
 	add(dir+"/skills-*/", contract.Prompts, "skills and what belongs to them, no permissions")
 	add(dir+"/tools/", contract.Programs, "tools that every mode has, which the source cannot say: they stay in force")
-	if d == format.Kilo {
-		add(dir+"/", contract.NoTarget,
-			"modec imports the modes of Kilo Code's legacy extension, and builds nothing for it")
-	} else {
+	if d != format.Kilo { // Kilo has more in its folder
 		add(dir+"/", contract.Unknown, "modec knows no permission that the agent reads from it")
 	}
 	_, prefix, _ := strings.Cut(at.Extension, ".")

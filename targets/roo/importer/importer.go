@@ -36,27 +36,21 @@ func Codes() []diag.Doc {
 	}
 }
 
-// Import reads the files of some dialects. A mode or a server that two of them have is the
-// first one's.
-func Import(src contract.Source, dialects ...format.Dialect) (contract.Imported, diag.List) {
-	all := contract.Imported{Project: &ir.Project{Version: ir.Version}}
-	var diags diag.List
-	for _, d := range dialects {
-		im := newImporter(src, d)
-		if d == format.Zoo && src.Format == "" && src.Files == nil && !im.any(".zoomodes", ".zoo") {
-			continue // the files are Roo's
-		}
-		im.read()
-		diags = append(diags, im.diags...)
-		if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
-			continue
-		}
-		im.finish()
-		all = joined(all, im.out)
+// Import reads the files of a dialect.
+func Import(src contract.Source, d format.Dialect) (contract.Imported, diag.List) {
+	im := newImporter(src, d)
+	if d == format.Zoo && src.Format == "" && src.Files == nil && !im.any(".zoomodes", ".zoo") {
+		return contract.Imported{}, nil // the files are Roo's
 	}
-	diags.Sort()
-	all.Reference = contract.EnvRefs
-	return all, diags
+	im.read()
+	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+		im.diags.Sort()
+		return contract.Imported{}, im.diags
+	}
+	im.finish()
+	im.out.Reference = contract.EnvRefs
+	im.diags.Sort()
+	return im.out, im.diags
 }
 
 // importer collects what the files of one dialect say.
@@ -95,41 +89,6 @@ const (
 	serversKind
 	ignoreKind
 )
-
-// joined adds the import of another dialect; a mode or a server of the same name
-// is the first one's.
-func joined(a, b contract.Imported) contract.Imported {
-	if len(a.Files) == 0 && len(a.Notes) == 0 {
-		return b
-	}
-	a.Files, a.Notes = append(a.Files, b.Files...), append(a.Notes, b.Notes...)
-	a.Originals = append(a.Originals, b.Originals...)
-	a.NotLoaded = append(a.NotLoaded, b.NotLoaded...)
-	maps.Copy(a.Comments, b.Comments)
-	for _, m := range b.Project.Modes {
-		if a.Project.Mode(m.Slug) == nil {
-			a.Project.Modes = append(a.Project.Modes, m)
-		} else {
-			a.Note(contract.Refused, m.Pos, "mode "+m.Slug, m.Slug,
-				"a mode of that slug stands in a file of Roo's, too")
-		}
-	}
-	for _, s := range b.Project.Servers {
-		if a.Project.Server(s.Name) == nil {
-			a.Project.Servers = append(a.Project.Servers, s)
-		} else {
-			a.Note(contract.Refused, s.Pos, "server "+s.Name, s.Name,
-				"a server of that name stands in a file of Roo's, too")
-		}
-	}
-	sortProject(a.Project)
-	return a
-}
-
-func sortProject(p *ir.Project) {
-	slices.SortFunc(p.Modes, func(a, b ir.Mode) int { return strings.Compare(a.Slug, b.Slug) })
-	slices.SortFunc(p.Servers, func(a, b ir.Server) int { return strings.Compare(a.Name, b.Name) })
-}
 
 func (im *importer) any(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
@@ -253,7 +212,7 @@ func (im *importer) finish() {
 	for _, s := range im.servers {
 		p.Servers = append(p.Servers, s.server)
 	}
-	sortProject(p)
+	p.Sort()
 	im.out.Project = p
 	if len(p.Modes) == 0 {
 		im.withoutModes()
@@ -261,8 +220,8 @@ func (im *importer) finish() {
 	if im.dialect == format.Kilo {
 		for _, f := range im.out.Files {
 			im.out.Note(contract.NeedsDecision, diag.Pos{File: f}, "", "Kilo Code",
-				"a build writes what it says for Roo Code, and with [targets.kilo] for Kilo. It leaves this file as "+
-					"it is, and does not keep them alike: delete it where Kilo has its own")
+				"a build writes what it says for Kilo, and with [targets.roo] for Roo Code. It leaves this file as it "+
+					"is: delete it then, for Kilo joins it with its own agents of the same name")
 		}
 	}
 	if im.unsure {

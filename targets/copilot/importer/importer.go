@@ -1,0 +1,326 @@
+// Package importer turns the files of GitHub's Copilot CLI into a source: its agents, and the servers that a project
+// shares.
+//
+// [Import] reads .github/agents/*.agent.md and .github/mcp.json. An agent becomes a mode. Its list of tools stays as it
+// is written there, for Copilot alone, and so does whatever else its front matter says: it names tools of the editor,
+// too, that no other agent has. What asks programs about calls stays where it is, and in force.
+package importer
+
+import (
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/targets/copilot/format"
+)
+
+const codeImport diag.Code = "copilot-import"
+
+// Codes documents the codes that Import reports.
+func Codes() []diag.Doc {
+	return []diag.Doc{{Code: codeImport, Text: "Copilot itself goes on without a file to import: it is no JSON, or " +
+		"no agent. The import does without it too, and leaves it as it is. Mend the file first."}}
+}
+
+// name is the target's.
+const name = "copilot"
+
+// Files lists what Copilot has in a project.
+func Files() []contract.AgentFile {
+	const told = "Copilot reads it in every session; no permissions"
+	return []contract.AgentFile{
+		{Path: format.AgentsDir + "/*.agent.md", Imported: true},
+		{Path: format.AgentsDir + "/", Reason: contract.Permission,
+			Why: "Copilot has its agent, too: it stays in force; call it NAME.agent.md in " + format.AgentsDir +
+				" to import it"},
+		{Path: format.ServersFile, Imported: true},
+		{Path: ".github/hooks/", Reason: contract.Programs,
+			Why: "programs that decide about calls and may change them, where a person trusts the folder: they stay " +
+				"in force"},
+		{Path: format.SettingsDir + "/", Reason: contract.Permission,
+			Why: "settings for whoever trusts the folder, among them hooks and what turns them off: they stay in " +
+				"force"},
+		{Path: ".github/copilot-instructions.md", Reason: contract.Instructions, Why: told},
+		{Path: ".github/instructions/", Reason: contract.Instructions, Why: told},
+		{Path: ".github/prompts/", Reason: contract.Prompts, Why: "prompts, no permissions"},
+		{Path: ".github/chatmodes/", Reason: contract.NotRead, Why: "Copilot CLI does not read it"},
+		{Path: ".github/skills/", Reason: contract.Prompts, Why: "skills and what belongs to them, no permissions"},
+	}
+}
+
+// importer collects what Copilot's files say.
+type importer struct {
+	src     contract.Source
+	out     contract.Imported
+	diags   diag.List
+	servers map[string]*ir.Server
+	modes   map[string]ir.Mode
+	trees   map[string]memfs.FS // what the model reads of a mode
+}
+
+// input is a file to read if it is there.
+type input struct {
+	fsys     fs.FS
+	name, at string // at: in places
+}
+
+// Import reads agents and servers.
+func Import(src contract.Source) (contract.Imported, diag.List) {
+	if src.Args != nil {
+		return contract.Imported{}, nil
+	}
+	im := &importer{src: src, servers: map[string]*ir.Server{}, modes: map[string]ir.Mode{},
+		trees: map[string]memfs.FS{}, out: contract.Imported{Comments: map[diag.Pos]string{}}}
+	for _, in := range im.inputs() {
+		data, ok := im.out.Read(in.fsys, in.name, in.at, codeImport, &im.diags)
+		switch {
+		case !ok:
+		case path.Ext(in.name) == ".md":
+			im.agent(in, data)
+		default:
+			im.list(in, data)
+		}
+	}
+	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+		return contract.Imported{}, im.diags
+	}
+	p := &ir.Project{Version: ir.Version}
+	for _, n := range slices.Sorted(maps.Keys(im.servers)) {
+		p.Servers = append(p.Servers, *im.servers[n])
+	}
+	for _, slug := range slices.Sorted(maps.Keys(im.modes)) {
+		m := im.modes[slug]
+		p.Modes = append(p.Modes, m)
+		im.out.Originals = append(im.out.Originals, contract.Original{File: m.Pos.File, Files: im.trees[slug],
+			Subjects: []ir.SubjectRef{{Mode: slug}}, Surface: format.AgentSurface})
+	}
+	im.out.Project = p
+	im.diags.Sort()
+	return im.out, im.diags
+}
+
+// ending is that of an agent's file.
+const ending = ".agent.md"
+
+// inputs are the files to read: servers first.
+func (im *importer) inputs() (out []input) {
+	if im.src.Files != nil {
+		return im.named()
+	}
+	out = append(out, input{im.src.Root, format.ServersFile, format.ServersFile})
+	files, _ := fs.Glob(im.src.Root, format.AgentsDir+"/*"+ending)
+	for _, f := range files {
+		out = append(out, input{im.src.Root, f, f})
+	}
+	if im.src.Home == nil {
+		return out
+	}
+	const home = ".copilot"
+	out = append(out, input{im.src.Home, home + "/mcp-config.json", "~/" + home + "/mcp-config.json"})
+	files, _ = fs.Glob(im.src.Home, home+"/agents/*"+ending)
+	for _, f := range files {
+		out = append(out, input{im.src.Home, f, "~/" + f})
+	}
+	return out
+}
+
+// named sorts the files that the caller names. Without a format it takes those that are Copilot's by their names.
+func (im *importer) named() (out []input) {
+	for _, file := range im.src.Files {
+		file = path.Clean(file)
+		base := path.Base(file)
+		servers := file == format.ServersFile || base == "mcp-config.json" ||
+			im.src.Format != "" && path.Ext(base) == ".json"
+		switch {
+		case servers, strings.HasSuffix(base, ending):
+			out = append(out, input{im.src.Root, file, file})
+		case im.src.Format != "":
+			im.diags.Errorf(codeImport, diag.Pos{File: file}, "got a file of no name that Copilot knows, want %s or "+
+				"an agent (NAME%s)", format.ServersFile, ending)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b input) int { return strings.Compare(path.Ext(a.name), path.Ext(b.name)) })
+	return out
+}
+
+// refuse reports a file that Copilot goes on without.
+func (im *importer) refuse(at diag.Pos, file, why string) {
+	im.out.Refuse(file)
+	im.diags.Errorf(codeImport, at, "Copilot goes on without this file: %s", why)
+}
+
+// agent makes a mode of an agent.
+func (im *importer) agent(in input, data []byte) {
+	at := diag.Pos{File: in.at, Line: 1, Col: 1}
+	a, err := format.ReadAgent(in.at, data)
+	if err != nil {
+		im.refuse(at, in.at, err.Error())
+		return
+	}
+	left := func(why string) {
+		im.out.Note(contract.Left, at, "", in.at, why+": it stays where it is, and in force")
+	}
+	slug := a.Name
+	switch {
+	case contract.Slug(slug) != slug:
+		left("a slug has letters, digits and dashes, and Copilot calls an agent by the name of its file")
+		return
+	case a.Root.Get("hooks") != nil:
+		left("it asks programs about its calls, which the source cannot say")
+		return
+	}
+	for other, m := range im.modes {
+		if strings.EqualFold(other, slug) {
+			left("the agent at " + m.Pos.String() + " has this name")
+			return
+		}
+	}
+	of := "mode " + slug
+	m := ir.Mode{Slug: slug, Pos: at, Name: slug, RoleDefinition: strings.TrimSpace(a.Prompt)}
+	m.WhenToUse, _ = a.Root.Get("description").Str()
+	m.Can.Default = &ir.Default{Decision: ir.Agent, Pos: at}
+	if m.RoleDefinition == "" {
+		m.RoleDefinition = strings.TrimSpace(m.WhenToUse)
+		im.out.Note(contract.Kept, at, of, "prompt", "it is empty: the description takes its place")
+	}
+	own := map[string]any{"name": ""}
+	if text, ok := a.Root.Get("name").Str(); ok {
+		own["name"] = text
+		m.Name = text
+	}
+	if own["name"] == slug {
+		delete(own, "name")
+	}
+	im.fields(a, own, of)
+	if a.Listed {
+		list := []any{}
+		for _, t := range a.Tools {
+			list = append(list, t)
+			im.out.NoteRule(contract.Kept, a.Pos(), of, "tools "+t, "it stays as it is written, for Copilot alone")
+		}
+		own["tools"] = list
+	} else {
+		im.out.NoteRule(contract.Understood, at, of, "no tools", "it has all of the session's")
+	}
+	if len(own) > 0 {
+		m.Extra = map[string]ir.Extra{name: {Fields: own, Pos: at}}
+	}
+	if a.Root.Comment != "" {
+		im.out.Comments[at] = a.Root.Comment
+	}
+	im.modes[slug] = m
+	im.trees[slug] = memfs.FS{format.AgentFile(slug): data}
+}
+
+// fields keeps what the front matter says beside.
+func (im *importer) fields(a *format.Agent, own map[string]any, of string) {
+	other := map[string]any{}
+	for _, f := range a.Root.Fields() {
+		switch f.Key {
+		case "name", "description", "tools":
+			continue
+		case "model":
+			if text, ok := f.Value.Str(); ok {
+				own["model"] = text
+				continue
+			}
+		}
+		other[f.Key] = f.Value.Any()
+		why := "a setting for Copilot alone"
+		if f.Key == "mcp-servers" {
+			why = "it starts servers, each of which runs a program or goes to an address"
+		}
+		im.out.Note(contract.Kept, f.Pos, of, f.Key, why)
+	}
+	if len(other) > 0 {
+		own["other"] = other
+	}
+}
+
+// list reads a list of servers.
+func (im *importer) list(in input, data []byte) {
+	root, err := located.JSONC(in.at, data)
+	if err != nil {
+		im.refuse(located.PlaceOf(in.at, err), in.at, located.Reason(err))
+		return
+	}
+	for _, m := range root.Get(format.ServersKey).Fields() {
+		im.server(m)
+	}
+	for _, m := range root.Fields() {
+		if m.Key != format.ServersKey {
+			im.out.Note(contract.Left, m.Pos, "", m.Key, "no permission of a mode")
+		}
+	}
+}
+
+// serverKeys are what the source says of a server.
+var serverKeys = []string{"args", "command", "cwd", "env", "headers", "timeout", "tools", "type", "url"}
+
+// server reads an entry of such a list.
+func (im *importer) server(m located.Member) {
+	of := "server " + m.Key
+	if old := im.servers[m.Key]; old != nil {
+		im.out.Note(contract.Refused, m.Pos, of, m.Key, "the one at "+old.Pos.String()+" counts")
+		return
+	}
+	if !contract.ServerName(m.Key) {
+		im.out.NoteRule(contract.Refused, m.Pos, of, m.Key, "the source cannot have a server of this name")
+		return
+	}
+	s := &ir.Server{Name: m.Key, Pos: m.Pos, DefaultEnabled: true, Tools: []ir.Tool{}}
+	if why := start(m.Value, s); why != "" {
+		*s = ir.Server{Name: m.Key, Pos: m.Pos, DefaultEnabled: true, Tools: []ir.Tool{}, Type: ir.External}
+		im.out.NoteRule(contract.Refused, m.Pos, of, m.Key, why)
+	}
+	if m.Value.Comment != "" {
+		im.out.Comments[m.Pos] = m.Value.Comment
+	}
+	for _, x := range m.Value.Fields() {
+		if !slices.Contains(serverKeys, x.Key) {
+			im.out.Note(contract.Left, x.Pos, of, x.Key, "the source has no word for it: it stays in the entry")
+		}
+	}
+	im.servers[m.Key] = s
+}
+
+// start reads how a server is started or reached, or returns why the source cannot say it.
+func start(v *located.Value, s *ir.Server) (why string) {
+	kind, _ := v.Get("type").Str()
+	url, _ := v.Get("url").Str()
+	s.Command, _ = v.Get("command").Str()
+	milliseconds := 0
+	if t := v.Get("timeout"); t != nil {
+		var err error
+		if milliseconds, err = strconv.Atoi(t.Text); err != nil || milliseconds <= 0 || milliseconds%1000 != 0 {
+			return "its timeout is not in whole seconds"
+		}
+	}
+	s.TimeoutSeconds = milliseconds / 1000
+	tools := v.Get("tools").Strings()
+	same := func(text string, _ diag.Pos) string { return text }
+	switch {
+	case !slices.Equal(tools, []string{"*"}):
+		return "its entry lists its tools for everybody, and stays in force: the server is known by its name alone"
+	case (kind == "http" || kind == "sse") && contract.ServerURL(url):
+		s.Type, s.URL, s.Headers = kind, url, contract.TextFields(v.Get("headers"), same)
+	case (kind == "" || kind == "local" || kind == "stdio") && s.Command != "":
+		s.Type = "stdio"
+		s.Env, s.Args = contract.TextFields(v.Get("env"), same), contract.TextList(v.Get("args"), same)
+		s.Cwd, _ = v.Get("cwd").Str()
+	default:
+		return "it has neither a command nor an http address: the server is known by its name alone"
+	}
+	if len(s.Args) == 0 {
+		s.Args = nil
+	}
+	return ""
+}

@@ -1,0 +1,43 @@
+package importer_test
+
+import (
+	"testing"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/targets/kilo/importer"
+	"modec.dev/modec/targets/opencode/format"
+)
+
+// FuzzImport: whatever stands in a file, an import ends, and each rule that it keeps is one that a build can write.
+func FuzzImport(f *testing.F) {
+	f.Add(`{"permission": {"bash": {"git push": "deny", "*": "allow"}, "*": "ask", "a b": "deny"}, "tools": {"edit": false}}`,
+		"---\ndescription: a\npermission:\n  edit: {\"*\": deny, \"docs/**\": allow}\n---\nYou write.")
+	f.Add(`{"agent": {"b": {"prompt": "{file:x}", "permission": "allow"}, "B": {}}, "mcp": {"": {}, "a": {"type": "local"}}}`,
+		"---\nname: 1\ntools: {write: false}\n---")
+	f.Fuzz(func(t *testing.T, settings, agent string) {
+		got, _, _ := importer.Import(contract.Source{
+			Root: memfs.FS{"kilo.json": []byte(settings), ".kilo/agent/a/b.md": []byte(agent)},
+			Home: memfs.FS{".config/kilo/kilo.jsonc": []byte(settings)},
+		})
+		if got.Project == nil {
+			return
+		}
+		for _, m := range got.Project.Modes {
+			if m.Slug == "" || m.RoleDefinition == "" {
+				t.Errorf("got the mode %+v", m)
+			}
+			for _, n := range m.Native {
+				r, err := format.ParseRule(n.Text, n.Decision)
+				if err != nil || r.Text() != n.Text {
+					t.Errorf("got the rule %q, and read %q: %v", n.Text, r.Text(), err)
+				}
+			}
+		}
+		for _, s := range got.Project.Servers {
+			if !contract.ServerName(s.Name) {
+				t.Errorf("got the server %q", s.Name)
+			}
+		}
+	})
+}
