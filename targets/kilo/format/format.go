@@ -108,20 +108,49 @@ func Protected(file string) bool {
 	return slices.Contains(protected, file)
 }
 
-// ProtectedNames returns the languages of the names that Protected tells apart.
-func ProtectedNames(sp *regular.Space) (all []regular.Language) {
-	for _, name := range protected {
-		all = append(all, sp.Text(name))
-	}
-	for _, dir := range []string{Dir, OldDir} {
-		whole, below := sp.Text("/"+dir), "/"+dir+"/"
-		anywhere := sp.Cat(regular.All, sp.Text(below), regular.All)
-		// Kilo looks at the first folder of the name alone.
-		first := sp.Cat(sp.Before(sp.Not(anywhere), "/"+dir), sp.Text(below+"plans/"), regular.All)
-		all = append(all, sp.Text(dir), sp.Cat(regular.All, whole), sp.Cat(sp.Text(dir+"/"), regular.All),
-			sp.Cat(sp.Text(dir+"/plans/"), regular.All), anywhere, first)
-	}
-	return all
+// ProtectedFiles returns the plain files that are Protected.
+func ProtectedFiles(sp *regular.Space) regular.Language {
+	return once(sp, "protected", func() regular.Language {
+		var any []regular.Language
+		for _, name := range protected {
+			any = append(any, sp.Text(name))
+		}
+		for _, dir := range []string{Dir, OldDir} {
+			whole, below, plans := sp.Text(dir), "/"+dir+"/", sp.Cat(sp.Text("plans/"), regular.All)
+			anywhere := sp.Cat(regular.All, sp.Text(below), regular.All)
+			// Kilo looks at the first folder of the name alone.
+			first := sp.Cat(sp.Before(sp.Not(anywhere), "/"+dir), sp.Text(below), plans)
+			any = append(any, whole, sp.Cat(regular.All, sp.Text("/"), whole),
+				sp.Cat(whole, sp.Text("/"), sp.Not(plans)), sp.Without(anywhere, first))
+		}
+		return sp.Or(any...)
+	})
+}
+
+// SecretFiles returns the plain files that are secret.
+func SecretFiles(sp *regular.Space) regular.Language {
+	return once(sp, "secret", func() regular.Language {
+		matched := func(patterns ...string) regular.Language {
+			var any []regular.Language
+			for _, p := range patterns {
+				of, err := format.Language(sp, p, func(r rune) rune { return r })
+				if err != nil {
+					panic(err) // a pattern of this package's own
+				}
+				any = append(any, of)
+			}
+			return sp.Or(any...)
+		}
+		return sp.Without(matched(Secret...), matched(NotSecret))
+	})
+}
+
+// files names languages of this package.
+type files string
+
+func once(sp *regular.Space, name files, language func() regular.Language) regular.Language {
+	l, _ := sp.Once(name, func() (regular.Language, error) { return language(), nil })
+	return l
 }
 
 // ReadConfig reads a file. Kilo goes on without one that has an error, with what the others say.

@@ -17,9 +17,8 @@ import (
 // program is how Kilo decides by rules.
 var program = &model.Program{
 	Title: "Kilo", Searches: format.Searches, Last: last, Edit: protected, Split: split, Command: command,
-	Known:     append(slices.Clip(model.Known), "chdir", "popd", "pushd"),
-	Told:      map[ir.Group][]string{ir.Read: append(slices.Clip(format.Secret), format.NotSecret)},
-	ToldEdits: format.ProtectedNames,
+	Known: append(slices.Clip(model.Known), "chdir", "popd", "pushd"),
+	Asks:  asks,
 }
 
 // last decides by the last rule that matches. One that denies every tool says nothing of what is outside of the
@@ -39,6 +38,17 @@ func last(rules []opencode.Rule, key, text string) model.Outcome {
 		return model.Outcome{Decision: r.Decision, Rule: r.Text(), At: r.At}
 	}
 	return model.Unsaid(ir.Ask, "Kilo asks where no rule decides")
+}
+
+// asks returns the files about which Kilo asks, though a rule allows them.
+func asks(sp *regular.Space, g ir.Group, r *opencode.Rule) regular.Language {
+	switch {
+	case g == ir.Edit:
+		return format.ProtectedFiles(sp)
+	case g == ir.Read && (r.Key == opencode.Every || r.Pattern == opencode.Every):
+		return format.SecretFiles(sp)
+	}
+	return regular.None
 }
 
 // protected asks about Kilo's own settings, whatever is allowed.

@@ -29,11 +29,9 @@ type Program struct {
 	Split func(line string) (commands, unseen []string, ok bool)
 	// Command returns the texts of plain commands that a pattern matches.
 	Command func(sp *regular.Space, pattern string) (regular.Language, error)
-	// Told are the patterns that the program itself tells apart in a group, and ToldEdits the languages of such paths
-	// of edits.
-	Told      map[ir.Group][]string
-	ToldEdits func(*regular.Space) []regular.Language
-	Known     []string // the commands about which it asks no rule
+	// Asks returns the plain arguments of a group about which it asks, though a rule allows them. It may be nil.
+	Asks  func(sp *regular.Space, g ir.Group, r *format.Rule) regular.Language
+	Known []string // the commands about which it asks no rule
 }
 
 // opencode is the program itself.

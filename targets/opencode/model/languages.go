@@ -1,6 +1,9 @@
 package model
 
 import (
+	"strings"
+	"unicode/utf8"
+
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
@@ -20,7 +23,8 @@ var Known = []string{"[", "cd", "declare", "export", "let", "local", "nameref", 
 var keys = map[ir.Group]string{ir.Read: format.Read, ir.Edit: format.Edit, ir.Command: format.Bash,
 	ir.Web: format.WebFetch, ir.Modes: format.Task}
 
-// Languages returns what decides about a subject's plain arguments: what each pattern matches.
+// Languages returns what decides about a subject's plain arguments: for each of its sessions those that are denied, and
+// those that are asked about.
 func (d *Decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
 	l := lists{Space: sp, program: d.program}
 	for i := range d.setups[ref] {
@@ -44,77 +48,150 @@ type lists struct {
 	err     error
 }
 
-func (l *lists) add(of regular.Language, err error) {
+// of returns a language, and keeps the error for the end.
+func (l *lists) of(of regular.Language, err error) regular.Language {
 	if err != nil {
 		l.err = err
 	}
-	l.all = append(l.all, of)
+	return of
 }
 
 func (l *lists) session(s *Session, of policy.Field) {
-	if of.Group == ir.MCP {
-		begin := format.Sanitized(of.Server) + "_"
-		for _, r := range s.Rules {
-			whole, err := l.named(r.Key, asWritten)
-			l.add(l.After(whole, begin), err)
-		}
-		return
-	}
-	key := keys[of.Group]
-	for _, r := range s.Rules {
-		if !format.Match(r.Key, key) {
-			continue
-		}
-		switch of.Group {
-		case ir.Web:
-			for _, a := range addresses {
-				whole, err := l.named(r.Pattern, asWritten)
-				l.add(l.Before(l.After(whole, a.before), a.after), err)
-			}
-		case ir.Read, ir.Edit:
-			l.add(l.named(r.Pattern, asWritten))
-			if r.Decision < ir.Allow {
-				l.add(l.folded(r.Pattern))
-			}
-		case ir.Command:
-			l.add(l.Once(ofCommand(r.Pattern), func() (regular.Language, error) {
+	switch g := of.Group; g {
+	case ir.MCP:
+		l.tools(s, of.Server)
+	case ir.Web:
+		l.hosts(s)
+	case ir.Read, ir.Edit:
+		denied, asked := l.decided(s, g, l.named)
+		alikeDenied, alikeAsked := l.decided(s, g, l.alike)
+		l.all = append(l.all, denied, asked, alikeDenied, alikeAsked)
+	case ir.Command:
+		denied, asked := l.decided(s, g, func(r *format.Rule) regular.Language {
+			return l.of(l.Once(ofCommand(r.Pattern), func() (regular.Language, error) {
 				return l.program.Command(l.Space, r.Pattern)
 			}))
+		})
+		l.all = append(l.all, denied, asked)
+	case ir.Modes:
+		denied, asked := l.decided(s, g, l.named)
+		l.all = append(l.all, denied, asked)
+		var off []regular.Language
+		for name, on := range s.Agents {
+			if !on {
+				off = append(off, l.Text(name))
+			}
+		}
+		l.all = append(l.all, l.Or(off...))
+	}
+}
+
+// tools adds what decides about the tools of a server.
+func (l *lists) tools(s *Session, server string) {
+	begin := format.Sanitized(server) + "_"
+	var about []format.Rule
+	for _, r := range s.Rules {
+		if format.Match(r.Pattern, format.Every) {
+			about = append(about, r)
+		}
+	}
+	denied, asked := l.last(about, ir.MCP, func(r *format.Rule) regular.Language {
+		return l.After(l.pattern(r.Key), begin)
+	})
+	l.all = append(l.all, denied, asked)
+}
+
+// hosts adds what decides about hosts: of the addresses by which one is asked for the most permissive counts.
+func (l *lists) hosts(s *Session) {
+	denied, asked := l.decided(s, ir.Web, l.named)
+	allowed := l.Not(l.Or(denied, asked))
+	var everyDenied, anyAllowed []regular.Language
+	for _, a := range addresses {
+		everyDenied = append(everyDenied, l.Before(l.After(denied, a.before), a.after))
+		anyAllowed = append(anyAllowed, l.Before(l.After(allowed, a.before), a.after))
+	}
+	l.all = append(l.all, l.And(everyDenied...), l.Or(anyAllowed...))
+}
+
+// decided returns what rules deny in a group, and what they ask about, where a rule matches what a function returns.
+func (l *lists) decided(
+	s *Session, g ir.Group, matches func(*format.Rule) regular.Language,
+) (denied, asked regular.Language) {
+	var about []format.Rule
+	for _, r := range s.Rules {
+		if format.Match(r.Key, keys[g]) {
+			about = append(about, r)
+		}
+	}
+	return l.last(about, g, matches)
+}
+
+// last returns what rules deny and ask about, of which the last that matches decides. Those one behind the other that
+// decide alike are one: so each outcome has a language, and not each pattern.
+func (l *lists) last(
+	rules []format.Rule, g ir.Group, matches func(*format.Rule) regular.Language,
+) (denied, asked regular.Language) {
+	denied, asked = regular.None, regular.All
+	for from := 0; from < len(rules); {
+		decision, but := rules[from].Decision, l.askedAnyway(g, &rules[from])
+		var any []regular.Language
+		to := from
+		for ; to < len(rules) && rules[to].Decision == decision && l.askedAnyway(g, &rules[to]) == but; to++ {
+			any = append(any, matches(&rules[to]))
+		}
+		from = to
+		matched := l.Or(any...)
+		switch decision {
+		case ir.Deny:
+			denied, asked = l.Or(denied, matched), l.Without(asked, matched)
+		case ir.Ask:
+			denied, asked = l.Without(denied, matched), l.Or(asked, matched)
 		default:
-			l.add(l.named(r.Pattern, asWritten))
+			denied = l.Without(denied, matched)
+			asked = l.Or(l.Without(asked, matched), l.And(matched, but))
 		}
 	}
-	for _, pattern := range l.program.Told[of.Group] {
-		l.add(l.named(pattern, asWritten))
+	return denied, asked
+}
+
+// askedAnyway returns the arguments about which the program asks though a rule allows them.
+func (l *lists) askedAnyway(g ir.Group, r *format.Rule) regular.Language {
+	if l.program.Asks == nil || r.Decision != ir.Allow {
+		return regular.None
 	}
-	if of.Group == ir.Edit && l.program.ToldEdits != nil {
-		l.all = append(l.all, l.program.ToldEdits(l.Space)...)
-	}
-	if of.Group == ir.Modes {
-		for name := range s.Agents {
-			l.add(l.Text(name), nil)
-		}
-	}
+	return l.program.Asks(l.Space, g, r)
 }
 
 func asWritten(r rune) rune { return r }
 
-// named returns the language of a pattern, which is made once.
-func (l *lists) named(pattern string, as func(rune) rune) (regular.Language, error) {
-	return l.Once(ofPattern(pattern), func() (regular.Language, error) { return format.Language(l.Space, pattern, as) })
+// named returns what a rule's pattern matches.
+func (l *lists) named(r *format.Rule) regular.Language { return l.pattern(r.Pattern) }
+
+// pattern returns the language of a pattern, which is made once.
+func (l *lists) pattern(pattern string) regular.Language {
+	return l.of(l.Once(ofPattern(pattern), func() (regular.Language, error) {
+		return format.Language(l.Space, pattern, asWritten)
+	}))
 }
 
-// folded returns that of a pattern in any case.
-func (l *lists) folded(pattern string) (regular.Language, error) {
-	pattern = policy.Fold(pattern)
-	return l.Once(inAnyCase(pattern), func() (regular.Language, error) {
+// alike returns what a rule's pattern matches where what holds back is compared in any case.
+func (l *lists) alike(r *format.Rule) regular.Language {
+	if r.Decision == ir.Allow {
+		return l.named(r)
+	}
+	pattern := policy.Fold(r.Pattern)
+	folded := l.of(l.Once(inAnyCase(pattern), func() (regular.Language, error) {
 		return format.Language(l.Space, pattern, func(r rune) rune {
 			if 'A' <= r && r <= 'Z' {
 				r += 'a' - 'A'
 			}
 			return r
 		})
-	})
+	}))
+	if strings.ContainsFunc(r.Pattern, func(c rune) bool { return c >= utf8.RuneSelf }) {
+		return l.Or(folded, l.named(r))
+	}
+	return folded // which has what is matched as it is written
 }
 
 // ofPattern, ofCommand and inAnyCase name the languages of patterns.
