@@ -279,6 +279,13 @@ func (s *Subject) Left() []ir.Group {
 	return left
 }
 
+// Leaves reports whether the subject, or the role or the mode of it, may leave something of a group to the agent.
+func (s *Subject) Leaves(g ir.Group) bool {
+	return g == ir.MCP || slices.ContainsFunc(s.sides, func(side *side) bool {
+		return side.fallback(g).Decision == ir.Agent
+	})
+}
+
 // Outside returns the ceiling of read or edit outside the project root.
 func (s *Subject) Outside(g ir.Group) Result {
 	if g != ir.Read && g != ir.Edit {

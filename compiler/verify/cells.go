@@ -100,7 +100,7 @@ func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]string
 	if err != nil {
 		return nil, regular.None, err
 	}
-	within := j.plain(u.project, of, in)
+	within := j.plain(u.project, u.subject, of, in)
 	cells, ok := in.Cells(within, most, all...)
 	if !ok {
 		return nil, regular.None, ErrManyCells
@@ -114,11 +114,11 @@ func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]string
 
 // plain returns the plain arguments that languages alone decide: of mcp tools that the inventory does
 // not list.
-func (j *job) plain(p *ir.Project, of policy.Field, in *space) regular.Language {
+func (j *job) plain(p *ir.Project, subject *policy.Subject, of policy.Field, in *space) regular.Language {
 	var but []regular.Language
 	if of.Group == ir.Command {
 		var known []string
-		for _, d := range j.deciders() {
+		for _, d := range j.deciders(subject, of.Group) {
 			if k, ok := d.(contract.Knowing); ok {
 				known = append(known, k.KnownPrograms()...)
 			}
@@ -134,10 +134,14 @@ func (j *job) plain(p *ir.Project, of policy.Field, in *space) regular.Language 
 	return in.Without(in.within, in.Or(but...))
 }
 
-// deciders returns those of the surface: by the artifacts, by the compiled ones and by itself.
-func (j *job) deciders() []contract.Decider {
-	return slices.DeleteFunc([]contract.Decider{j.decider, j.compiled, j.alone},
-		func(d contract.Decider) bool { return d == nil })
+// deciders returns those of the surface: by the artifacts, by the compiled ones and, where the subject leaves something
+// to it, by itself.
+func (j *job) deciders(subject *policy.Subject, g ir.Group) []contract.Decider {
+	all := []contract.Decider{j.decider, j.compiled}
+	if subject.Leaves(g) {
+		all = append(all, j.alone)
+	}
+	return slices.DeleteFunc(all, func(d contract.Decider) bool { return d == nil })
 }
 
 // languages returns those of the source, which are the same for all surfaces, and those of the
@@ -155,7 +159,7 @@ func (j *job) languages(
 		parts, said = append(parts, l), append(said, l...)
 	}
 	var done []regular.Language
-	for _, d := range j.deciders() {
+	for _, d := range j.deciders(subject, of.Group) {
 		r, ok := d.(contract.Regular)
 		if !ok {
 			return nil, errOpaque

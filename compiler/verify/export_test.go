@@ -73,7 +73,7 @@ func (j *job) celled(p *ir.Project, subject *policy.Subject, of policy.Field, in
 		c.Err = err
 		return c
 	}
-	within := j.plain(p, of, in)
+	within := j.plain(p, subject, of, in)
 	cells, ok := in.Cells(within, regular.MostStates, all...)
 	if !ok {
 		c.Err = ErrManyCells

@@ -12,6 +12,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -231,27 +232,70 @@ func Number(key string) bool { return number().MatchString(key) }
 // Match reports whether a pattern matches a whole text: "*" is any text, "?" any character, and " *" at the end
 // nothing, too.
 func Match(pattern, text string) bool {
-	pattern, text = slashes(pattern), slashes(text)
-	if begin, open := strings.CutSuffix(pattern, " *"); open && wildcard([]rune(begin), []rune(text)) {
+	switch {
+	case pattern == Every, pattern == text:
+		return true
+	case pattern == "", text == "":
+	case letter(pattern[0]) && pattern[0] != text[0],
+		letter(pattern[len(pattern)-1]) && pattern[len(pattern)-1] != text[len(text)-1]:
+		return false // most do not, and so it is seen soonest
+	}
+	pattern, text = valid(pattern), valid(text)
+	if strings.IndexByte(pattern, '*') < 0 && strings.IndexByte(pattern, '?') < 0 {
+		return len(pattern) == len(text) && same(pattern, text)
+	}
+	if begin, open := strings.CutSuffix(pattern, " *"); open && wildcard(begin, text) {
 		return true
 	}
-	return wildcard([]rune(pattern), []rune(text))
+	return wildcard(pattern, text)
+}
+
+// letter reports whether a byte of a pattern matches itself alone.
+func letter(c byte) bool { return c < utf8.RuneSelf && c != '*' && c != '?' && c != '/' && c != '\\' }
+
+// valid returns a text with U+FFFD in the place of each byte that is of no character.
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
+}
+
+// same reports whether two texts of one length are the same, but for how slashes are written.
+func same(a, b string) bool {
+	for i := range len(a) {
+		if slash(a[i]) != slash(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func slash(c byte) byte {
+	if c == '\\' {
+		return '/'
+	}
+	return c
 }
 
 func slashes(s string) string { return strings.ReplaceAll(s, `\`, "/") }
 
 // wildcard matches from left to right, and goes back to the last "*" alone.
-func wildcard(pattern, text []rune) bool {
+func wildcard(pattern, text string) bool {
 	p, t, star, from := 0, 0, -1, 0
 	for t < len(text) {
 		switch {
 		case p < len(pattern) && pattern[p] == '*':
 			star, from = p, t
 			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
+		case p < len(pattern) && pattern[p] == '?':
+			_, n := utf8.DecodeRuneInString(text[t:])
+			p, t = p+1, t+n
+		case p < len(pattern) && slash(pattern[p]) == slash(text[t]):
 			p, t = p+1, t+1
 		case star >= 0:
-			from++
+			_, n := utf8.DecodeRuneInString(text[from:])
+			from += n
 			p, t = star+1, from
 		default:
 			return false

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -113,15 +114,36 @@ func (s *Session) judge(a policy.Action) contract.Verdict {
 
 // ask decides as the program asks its rules. A tool that is denied whole is not there.
 func (s *Session) ask(key, text string) Outcome {
-	for i := len(s.Rules) - 1; i >= 0; i-- {
-		if r := &s.Rules[i]; format.Match(r.Key, key) {
-			if r.Pattern == format.Every && r.Decision == ir.Deny {
-				return Outcome{ir.Deny, r.Text(), r.At}
-			}
-			break
+	rules := s.about(key)
+	if n := len(rules); n > 0 {
+		if r := &rules[n-1]; r.Pattern == format.Every && r.Decision == ir.Deny {
+			return Outcome{ir.Deny, r.Text(), r.At}
 		}
 	}
-	return s.program.Last(s.Rules, key, text)
+	return s.program.Last(rules, key, text)
+}
+
+// about returns the rules whose keys match one.
+func (s *Session) about(key string) []format.Rule {
+	if rules, known := s.by[key]; known {
+		return rules
+	}
+	var rules []format.Rule
+	for i := range s.Rules {
+		if r := &s.Rules[i]; format.Match(r.Key, key) {
+			rules = append(rules, *r)
+		}
+	}
+	return rules
+}
+
+// byKey returns the session with the rules of the keys that are asked for most.
+func (s Session) byKey() Session {
+	s.by = map[string][]format.Rule{}
+	for _, key := range append(slices.Sorted(maps.Values(keys)), format.Outside, format.WebSearch) {
+		s.by[key] = s.about(key)
+	}
+	return s
 }
 
 // elsewhere matches names that a shell, or Windows, takes for a path outside.
@@ -168,13 +190,15 @@ func (s *Session) inAnyCase(key, text string) Outcome {
 	if o := s.ask(key, text); o.Decision == ir.Deny {
 		return o
 	}
-	fold := policy.Fold(text)
-	for i := len(s.Rules) - 1; i >= 0; i-- {
-		r := &s.Rules[i]
-		if !format.Match(r.Key, key) {
-			continue
+	fold, rules := policy.Fold(text), s.about(key)
+	for i := len(rules) - 1; i >= 0; i-- {
+		r := &rules[i]
+		matched := format.Match(r.Pattern, text)
+		if !matched && r.Decision < ir.Allow {
+			pattern := policy.Fold(r.Pattern)
+			matched = (pattern != r.Pattern || fold != text) && format.Match(pattern, fold)
 		}
-		if format.Match(r.Pattern, text) || r.Decision < ir.Allow && format.Match(policy.Fold(r.Pattern), fold) {
+		if matched {
 			return Outcome{r.Decision, r.Text(), r.At}
 		}
 	}
@@ -276,12 +300,9 @@ var anyName = regexp.MustCompile(`\[[^\]]*\]|\?`)
 
 // hidden reports whether a tool is not there.
 func hidden(s *Session, key string) bool {
-	for i := len(s.Rules) - 1; i >= 0; i-- {
-		if r := &s.Rules[i]; format.Match(r.Key, key) {
-			return r.Pattern == format.Every && r.Decision == ir.Deny
-		}
-	}
-	return false
+	rules := s.about(key)
+	n := len(rules)
+	return n > 0 && rules[n-1].Pattern == format.Every && rules[n-1].Decision == ir.Deny
 }
 
 // split returns the commands of a line, and its parts that opencode does not see; false where it does not parse.

@@ -117,13 +117,7 @@ func (l *lists) hosts(s *Session) {
 func (l *lists) decided(
 	s *Session, g ir.Group, matches func(*format.Rule) regular.Language,
 ) (denied, asked regular.Language) {
-	var about []format.Rule
-	for _, r := range s.Rules {
-		if format.Match(r.Key, keys[g]) {
-			about = append(about, r)
-		}
-	}
-	return l.last(about, g, matches)
+	return l.last(s.about(keys[g]), g, matches)
 }
 
 // last returns what rules deny and ask about, of which the last that matches decides. Those one behind the other that

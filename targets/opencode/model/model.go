@@ -34,6 +34,7 @@ type Session struct {
 	Agents map[string]bool // false: it is off
 
 	program *Program
+	by      map[string][]format.Rule // the rules of some keys
 }
 
 // NewDecider returns a decider for no sessions yet.
@@ -44,7 +45,7 @@ func NewDecider(p *Program, assumes []string) *Decider {
 // Add adds a session of a subject.
 func (d *Decider) Add(ref ir.SubjectRef, s Session) {
 	s.program = d.program
-	d.setups[ref] = append(d.setups[ref], s)
+	d.setups[ref] = append(d.setups[ref], s.byKey())
 }
 
 // List returns the decider, none where nothing holds any subject.
@@ -181,7 +182,7 @@ func Alone() []contract.Decider { return AloneBy(opencode, byItself, assumes) }
 
 // AloneBy returns that of a program, by the rules that come with it.
 func AloneBy(p *Program, rules []format.Rule, assumes []string) []contract.Decider {
-	return []contract.Decider{alone{Session{Rules: rules, program: p}, assumes}}
+	return []contract.Decider{alone{Session{Rules: rules, program: p}.byKey(), assumes}}
 }
 
 type alone struct {
