@@ -37,8 +37,8 @@ type payload struct {
 	Timestamp json.RawMessage `json:"timestamp"`
 }
 
-// copilot reports whether GitHub's Copilot CLI asks: in a folder that its user trusts it runs the hooks of Claude Code's
-// settings, too, and names the tools as Claude Code does. Observed on 1.0.102.
+// copilot reports whether GitHub's Copilot CLI asks: in a folder that its user trusts it runs the hooks of Claude
+// Code's settings, too, and names the tools as Claude Code does. Observed on 1.0.102.
 func (p *payload) copilot() bool { return p.Mode == "" && len(p.Timestamp) > 0 }
 
 // asClaudes are the inputs that Copilot calls otherwise.
