@@ -48,7 +48,11 @@ func TestGolden(t *testing.T) {
 			if again := compile(t, name); !cmp.Equal(got, again) {
 				t.Errorf("compiling twice differs:\n%s", cmp.Diff(got, again))
 			}
-			got["verify.txt"] = verified(t, name)
+			report := verified(t, name)
+			got["verify.txt"] = figures(report)
+			if name == showcase {
+				documents(t, report)
+			}
 			if *update {
 				write(t, name, got)
 				return
@@ -107,15 +111,19 @@ func result(t *testing.T, name string) (*compiler.Result, diag.List) {
 	return res, diags
 }
 
-// verified proves a fixture's artifacts and returns the figures. The wider
-// decisions must be none.
-func verified(t *testing.T, name string) string {
+// verified proves a fixture's artifacts. The wider decisions must be none.
+func verified(t *testing.T, name string) *verify.Report {
 	t.Helper()
 	res, _ := result(t, name)
 	report, diags := res.Verify(t.Context(), 1, nil)
 	for _, d := range diags {
 		t.Error(d)
 	}
+	return report
+}
+
+// figures are those of a report.
+func figures(report *verify.Report) string {
 	var b strings.Builder
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]

@@ -148,7 +148,7 @@ func (p *page) row(cells []string, widths []int, paint func(string) string) {
 				text = lines[n]
 			}
 			if text != "" {
-				line.WriteString(strings.Repeat(" ", blanks))
+				line.WriteString(strings.Repeat(" ", max(blanks, min(j, 1)))) // a word may be longer than its column
 				blanks = 0
 			}
 			blanks += widths[j] - utf8.RuneCountInString(text) + 2

@@ -758,9 +758,7 @@ func (j *job) into(s *Surface) {
 	}
 	s.sample(j)
 	for g, held := range j.governs {
-		if held != contract.Neither {
-			s.Governed[g] = true
-		}
+		s.Governed[g] |= held
 		if held&contract.Access == 0 {
 			s.Ungoverned = append(s.Ungoverned, "access of "+string(g))
 		}

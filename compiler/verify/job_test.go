@@ -71,7 +71,7 @@ func judged(p *ir.Project, v contract.Verdict, x ...contract.Exception) Surface 
 		panic(err)
 	}
 	j.compare(context.Background(), Request{Policy: e}, u, pointers(tool))
-	s := Surface{Governed: map[ir.Group]bool{}}
+	s := Surface{Governed: map[ir.Group]contract.Halves{}}
 	j.into(&s)
 	return s
 }

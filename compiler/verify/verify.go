@@ -159,8 +159,8 @@ type Surface struct {
 	Exact []ir.Group `json:"exact"`
 	// Sampled says of the other groups why some arguments stand for all.
 	Sampled []Sampled `json:"sampled"`
-	// Governed are the groups of which the artifacts govern something of some subject, so that it was compared.
-	Governed map[ir.Group]bool `json:"-"`
+	// Governed are the halves of each group that the artifacts govern of some subject, so that they were compared.
+	Governed map[ir.Group]contract.Halves `json:"-"`
 }
 
 // Sampled is why a group, or a part of one, was not verified exactly.
@@ -558,7 +558,7 @@ func (r *Report) surface(t *Target, d contract.Decider) int {
 	}
 	r.Surfaces = append(r.Surfaces, Surface{
 		Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(), Left: map[ir.Group][]string{},
-		Governed: map[ir.Group]bool{},
+		Governed: map[ir.Group]contract.Halves{},
 	})
 	return len(r.Surfaces) - 1
 }
@@ -807,7 +807,8 @@ func (s *Surface) finish(p *ir.Project, parts []Sampled) {
 		return
 	}
 	for _, g := range ir.Groups {
-		if s.Governed[g] && !slices.ContainsFunc(s.Sampled, func(x Sampled) bool { return x.Group == g }) {
+		sampled := slices.ContainsFunc(s.Sampled, func(x Sampled) bool { return x.Group == g })
+		if s.Governed[g] != contract.Neither && !sampled {
 			s.Exact = append(s.Exact, g)
 		}
 	}

@@ -124,7 +124,7 @@ func flips(t *testing.T, p *ir.Project, ref ir.SubjectRef, g ir.Group, universe 
 	return false
 }
 
-// BenchmarkVerify compares all of the showcase project: 35 subjects, five agents.
+// BenchmarkVerify compares all of the showcase project: 35 subjects, ten agents.
 func BenchmarkVerify(b *testing.B) {
 	res := compile(b, "acme")
 	for b.Loop() {
@@ -135,6 +135,10 @@ func BenchmarkVerify(b *testing.B) {
 		b.ReportMetric(float64(report.Decisions), "decisions/op")
 	}
 }
+
+// manyGuards are the surfaces that have too many combinations of the guards of ten agents, as they are written and as the
+// source compares them.
+var manyGuards = map[string]bool{"cursor cli": true, "opencode": true, "kilo": true}
 
 // The promise on the showcase project: what is compared, and what survives.
 func TestPromise(t *testing.T) {
@@ -153,6 +157,7 @@ func TestPromise(t *testing.T) {
 		}
 		for _, x := range s.Sampled {
 			some := slices.ContainsFunc(x.Subjects, func(of string) bool { return !strings.Contains(of, " in mode ") })
+			some = some && !(x.Group == ir.Edit && manyGuards[strings.TrimSpace(s.Target+" "+s.Surface)])
 			if x.Group != ir.Command && (some || x.Why != verify.ErrManyCells.Error()) { // a role in a mode may have too many
 				t.Errorf("%s %s: %s is sampled: %s", s.Target, s.Surface, x.Group, x.Why)
 			}

@@ -51,8 +51,8 @@
 //     holds it.
 //   - A search (grep) finds text in files that may not be read. Where a subject may not read everything, it is asked
 //     about.
-//   - In a trusted folder Copilot also runs the hooks of Claude Code's settings, with arguments that these do not know:
-//     modec's hook for Claude Code then refuses. A session that `modec run` starts needs no trust.
+//   - In a trusted folder Copilot also runs the hooks of Claude Code's settings: modec's then holds every session to
+//     the baseline of Claude Code, and allows nothing. A session that `modec run` starts needs no trust.
 //   - An agent's list that names every tool of a server github means one of Copilot's own: its tools are listed one by
 //     one.
 //   - Copilot puts - for other characters into the names of tools: where two tools have one name, the lower decision

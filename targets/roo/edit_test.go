@@ -365,3 +365,17 @@ func spellings() []string {
 	}
 	return paths
 }
+
+// The folder of an agent is refused whole, and .github is a folder of the team's.
+func TestFoldersOfAgents(t *testing.T) {
+	for guard, want := range map[string]string{
+		"**/.codex/agents/*.toml":      ".codex",
+		"**/mcp-nest/modec/*.ts":       "**/mcp-nest/modec",
+		"**/.github/agents/*.agent.md": "**/.github/agents/*.agent.md",
+		"modec.pins.json":              "modec.*.json",
+	} {
+		if got := new(editWriter).shorter(guard); got != want {
+			t.Errorf("%s: got %s, want %s", guard, got, want)
+		}
+	}
+}

@@ -9,6 +9,7 @@
 package hook
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -32,6 +33,30 @@ type payload struct {
 	ToolInput map[string]any `json:"tool_input"`
 	// Agent is the subagent that the session runs as. Observed on 2.1.329 with --agent.
 	Agent string `json:"agent_type"`
+	// Timestamp is there where it is not Claude Code that asks.
+	Timestamp json.RawMessage `json:"timestamp"`
+}
+
+// copilot reports whether GitHub's Copilot CLI asks: in a folder that its user trusts it runs the hooks of Claude
+// Code's settings, too, and names the tools as Claude Code does. Observed on 1.0.102.
+func (p *payload) copilot() bool { return p.Mode == "" && len(p.Timestamp) > 0 }
+
+// asClaudes are the inputs that Copilot calls otherwise.
+var asClaudes = map[ir.Group]struct{ copilots, claudes string }{
+	ir.Read:  {"path", "file_path"},
+	ir.Edit:  {"path", "file_path"},
+	ir.Modes: {"agent_type", "subagent_type"},
+}
+
+// rename gives an input of Copilot's the name that Claude Code has for it. One that Copilot does not read says nothing.
+func (p *payload) rename() {
+	if of, ok := asClaudes[toolActions[p.Tool].group]; ok {
+		p.ToolInput = maps.Clone(p.ToolInput)
+		delete(p.ToolInput, of.claudes)
+		if value, there := p.ToolInput[of.copilots]; there {
+			p.ToolInput[of.claudes] = value
+		}
+	}
 }
 
 // opinion is what the policy says of a call.
@@ -144,6 +169,10 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	if q.Event != "PreToolUse" || q.Tool == "" || q.ToolInput == nil {
 		return contract.Refuse(fmt.Sprintf(
 			"got the event %q for the tool %q, want PreToolUse with a tool and its input", q.Event, q.Tool))
+	}
+	if q.copilot() { // whose own questions an allow would take away
+		q.rename()
+		req.MayAllow = false
 	}
 	s, err := req.Policy.Subject(req.Subject)
 	if err != nil {

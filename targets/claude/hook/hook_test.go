@@ -225,6 +225,31 @@ func TestHook(t *testing.T) {
 	}
 }
 
+// Copilot runs the hooks of Claude Code's settings in a folder that is trusted: its calls are judged by what it does, and it
+// keeps its own questions.
+func TestHookOfCopilot(t *testing.T) {
+	for _, c := range []struct{ tool, input, want string }{
+		{"Read", `{"path":"/p/a"}`, "abstain"},
+		{"Read", `{"path":"/p/.env"}`, "deny"},
+		{"Read", `{"path":"/p/.env","file_path":"/p/a"}`, "deny"},
+		{"Read", `{"file_path":"/p/a"}`, "deny"},
+		{"Write", `{"path":"docs/a","file_text":"x"}`, "abstain"},
+		{"Write", `{"path":"/p/src/a","file_text":"x"}`, "ask"},
+		{"Edit", `{"path":"/p/.claude/settings.json","old_str":"a","new_str":"b"}`, "deny"},
+		{"Grep", `{"pattern":"x","path":"/etc"}`, "ask"},
+		{"Bash", `{"command":"git status"}`, "abstain"},
+		{"Bash", `{"command":"git push x"}`, "deny"},
+		{"Agent", `{"agent_type":"code"}`, "abstain"},
+		{"Agent", `{"agent_type":"general-purpose","subagent_type":"code"}`, "deny"},
+	} {
+		payload := strings.Replace(payloadOf(c.tool, c.input), `"permission_mode":"default"`,
+			`"timestamp":"2026-11-26T06:58:53.037Z"`, 1)
+		if got := said(t, answerTo(t, ir.SubjectRef{Role: "dev"}, true, payload)); got != c.want {
+			t.Errorf("%s %s: got %s, want %s", c.tool, c.input, got, c.want)
+		}
+	}
+}
+
 // Only a hook that did not travel with the repository approves, and never in
 // plan mode.
 func TestHookAbstainsFromAllow(t *testing.T) {

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { agent, artifacts, digest, Record, recording } from '../../internal/replay/record.mjs';
-import { asked, bin, built, here, project, work } from './project.mjs';
+import { agent, artifacts, built, digest, Record, recording } from '../../internal/replay/record.mjs';
+import { asked, bin, here, project, work } from './project.mjs';
 import { session } from './session.mjs';
 
 const quick = process.env.MODEC_QUICK === '1' && !recording;
@@ -13,7 +13,7 @@ const record = new Record({
   agent: agent(here, '@openai/codex'),
   actions: digest(asked.Sessions.map((s) => ({ subject: s.Subject, calls: s.Calls.map((c) => c.slice(0, 2)) }))),
   scenario: '',
-  artifacts: artifacts(built(), ['.codex/', '.modec/']),
+  artifacts: artifacts(built(work, 'acme'), ['.codex/', '.modec/']),
 });
 after(() => recording && record.write(join(here, 'testdata/record.json')));
 

@@ -10,21 +10,10 @@ import { serve } from './session.mjs';
 
 export const here = dirname(fileURLToPath(import.meta.url));
 const { MODEC_BIN: modec, MODEC_FIXTURE: fixture } = process.env;
-const settings = join(here, 'testdata/acme.toml');
 export const asked = JSON.parse(readFileSync(join(here, 'testdata/decide.json'), 'utf8'));
 // Not below the folder for temporary files, which a sandbox opens.
 export const work = realpathSync(mkdtempSync(join(process.env.MODEC_WORK ?? homedir(), '.modec-codex-')));
 after(() => spawnSync('rm', ['-rf', work]));
-
-// built is what a build makes of the showcase for Codex alone.
-export function built() {
-  const source = join(work, 'source');
-  cpSync(fixture, source, { recursive: true });
-  cpSync(settings, join(source, 'modec.toml'));
-  const { status, stderr } = spawnSync(modec, ['build', '-C', source, '--out', join(work, 'out')], { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
-  return join(work, 'out');
-}
 
 export const bin = join(work, 'bin');
 let http;
@@ -45,7 +34,6 @@ after(() => http.close());
 export function project(name) {
   const at = join(work, name);
   cpSync(fixture, at, { recursive: true });
-  cpSync(settings, join(at, 'modec.toml'));
   const file = join(at, 'modec/servers.cue');
   const local = (n) => `http://127.0.0.1:${http.address().port}/${n}`;
   writeFileSync(file, readFileSync(file, 'utf8').replace('http://127.0.0.1:3000/mcp', local('shop')).replace('https://admin.acme.example/mcp', local('admin')));

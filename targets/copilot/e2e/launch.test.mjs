@@ -76,6 +76,10 @@ test('a hook of a trusted project changes a call behind that of a session', asyn
   const run = join(project.home, '.local/state/modec/run');
   const folder = readdirSync(run).find((name) => name.endsWith('-copilot-developer'));
   writeFileSync(join(run, folder, 'config.json'), JSON.stringify({ trustedFolders: [project.at] }));
+  // The hook in Claude Code's settings, which Copilot runs there too, judges the changed call.
+  const beside = await project.session('role:developer', view);
+  assert.match(beside.outputs[0], /modec: role developer may not use Read here, by deny "\.env"/);
+  rmSync(join(project.at, '.claude/settings.json'));
   const trusted = await project.session('role:developer', view);
   assert.match(trusted.outputs[0], /what nobody reads/);
   // An agent's own hook is asked last.

@@ -98,7 +98,6 @@ export class Project {
     this.bin = join(work, 'bin');
     mkdirSync(this.home);
     cpSync(process.env.MODEC_FIXTURE, this.at, { recursive: true });
-    cpSync(join(here, 'testdata/acme.toml'), join(this.at, 'modec.toml'));
     const file = join(this.at, 'modec/servers.cue');
     const local = (n) => `http://127.0.0.1:${port}/${n}`;
     writeFileSync(file, readFileSync(file, 'utf8').replace('http://127.0.0.1:3000/mcp', local('shop')).replace('https://admin.acme.example/mcp', local('admin')).replace(/type: *"sse"/, 'type: "http"').replace('https://docs.acme.example/mcp/sse', local('docs')));

@@ -17,7 +17,7 @@ const every = process.env.MODEC_QUICK === '1' && !recording ? 16 : 1;
 const work = mkdtempSync(join(tmpdir(), 'modec-gemini-'));
 
 const names = [...new Set(asked.Sessions.map((s) => s.Project))];
-const builds = Object.fromEntries(names.map((n) => [n, built(here, work, n)]));
+const builds = Object.fromEntries(names.map((n) => [n, built(work, n)]));
 
 const record = new Record({
   agent: agent(here, '@google/gemini-cli-core'),

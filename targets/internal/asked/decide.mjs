@@ -17,7 +17,7 @@ export function decides(here, program, prefixes) {
   const work = mkdtempSync(join(tmpdir(), `modec-${program.name}-`));
 
   const names = [...new Set(asked.Sessions.map((s) => s.Project))];
-  const builds = Object.fromEntries(names.map((n) => [n, built(here, work, n)]));
+  const builds = Object.fromEntries(names.map((n) => [n, built(work, n)]));
 
   const record = new Record({
     agent: agent(here, program.package),

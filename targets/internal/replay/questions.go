@@ -12,8 +12,7 @@ import (
 	"modec.dev/modec/compiler/memfs"
 )
 
-// Fixture returns the files of a fixture, with NAME.toml of the agent's own testdata for its modec.toml where that is
-// there: the fixture is for other agents then. The caller is a package two folders below targets.
+// Fixture returns the files of a fixture. The caller is a package two folders below targets.
 func Fixture(t *testing.T, name string) memfs.FS {
 	t.Helper()
 	fsys, source := memfs.FS{}, os.DirFS(filepath.Join("..", "..", "..", "fixtures", name))
@@ -25,9 +24,6 @@ func Fixture(t *testing.T, name string) memfs.FS {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if settings, missing := os.ReadFile(filepath.Join("..", "e2e", "testdata", name+".toml")); missing == nil {
-		fsys["modec.toml"] = settings
 	}
 	return fsys
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const recording = process.env.MODEC_RECORD === '1';
@@ -18,13 +18,9 @@ export function digest(value) {
   return sha256(JSON.stringify(value, sorted).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'));
 }
 
-// built compiles a fixture below work, for the agents of NAME.toml in an agent's own testdata where that is there. It
-// returns the folder of the build.
-export function built(e2e, work, name) {
-  const source = join(work, 'source', name), out = join(work, 'out', name);
-  cpSync(join(import.meta.dirname, '../../../fixtures', name), source, { recursive: true });
-  const settings = join(e2e, 'testdata', `${name}.toml`);
-  if (existsSync(settings)) cpSync(settings, join(source, 'modec.toml'));
+// built compiles a fixture below work. It returns the folder of the build.
+export function built(work, name) {
+  const out = join(work, 'out', name), source = join(import.meta.dirname, '../../../fixtures', name);
   const { status, stderr } = spawnSync(process.env.MODEC_BIN, ['build', '-C', source, '--out', out], { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   return out;

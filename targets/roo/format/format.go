@@ -146,14 +146,14 @@ func refused(s ecma.Sequence, i int) ecma.Alternation {
 
 // AgentFolder returns the folder of an agent in which a guarded path lies (.roo for
 // **/.roo/mcp.json). A fileRegex refuses it whole, so that a person can read it, unless the
-// mode names it.
+// mode names it. What is in .github is the team's but for a few files: the templates of its pull requests.
 func AgentFolder(guard string) (string, bool) {
 	rest, ok := strings.CutPrefix(guard, "**/")
 	folder, _, below := strings.Cut(rest, "/")
 	if !strings.HasPrefix(folder, ".") {
 		folder = "**/" + path.Dir(rest)
 	}
-	return folder, ok && below
+	return folder, ok && below && folder != ".github"
 }
 
 // EverythingElse is the description that modec gives the group edit of a mode that may
