@@ -232,7 +232,12 @@ func (d *doctor) foreign(res *compiler.Result) {
 		d.add(checkup{Level: level, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
 	}
 	req := migrate.Request{Root: root.FS(), Targets: d.env.targets, Ignored: d.env.ignored(d.dir, d.dir)}
+	lock, _ := contract.ReadImport(root.FS(), output.LockFile)
+	was := output.WasUnheld(lock)
 	for _, x := range migrate.Unheld(d.env.ctx, req, res) {
+		if !was(x.What) {
+			continue // it is among those that a check warns of
+		}
 		d.add(checkup{Level: levelNote, What: x.Of, Hint: "`modec migrate` shows what it permits",
 			Text: x.Pos.String() + ": this file is of an agent that is no target: nothing of the source holds it"})
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
@@ -27,8 +28,9 @@ import (
 // not permit to the session that starts it. It returns an error for each server there that the source does not
 // have, and of which an agent may call what the source does not permit, and for each command and skill that permits
 // what the source does not, and for each link out of the project where an agent looks for such a file. It tells of
-// what no import reads, too: agents, programs that run in sessions, and servers in the place of the source's. What one
-// person has for themselves is none.
+// what no import reads, too: agents, programs that run in sessions, and servers in the place of the source's; and of
+// files of agents that are no targets, which were not there when the first build was made. What one person has for
+// themselves is none.
 func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
 	if req.Local != "" {
 		return nil
@@ -40,7 +42,23 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 		of.judgeImported(ctx, res, o.Target, grants, &diags)
 		of.judgeLodgers(ctx, res, o.Target, &diags)
 	}
+	of.judgeUnheld(ctx, res, &diags)
 	return diags
+}
+
+// judgeUnheld warns of files of agents that are no targets and that were not there when the first build was made.
+func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *diag.List) {
+	lock, _ := contract.ReadImport(f.req.Root, output.LockFile)
+	was := output.WasUnheld(lock)
+	for _, x := range f.unheld(ctx, res) {
+		if was(x.What) {
+			continue
+		}
+		diags.Warnf(diag.ForeignAgent, x.Pos, "this file is of %s, which is no target, and was not there before modec: "+
+			"nothing of the source holds what it permits", x.Of).
+			Hint("`modec migrate` shows how the source takes it in, with --apply it does; or take it out").
+			Target(x.Of)
+	}
 }
 
 // judgeImported reports what an import of a target's files reads that is none of the compiled project.
@@ -137,7 +155,7 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 	}
 	found := map[string]bool{}
 	for _, t := range f.req.Targets {
-		if slices.ContainsFunc(res.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() }) {
+		if slices.ContainsFunc(res.Config.Targets, func(c config.Target) bool { return c.Target.Name() == t.Name() }) {
 			continue
 		}
 		for _, at := range places(t) {
@@ -149,11 +167,11 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 			list = append(list, diff.Stray{What: at.File, Says: f.says(at.File), Of: t.Name(), Pos: at})
 		}
 	}
-	for _, o := range res.Outputs {
+	for _, c := range res.Config.Targets {
 		if len(list) == 0 {
 			break // most projects: what their targets read need not be looked at
 		}
-		for _, at := range places(o.Target) {
+		for _, at := range places(c.Target) {
 			list = slices.DeleteFunc(list, func(x diff.Stray) bool { return x.What == at.File })
 		}
 	}

@@ -100,6 +100,8 @@ type Options struct {
 	Written func() *originals.Written
 	// InGit reports whether the last commit has an object of git at a path; nil: there is no git.
 	InGit func(path, name string) bool
+	// Unheld returns the files of agents that are no targets, for the lock of the first build. Nil: there are none.
+	Unheld func() []string
 	// FS are the files to check in place of those below Dir: a git index.
 	FS       fs.FS
 	Progress Progress
@@ -790,6 +792,19 @@ func (w *writer) touched(next *Lock, changes []Change) (any bool) {
 	return any
 }
 
+// unheld returns the files that no target held when the first build was made, and that none holds now. A later build
+// adds none: what somebody adds beside a project is news until the source has it.
+func (w *writer) unheld(l *Lock) (paths []string) {
+	switch {
+	case w.settled != nil:
+		paths = slices.Clone(w.settled.Unheld)
+	case w.opt.Unheld != nil:
+		paths = w.opt.Unheld()
+	}
+	slices.Sort(paths)
+	return slices.DeleteFunc(slices.Compact(paths), func(p string) bool { return l.Artifacts[p] != "" })
+}
+
 // nextLock returns the lock after this build: what it wrote, and what earlier
 // builds wrote for targets that this one does not compile.
 func (w *writer) nextLock(b Build, changes []Change) *Lock {
@@ -848,6 +863,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			}
 		}
 	}
+	l.Unheld = w.unheld(l)
 	for p, a := range l.Adopted {
 		if l.Artifacts[p] == "" && a.Places == nil { // also where an interrupted build removed it
 			a.Built = ""
