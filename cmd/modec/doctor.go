@@ -380,7 +380,10 @@ func (d *doctor) unread(res *compiler.Result, o contract.Artifacts) {
 	}
 	defer root.Close()
 	_, list := t.Open(root.FS(), res.Input(o.Target).Options)
+	lock, _ := contract.ReadImport(root.FS(), output.LockFile) // without one nothing is known
+	known := output.KnownOf(lock)
 	for _, x := range list {
+		known.Ease(&x)
 		if x.Severity == diag.Note {
 			d.note(t.Name(), "%s: %s", x.Pos, x.Message)
 			continue

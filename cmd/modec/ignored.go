@@ -79,6 +79,16 @@ func (e *env) unheld(res *compiler.Result) (paths []string) {
 	return paths
 }
 
+// known returns what there is to warn of in what people had in the project before a first build.
+func (e *env) known(res *compiler.Result) []string {
+	root, err := os.OpenRoot(e.dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	return res.Known(e.ofTeam(root.FS()))
+}
+
 // tracked returns the paths in the project that git has and a glob matches; none without a repository.
 func (e *env) tracked(ctx context.Context, glob string) []string {
 	if !inRepository(e.dir) {

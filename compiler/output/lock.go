@@ -49,6 +49,9 @@ type Lock struct {
 	// Unheld are the files of agents that are no targets which lay there when the first build was made: a check tells
 	// of others.
 	Unheld []string `toml:"unheld,omitempty,multiline"`
+	// Known are the warnings about what people had when the first build took it over ([Known]), each as many times as
+	// it was found.
+	Known []string `toml:"known,omitempty,multiline"`
 	// Adopted are the files that people wrote and modec took over, by path.
 	Adopted map[string]adopted `toml:"adopted,omitempty"`
 }

@@ -102,6 +102,9 @@ type Options struct {
 	InGit func(path, name string) bool
 	// Unheld returns the files of agents that are no targets, for the lock of the first build. Nil: there are none.
 	Unheld func() []string
+	// Known returns the warnings about what people had, for the lock of the first build ([KnownLine]). Nil: there are
+	// none.
+	Known func() []string
 	// FS are the files to check in place of those below Dir: a git index.
 	FS       fs.FS
 	Progress Progress
@@ -805,6 +808,18 @@ func (w *writer) unheld(l *Lock) (paths []string) {
 	return slices.DeleteFunc(slices.Compact(paths), func(p string) bool { return l.Artifacts[p] != "" })
 }
 
+// known returns the warnings about what the first build took over, none where there was nothing to take over.
+func (w *writer) known(l *Lock) (lines []string) {
+	switch {
+	case w.settled != nil:
+		return w.settled.Known
+	case w.opt.Known != nil && len(l.Adopted) > 0:
+		lines = w.opt.Known()
+	}
+	slices.Sort(lines)
+	return lines
+}
+
 // nextLock returns the lock after this build: what it wrote, and what earlier
 // builds wrote for targets that this one does not compile.
 func (w *writer) nextLock(b Build, changes []Change) *Lock {
@@ -863,7 +878,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			}
 		}
 	}
-	l.Unheld = w.unheld(l)
+	l.Unheld, l.Known = w.unheld(l), w.known(l)
 	for p, a := range l.Adopted {
 		if l.Artifacts[p] == "" && a.Places == nil { // also where an interrupted build removed it
 			a.Built = ""
