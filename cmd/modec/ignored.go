@@ -86,7 +86,9 @@ func (e *env) known(res *compiler.Result) []string {
 		return nil
 	}
 	defer root.Close()
-	return res.Known(e.ofTeam(root.FS()))
+	disk := e.ofTeam(root.FS())
+	req := migrate.Request{Root: disk, Targets: e.targets, Ignored: e.ignored(e.dir, e.dir)}
+	return append(res.Known(disk), migrate.KnownServers(e.ctx, req, res)...)
 }
 
 // tracked returns the paths in the project that git has and a glob matches; none without a repository.

@@ -179,7 +179,9 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 }
 
 func newForeign(req Request, res *compiler.Result) *foreign {
-	of := &foreign{req: req, written: res.FS(), built: builtBy(req.Root, output.LockFile)}
+	lock, _ := contract.ReadImport(req.Root, output.LockFile) // without one nothing is known
+	of := &foreign{
+		req: req, written: res.FS(), known: output.KnownOf(lock), built: builtBy(req.Root, output.LockFile)}
 	own, _ := output.Locks(source.Local)
 	of.builtForOne = builtBy(req.Root, own)
 	return of
@@ -200,6 +202,7 @@ func placesOf(list []readSubject, ref ir.SubjectRef) map[string]bool {
 type foreign struct {
 	req                Request
 	written            fs.FS // the compiled files
+	known              *output.Known
 	built, builtForOne func(file string) bool
 }
 
@@ -267,7 +270,7 @@ func (f *foreign) listed(ctx context.Context, t contract.Target, p *ir.Project, 
 		written := contract.StartedIn(f.written, file)
 		for _, s := range contract.StartedIn(f.req.Root, file) {
 			same := func(o contract.Started) bool { return o.Name == s.Name }
-			if !known(s.Name) && !slices.ContainsFunc(written, same) {
+			if !known(s.Name) && !slices.ContainsFunc(written, same) && !f.known.Has(knownServer(s)) {
 				servers = append(servers, ir.Server{Name: s.Name, Pos: s.At})
 			}
 		}
@@ -277,6 +280,27 @@ func (f *foreign) listed(ctx context.Context, t contract.Target, p *ir.Project, 
 	}
 	ignored := f.req.Ignored(ctx, slices.Compact(files))
 	return slices.DeleteFunc(servers, func(sv ir.Server) bool { return slices.Contains(ignored, sv.Pos.File) })
+}
+
+// knownServer returns the line of a lock for a server that an import leaves in its list.
+func knownServer(s contract.Started) string {
+	return fmt.Sprintf("server %s: %q %s", s.At.File, s.Name, output.Sum([]byte(s.Says)))
+}
+
+// KnownServers returns, for the lock of a first build, the servers that an import left in the files below the root of
+// a request: nobody added them beside the source.
+func KnownServers(ctx context.Context, req Request, res *compiler.Result) (lines []string) {
+	of := newForeign(req, res)
+	for _, o := range res.Outputs {
+		for _, sv := range of.listed(ctx, o.Target, res.Project, nil) {
+			for _, s := range contract.StartedIn(req.Root, sv.Pos.File) {
+				if s.At == sv.Pos {
+					lines = append(lines, knownServer(s))
+				}
+			}
+		}
+	}
+	return lines
 }
 
 // compared notes whether a file was read, or was not there, that is otherwise in another file system.

@@ -19,6 +19,9 @@ func KnownOf(lock []byte) *Known {
 	return k
 }
 
+// Has reports whether a line is known.
+func (k *Known) Has(line string) bool { return k.left[line] > 0 }
+
 // Ease makes a warning a note if it is known, as many times as it was found.
 func (k *Known) Ease(d *diag.Diagnostic) {
 	line := KnownLine(d)

@@ -50,7 +50,7 @@ type Lock struct {
 	// of others.
 	Unheld []string `toml:"unheld,omitempty,multiline"`
 	// Known are the warnings about what people had when the first build took it over ([Known]), each as many times as
-	// it was found.
+	// it was found, and servers of theirs that no source can have.
 	Known []string `toml:"known,omitempty,multiline"`
 	// Adopted are the files that people wrote and modec took over, by path.
 	Adopted map[string]adopted `toml:"adopted,omitempty"`
