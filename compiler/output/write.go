@@ -575,6 +575,7 @@ func (w *writer) sharedState(p string, have []byte, conflicts []jsonedit.Conflic
 // that is not modec's to replace. The lines of one that is there stay where they say the same.
 func (w *writer) judge(c *Change, style *layout.Style) {
 	var err error
+	want := c.data
 	if c.have, err = w.read(c.Path); err == nil {
 		c.data = style.Keep(c.have, c.data, jsonedit.Rewrite, w.values(c))
 	}
@@ -595,6 +596,10 @@ func (w *writer) judge(c *Change, style *layout.Style) {
 	default:
 		c.Action, c.State = Update, Stale
 		w.mine(c)
+		o, _ := w.record().Original(c.Path)
+		if o.Import != "" && c.State == Edited && (w.opt.Force || w.opt.Check) {
+			c.data = style.Keep(o.Data, want, jsonedit.Rewrite, layout.InPlace) // in the style of before the edit
+		}
 	}
 }
 
