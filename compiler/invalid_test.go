@@ -45,6 +45,7 @@ var elsewhere = map[string]string{
 	"nothing-to-migrate":  "compiler/migrate: TestRefuses",
 	"unknown-format":      "compiler/migrate: TestRefuses",
 	"foreign-widening":    "TestVerifyDisk",
+	"foreign-agent":       "cmd/modec: foreign-agent.txtar",
 	"foreign-subject":     "compiler/migrate: TestForeign",
 	"link-out":            "cmd/modec: foreign-links.txtar",
 	"interrupted":         "TestInterrupted",

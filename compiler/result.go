@@ -40,7 +40,7 @@ func (r *Result) FS() memfs.FS {
 
 // Lint looks for what the source probably does not mean, with the severities of
 // modec.toml, and for what targets find in code of the project, where its files are given.
-// The findings are sorted.
+// The findings are sorted. A warning about what was there before modec is a note.
 func (r *Result) Lint(project fs.FS) []lint.Finding {
 	sources := maps.Clone(r.Sources)
 	sources[config.File] = r.Config.Bytes
@@ -64,7 +64,7 @@ func (r *Result) Lint(project fs.FS) []lint.Finding {
 			broken = append(broken, lint.Finding{Diagnostic: d})
 		}
 	}
-	return append(lint.Run(lint.Request{
+	found := append(lint.Run(lint.Request{
 		Reviewed:    reviewed,
 		Project:     r.Project,
 		Policy:      r.Policy,
@@ -75,6 +75,45 @@ func (r *Result) Lint(project fs.FS) []lint.Finding {
 		Pins:        set,
 		Now:         r.now,
 	}), broken...)
+	if lock, err := r.lockIn(project); err == nil {
+		known := output.KnownOf(lock)
+		for i := range found {
+			known.Ease(&found[i].Diagnostic)
+		}
+	}
+	return found
+}
+
+// lockIn returns the lock among a project's files; an error where they are not given, and for one person's own
+// project, whose lock knows nothing.
+func (r *Result) lockIn(project fs.FS) ([]byte, error) {
+	if project == nil || r.ofOne {
+		return nil, fs.ErrNotExist
+	}
+	return contract.ReadImport(project, output.LockFile)
+}
+
+// Known returns, for the lock of a first build, what lint and the agents' models warn of in what people had, whose
+// files are given.
+func (r *Result) Known(disk fs.FS) (lines []string) {
+	note := func(d *diag.Diagnostic) {
+		if d.Severity == diag.Warning {
+			lines = append(lines, output.KnownLine(d))
+		}
+	}
+	found := r.Lint(nil)
+	for i := range found {
+		note(&found[i].Diagnostic)
+	}
+	for _, o := range r.Outputs {
+		if t, ok := o.Target.(contract.Judged); ok {
+			_, list := t.Open(disk, r.Input(o.Target).Options)
+			for i := range list {
+				note(&list[i])
+			}
+		}
+	}
+	return lines
 }
 
 // Write puts the artifacts on disk: all of them or none.

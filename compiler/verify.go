@@ -59,11 +59,24 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 	}
 	if how.Disk != nil {
 		r.leaveAdopted(report, how.Disk)
+		r.easeKnown(diags, how.Disk)
 		r.tellForeign(report, how.Disk)
 		diags = append(diags, r.sampledByEdits(report, how.Disk)...)
 	}
 	diags = append(diags, acceptedAlone(report)...)
 	return complete(ctx, report, append(diags, r.widerDiagnostics(report, list)...))
+}
+
+// easeKnown makes notes of the warnings about what was there before modec.
+func (r *Result) easeKnown(diags diag.List, disk fs.FS) {
+	lock, err := r.lockIn(disk)
+	if err != nil {
+		return
+	}
+	known := output.KnownOf(lock)
+	for i := range diags {
+		known.Ease(&diags[i])
+	}
 }
 
 // leaveAdopted takes out of a report what something permits that was in its file when modec took the file over: a

@@ -138,6 +138,10 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	}
 	opt := e.outputs(out)
 	opt.Force, opt.DryRun, opt.Check = c.Force, c.DryRun || c.Diff, c.Diff
+	if c.Out == "" && e.local == "" {
+		opt.Unheld = func() []string { return e.unheld(res) }
+		opt.Known = func() []string { return e.known(res) }
+	}
 	kept := e.keptBeside(res)
 	changes, list := res.Write(e.ctx, opt)
 	e.offerImport(list)

@@ -232,7 +232,12 @@ func (d *doctor) foreign(res *compiler.Result) {
 		d.add(checkup{Level: level, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
 	}
 	req := migrate.Request{Root: root.FS(), Targets: d.env.targets, Ignored: d.env.ignored(d.dir, d.dir)}
+	lock, _ := contract.ReadImport(root.FS(), output.LockFile)
+	was := output.WasUnheld(lock)
 	for _, x := range migrate.Unheld(d.env.ctx, req, res) {
+		if !was(x.What) {
+			continue // it is among those that a check warns of
+		}
 		d.add(checkup{Level: levelNote, What: x.Of, Hint: "`modec migrate` shows what it permits",
 			Text: x.Pos.String() + ": this file is of an agent that is no target: nothing of the source holds it"})
 	}
@@ -375,7 +380,10 @@ func (d *doctor) unread(res *compiler.Result, o contract.Artifacts) {
 	}
 	defer root.Close()
 	_, list := t.Open(root.FS(), res.Input(o.Target).Options)
+	lock, _ := contract.ReadImport(root.FS(), output.LockFile) // without one nothing is known
+	known := output.KnownOf(lock)
 	for _, x := range list {
+		known.Ease(&x)
 		if x.Severity == diag.Note {
 			d.note(t.Name(), "%s: %s", x.Pos, x.Message)
 			continue

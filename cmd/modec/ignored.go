@@ -62,7 +62,33 @@ func (e *env) ignored(folder, project string) func(context.Context, []string) []
 // foreign reports the modes and roles that lie in the agents' files below a root, and are none of the source's.
 func (e *env) foreign(res *compiler.Result, root fs.FS, ignored ignoring) diag.List {
 	return migrate.Foreign(e.ctx,
-		migrate.Request{Root: root, Local: e.local, Ignored: ignored, Tracked: e.tracked}, res)
+		migrate.Request{Root: root, Targets: e.targets, Local: e.local, Ignored: ignored, Tracked: e.tracked}, res)
+}
+
+// unheld returns the files in the project of agents that are no targets.
+func (e *env) unheld(res *compiler.Result) (paths []string) {
+	root, err := os.OpenRoot(e.dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	req := migrate.Request{Root: root.FS(), Targets: e.targets, Ignored: e.ignored(e.dir, e.dir)}
+	for _, x := range migrate.Unheld(e.ctx, req, res) {
+		paths = append(paths, x.What)
+	}
+	return paths
+}
+
+// known returns what there is to warn of in what people had in the project before a first build.
+func (e *env) known(res *compiler.Result) []string {
+	root, err := os.OpenRoot(e.dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	disk := e.ofTeam(root.FS())
+	req := migrate.Request{Root: disk, Targets: e.targets, Ignored: e.ignored(e.dir, e.dir)}
+	return append(res.Known(disk), migrate.KnownServers(e.ctx, req, res)...)
 }
 
 // tracked returns the paths in the project that git has and a glob matches; none without a repository.

@@ -330,11 +330,6 @@ func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error)
 		return false, nil
 	}
 	c.asks(e, req, originals.Load(e.home(e.dir)))
-	if e.local != "" {
-		if files, ok := c.current(e, req); ok {
-			return true, c.nothing(e, req, files, "current", saysAlready, nil)
-		}
-	}
 	return c.edits(e, req)
 }
 
@@ -391,31 +386,6 @@ func changedSince(record *originals.Record, root fs.FS) (names []string) {
 
 // saysAlready is why nothing is imported again.
 const saysAlready = "the source says already what these files do"
-
-// current returns the files of the agents that are one person's, and whether they are those that the
-// person's own source makes.
-func (c *migrateCmd) current(e *env, req *migrate.Request) (files []string, ok bool) {
-	of := e.request()
-	of.FS = req.Root
-	res, diags := compiler.Compile(e.ctx, of)
-	if diags.HasErrors() {
-		return nil, false
-	}
-	changes, diags := res.Write(e.ctx, e.checking(e.output("")))
-	if diags.HasErrors() {
-		return nil, false
-	}
-	files = migrate.AgentFiles(e.ctx, *req)
-	for _, f := range files {
-		if !slices.ContainsFunc(changes, func(c output.Change) bool {
-			return c.Path == f && c.Action == output.Unchanged
-		}) {
-			return nil, false
-		}
-	}
-	_, diags, _ = e.verify(res, req.Root, verifySeed)
-	return files, !diags.HasErrors()
-}
 
 // taken reports whether a project has all of a file that no build writes: one with external servers
 // alone, or one that an agent without a target reads.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
@@ -28,7 +29,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	if diags.HasErrors() {
 		return false, nil // what is wrong with the source or a file, the import says
 	}
-	was.Edits = append(was.Edits, unread(e, was)...)
+	was.Edits = append(was.Edits, unread(e, req, was)...)
 	others := *req
 	others.Targets = slices.DeleteFunc(slices.Clone(req.Targets), func(t contract.Target) bool {
 		return slices.ContainsFunc(was.Before.Outputs, func(o contract.Artifacts) bool { return o.Target == t })
@@ -133,14 +134,15 @@ func (c *migrateCmd) tellKept(e *env) {
 }
 
 // unread returns what the next build refuses to write over and no import reads, such as a hook of a person's in a file
-// that is modec's alone.
-func unread(e *env, was *migrate.Edited) (edits []migrate.Edit) {
+// that is modec's alone. What is gone and the patched source does not write either is said.
+func unread(e *env, req *migrate.Request, was *migrate.Edited) (edits []migrate.Edit) {
 	opt := e.outputs(e.dir)
 	opt.DryRun = true
 	_, diags := was.Before.Write(e.ctx, opt)
 	for _, d := range diags {
 		named := func(x migrate.Edit) bool { return x.Pos.File == d.Pos.File }
-		if d.Severity != diag.Error || d.Code != diag.Edited || slices.ContainsFunc(was.Edits, named) {
+		if d.Severity != diag.Error || d.Code != diag.Edited || slices.ContainsFunc(was.Edits, named) ||
+			gone(req.Root, d.Pos.File) && !writes(was.Compiled, d.Pos.File) {
 			continue
 		}
 		what, _, _ := strings.Cut(d.Message, "; ")
@@ -151,6 +153,30 @@ func unread(e *env, was *migrate.Edited) (edits []migrate.Edit) {
 		edits = append(edits, migrate.Edit{Pos: d.Pos, What: what, Why: why})
 	}
 	return edits
+}
+
+// gone reports whether there is no file of a name.
+func gone(root fs.FS, file string) bool {
+	_, err := fs.Stat(root, file)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// writes reports whether a build writes a file.
+func writes(res *compiler.Result, file string) bool {
+	return slices.ContainsFunc(res.Files(), func(f contract.File) bool { return f.Path == file })
+}
+
+// movedFrom returns whether a file is what a build left under another name, where the patched source writes none: who
+// moved it wrote none that was there before modec.
+func movedFrom(root fs.FS, lock []byte, record *originals.Record, was *migrate.Edited) func(data []byte) bool {
+	built := output.AsBuilt(lock)
+	return func(data []byte) bool {
+		return slices.ContainsFunc(was.Before.Files(), func(f contract.File) bool {
+			o, known := record.Original(f.Path)
+			same := built(f.Path, data) || known && bytes.Equal(o.Data, data)
+			return same && gone(root, f.Path) && !writes(was.Compiled, f.Path)
+		})
+	}
 }
 
 // say records the files of which the source says everything from now on.
@@ -167,9 +193,10 @@ func (c *migrateCmd) say(e *env, req *migrate.Request, record *originals.Record,
 		return err
 	}
 	known, earlier := output.Knows(lock), map[string][]byte{}
+	moved := movedFrom(req.Root, lock, record, was)
 	for file, said := range was.Said {
 		said.Patched = patchedBy(was)
-		if known(file) {
+		if known(file) || moved(said.Data) {
 			record.Edits[file] = said
 			continue
 		}

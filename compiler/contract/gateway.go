@@ -86,6 +86,7 @@ type Started struct {
 	Ref      ir.SubjectRef // by the names of the source
 	Target   string        // whose subjects it serves together; "": it serves Ref
 	Explicit bool          // it asks by itself, and denies what is left to the agent
+	Says     string        // its entry, in one line
 }
 
 // StartedIn returns what a list of servers starts.
@@ -99,7 +100,7 @@ func StartedIn(fsys fs.FS, file string) (list []Started) {
 		return nil // the target's model tells it
 	}
 	for _, m := range root.Get("mcpServers").Fields() {
-		s := Started{Name: m.Key, At: m.Pos, Explicit: true}
+		s := Started{Name: m.Key, At: m.Pos, Explicit: true, Says: string(JSONLine(m.Value.Any()))}
 		command, _ := m.Value.Get("command").Str()
 		args := m.Value.Get("args").Strings()
 		at := slices.Index(args, "gateway")

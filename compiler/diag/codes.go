@@ -39,6 +39,7 @@ const (
 	ExceptionExpired        Code = "exception-expired"
 	ExceptionUsed           Code = "exception-used"
 	FileTooLarge            Code = "file-too-large"
+	ForeignAgent            Code = "foreign-agent"
 	ForeignPath             Code = "foreign-path"
 	ForeignSubject          Code = "foreign-subject"
 	ForeignWidening         Code = "foreign-widening"

@@ -73,6 +73,9 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	tree, _ := source.Load(req.Root, built.Config.Source)
 	e.source = tree.Root
 	changes, diags := e.changes(built)
+	if e.unbuilt && len(changes) > 0 && !diags.HasErrors() {
+		changes, diags = e.withoutBuilt(changes)
+	}
 	changes = e.withoutFollowing(changes)
 	if diags.HasErrors() || len(changes) == 0 {
 		return &Edited{Before: built, Compiled: built, Was: built.Policy}, diags
@@ -140,6 +143,13 @@ type change struct {
 func (c *change) isLeft(l change) bool {
 	same := l.What == c.What || c.about != "" && l.about == c.about
 	return same && slices.ContainsFunc(l.files, func(f string) bool { return slices.Contains(c.files, f) })
+}
+
+// withoutBuilt returns those changes of what a migration read that are changes of what a build makes too: what an
+// earlier build wrote, whose lock an eject took away, is no edit.
+func (e *editor) withoutBuilt(changes []change) ([]change, diag.List) {
+	left, diags := e.changes(e.built)
+	return slices.DeleteFunc(changes, func(c change) bool { return !slices.ContainsFunc(left, c.isLeft) }), diags
 }
 
 // withoutFollowing returns the changes without those of rules that are written as they were, and that an import reads

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
@@ -27,8 +28,9 @@ import (
 // not permit to the session that starts it. It returns an error for each server there that the source does not
 // have, and of which an agent may call what the source does not permit, and for each command and skill that permits
 // what the source does not, and for each link out of the project where an agent looks for such a file. It tells of
-// what no import reads, too: agents, programs that run in sessions, and servers in the place of the source's. What one
-// person has for themselves is none.
+// what no import reads, too: agents, programs that run in sessions, and servers in the place of the source's; and of
+// files of agents that are no targets, which were not there when the first build was made. What one person has for
+// themselves is none.
 func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
 	if req.Local != "" {
 		return nil
@@ -40,7 +42,23 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 		of.judgeImported(ctx, res, o.Target, grants, &diags)
 		of.judgeLodgers(ctx, res, o.Target, &diags)
 	}
+	of.judgeUnheld(ctx, res, &diags)
 	return diags
+}
+
+// judgeUnheld warns of files of agents that are no targets and that were not there when the first build was made.
+func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *diag.List) {
+	lock, _ := contract.ReadImport(f.req.Root, output.LockFile)
+	was := output.WasUnheld(lock)
+	for _, x := range f.unheld(ctx, res) {
+		if was(x.What) {
+			continue
+		}
+		diags.Warnf(diag.ForeignAgent, x.Pos, "this file is of %s, which is no target, and was not there before modec: "+
+			"nothing of the source holds what it permits", x.Of).
+			Hint("`modec migrate` says how the source takes it in; or take it out").
+			Target(x.Of)
+	}
 }
 
 // judgeImported reports what an import of a target's files reads that is none of the compiled project.
@@ -137,7 +155,7 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 	}
 	found := map[string]bool{}
 	for _, t := range f.req.Targets {
-		if slices.ContainsFunc(res.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() }) {
+		if slices.ContainsFunc(res.Config.Targets, func(c config.Target) bool { return c.Target.Name() == t.Name() }) {
 			continue
 		}
 		for _, at := range places(t) {
@@ -149,11 +167,11 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 			list = append(list, diff.Stray{What: at.File, Says: f.says(at.File), Of: t.Name(), Pos: at})
 		}
 	}
-	for _, o := range res.Outputs {
+	for _, c := range res.Config.Targets {
 		if len(list) == 0 {
 			break // most projects: what their targets read need not be looked at
 		}
-		for _, at := range places(o.Target) {
+		for _, at := range places(c.Target) {
 			list = slices.DeleteFunc(list, func(x diff.Stray) bool { return x.What == at.File })
 		}
 	}
@@ -161,7 +179,9 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 }
 
 func newForeign(req Request, res *compiler.Result) *foreign {
-	of := &foreign{req: req, written: res.FS(), built: builtBy(req.Root, output.LockFile)}
+	lock, _ := contract.ReadImport(req.Root, output.LockFile) // without one nothing is known
+	of := &foreign{
+		req: req, written: res.FS(), known: output.KnownOf(lock), built: builtBy(req.Root, output.LockFile)}
 	own, _ := output.Locks(source.Local)
 	of.builtForOne = builtBy(req.Root, own)
 	return of
@@ -182,6 +202,7 @@ func placesOf(list []readSubject, ref ir.SubjectRef) map[string]bool {
 type foreign struct {
 	req                Request
 	written            fs.FS // the compiled files
+	known              *output.Known
 	built, builtForOne func(file string) bool
 }
 
@@ -249,7 +270,7 @@ func (f *foreign) listed(ctx context.Context, t contract.Target, p *ir.Project, 
 		written := contract.StartedIn(f.written, file)
 		for _, s := range contract.StartedIn(f.req.Root, file) {
 			same := func(o contract.Started) bool { return o.Name == s.Name }
-			if !known(s.Name) && !slices.ContainsFunc(written, same) {
+			if !known(s.Name) && !slices.ContainsFunc(written, same) && !f.known.Has(knownServer(s)) {
 				servers = append(servers, ir.Server{Name: s.Name, Pos: s.At})
 			}
 		}
@@ -259,6 +280,27 @@ func (f *foreign) listed(ctx context.Context, t contract.Target, p *ir.Project, 
 	}
 	ignored := f.req.Ignored(ctx, slices.Compact(files))
 	return slices.DeleteFunc(servers, func(sv ir.Server) bool { return slices.Contains(ignored, sv.Pos.File) })
+}
+
+// knownServer returns the line of a lock for a server that an import leaves in its list.
+func knownServer(s contract.Started) string {
+	return fmt.Sprintf("server %s: %q %s", s.At.File, s.Name, output.Sum([]byte(s.Says)))
+}
+
+// KnownServers returns, for the lock of a first build, the servers that an import left in the files below the root of
+// a request: nobody added them beside the source.
+func KnownServers(ctx context.Context, req Request, res *compiler.Result) (lines []string) {
+	of := newForeign(req, res)
+	for _, o := range res.Outputs {
+		for _, sv := range of.listed(ctx, o.Target, res.Project, nil) {
+			for _, s := range contract.StartedIn(req.Root, sv.Pos.File) {
+				if s.At == sv.Pos {
+					lines = append(lines, knownServer(s))
+				}
+			}
+		}
+	}
+	return lines
 }
 
 // compared notes whether a file was read, or was not there, that is otherwise in another file system.

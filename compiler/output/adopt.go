@@ -123,8 +123,11 @@ func (w *writer) untouched(p string) bool {
 }
 
 // foundEqual reports whether a file that no lock knows says to the letter what modec would write: somebody
-// else's, that a clean leaves there.
+// else's, that a clean leaves there. One that somebody moved is modec's.
 func (w *writer) foundEqual(c *Change) bool {
+	if _, moved := w.said(c.Path, c.have); moved {
+		return false
+	}
 	return c.Action == Unchanged && !c.Merged && c.have != nil && !contract.ForMachines(c.Path) &&
 		(w.settled == nil || w.settled.Artifacts[c.Path] == "") &&
 		(w.pending == nil || w.pending.Artifacts[c.Path] == "")

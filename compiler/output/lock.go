@@ -46,6 +46,12 @@ type Lock struct {
 	// what people change beside modec's entries: whatever the layout, since agents write their files again in
 	// their own. A person's own project has none: the agent itself writes there.
 	Left map[string]string `toml:"left,omitempty"`
+	// Unheld are the files of agents that are no targets which lay there when the first build was made: a check tells
+	// of others.
+	Unheld []string `toml:"unheld,omitempty,multiline"`
+	// Known are the warnings about what people had when the first build took it over ([Known]), each as many times as
+	// it was found, and servers of theirs that no source can have.
+	Known []string `toml:"known,omitempty,multiline"`
 	// Adopted are the files that people wrote and modec took over, by path.
 	Adopted map[string]adopted `toml:"adopted,omitempty"`
 }
@@ -130,6 +136,13 @@ func Writer(lock []byte, path string) (target string, ok bool) {
 	}
 	target, hash := splitArtifact(l.Artifacts[path])
 	return target, hash != "" && hash != mergedFile
+}
+
+// WasUnheld returns whether a file of an agent that is no target lay there when the first build was made, as the
+// bytes of the lock say.
+func WasUnheld(lock []byte) func(path string) bool {
+	l, err := parseLock(lock)
+	return func(path string) bool { return err == nil && slices.Contains(l.Unheld, path) }
 }
 
 // AdoptedPrograms returns whether a program of somebody's own, by its sum, was in a file when modec took the file over,

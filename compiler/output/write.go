@@ -100,6 +100,11 @@ type Options struct {
 	Written func() *originals.Written
 	// InGit reports whether the last commit has an object of git at a path; nil: there is no git.
 	InGit func(path, name string) bool
+	// Unheld returns the files of agents that are no targets, for the lock of the first build. Nil: there are none.
+	Unheld func() []string
+	// Known returns the warnings about what people had, for the lock of the first build ([KnownLine]). Nil: there are
+	// none.
+	Known func() []string
 	// FS are the files to check in place of those below Dir: a git index.
 	FS       fs.FS
 	Progress Progress
@@ -570,6 +575,7 @@ func (w *writer) sharedState(p string, have []byte, conflicts []jsonedit.Conflic
 // that is not modec's to replace. The lines of one that is there stay where they say the same.
 func (w *writer) judge(c *Change, style *layout.Style) {
 	var err error
+	want := c.data
 	if c.have, err = w.read(c.Path); err == nil {
 		c.data = style.Keep(c.have, c.data, jsonedit.Rewrite, w.values(c))
 	}
@@ -590,6 +596,10 @@ func (w *writer) judge(c *Change, style *layout.Style) {
 	default:
 		c.Action, c.State = Update, Stale
 		w.mine(c)
+		o, _ := w.record().Original(c.Path)
+		if o.Import != "" && c.State == Edited && (w.opt.Force || w.opt.Check) {
+			c.data = style.Keep(o.Data, want, jsonedit.Rewrite, layout.InPlace) // in the style of before the edit
+		}
 	}
 }
 
@@ -790,6 +800,31 @@ func (w *writer) touched(next *Lock, changes []Change) (any bool) {
 	return any
 }
 
+// unheld returns the files that no target held when the first build was made, and that none holds now. A later build
+// adds none: what somebody adds beside a project is news until the source has it.
+func (w *writer) unheld(l *Lock) (paths []string) {
+	switch {
+	case w.settled != nil:
+		paths = slices.Clone(w.settled.Unheld)
+	case w.opt.Unheld != nil:
+		paths = w.opt.Unheld()
+	}
+	slices.Sort(paths)
+	return slices.DeleteFunc(slices.Compact(paths), func(p string) bool { return l.Artifacts[p] != "" })
+}
+
+// known returns the warnings about what the first build took over, none where there was nothing to take over.
+func (w *writer) known(l *Lock) (lines []string) {
+	switch {
+	case w.settled != nil:
+		return w.settled.Known
+	case w.opt.Known != nil && len(l.Adopted) > 0:
+		lines = w.opt.Known()
+	}
+	slices.Sort(lines)
+	return lines
+}
+
 // nextLock returns the lock after this build: what it wrote, and what earlier
 // builds wrote for targets that this one does not compile.
 func (w *writer) nextLock(b Build, changes []Change) *Lock {
@@ -848,6 +883,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			}
 		}
 	}
+	l.Unheld, l.Known = w.unheld(l), w.known(l)
 	for p, a := range l.Adopted {
 		if l.Artifacts[p] == "" && a.Places == nil { // also where an interrupted build removed it
 			a.Built = ""
