@@ -218,7 +218,7 @@ func (e *env) acceptances(res *compiler.Result, report *verify.Report) (tables [
 		s := &report.Surfaces[i]
 		for _, f := range s.Findings {
 			a := config.Acceptance{Target: s.Target, Subject: f.Subject, Group: f.Group,
-				Action: cmp.Or(f.Accept, f.Action), Until: until}
+				Action: cmp.Or(f.Accept, f.Action), Whole: f.Accept == verify.Everything, Until: until}
 			if text := a.Table(res.Project); text != "" && !slices.Contains(tables, text) {
 				tables = append(tables, text)
 			}

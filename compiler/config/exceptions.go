@@ -88,6 +88,7 @@ type Acceptance struct {
 	Target, Subject string // "claude", "role reviewer"
 	Group           ir.Group
 	Action          string
+	Whole           bool // whatever the group has, and not the action alone
 	Until           time.Time
 }
 
@@ -96,19 +97,27 @@ type Acceptance struct {
 func (a Acceptance) Table(p *ir.Project) string {
 	kind, name, _ := strings.Cut(a.Subject, " ")
 	ref, err := p.ParseSubject(kind+":"+name, "")
-	what := string(a.Group) + " " + a.Action
+	what := string(a.Group)
 	if err != nil || ref.String() != a.Subject || a.Action == "" {
 		return ""
 	}
+	if !a.Whole {
+		what += " " + a.Action
+	}
 	group, server, pattern, err := parseWhat(what, p)
-	if err != nil || pattern == "*" { // a whole group or server: more than the action
+	switch {
+	case err != nil:
 		return ""
-	}
-	if group == ir.MCP {
-		pattern = server + ":" + pattern
-	}
-	if group != a.Group || pattern != a.Action {
-		return ""
+	case !a.Whole:
+		if pattern == "*" { // a whole group or server: more than the action
+			return ""
+		}
+		if group == ir.MCP {
+			pattern = server + ":" + pattern
+		}
+		if group != a.Group || pattern != a.Action {
+			return ""
+		}
 	}
 	type table struct {
 		Target  string         `toml:"target"`

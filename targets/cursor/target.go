@@ -85,7 +85,8 @@
 //     writes it under .cursor/modec, and nothing else moves it.
 //   - A repository's own .cursor/permissions.json is read, and its lists were not
 //     applied, up to 3.20.17; by the documentation they add to the user's own. It is written only for the
-//     role that lists = "role:NAME" names, without a run mode where the role leaves that to Cursor.
+//     role that lists = "role:NAME" names, without a run mode where the role leaves that to Cursor. One that no
+//     build wrote counts for every subject, as the documentation reads it.
 //   - An empty list meant "the list of the settings" in older builds:
 //     approvalMode "allowlist" is always written beside the lists, and not without one.
 //   - The engine's hook runner may append `<<'CURSOR_HOOK_EOF'` to the command. It

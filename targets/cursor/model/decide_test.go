@@ -454,8 +454,18 @@ func TestFiles(t *testing.T) {
 			map[string]string{guided + "permissions.json": "", guided + "cli.json": "", guided + "hooks.json": "",
 				".cursor/cli.json": devCLI, ".cursor/hooks.json": hooksOf(entryOf(devHook))}, create, "ask both",
 			"ask both"},
-		{"its own permissions.json is not read",
-			map[string]string{".cursor/permissions.json": `{"mcpAllowlist": ["*:*"]}`}, create, "ask both", "ask both"},
+		{"its own permissions.json adds to the lists of the IDE by the documentation",
+			map[string]string{".cursor/permissions.json": `{"mcpAllowlist": ["*:*"]}`}, create, "allow both",
+			"ask both"},
+		{"also where a profile has none",
+			map[string]string{".cursor/permissions.json": `{"mcpAllowlist": ["github:*"]}`, guided +
+				"permissions.json": "", guided + "hooks.json": ""}, create, "allow approval", "ask both"},
+		{"and its run mode runs everything",
+			map[string]string{".cursor/permissions.json": `{"approvalMode": "unrestricted"}`, guided +
+				"hooks.json": ""}, policy.Action{Group: ir.Command, Arg: "make"}, "allow approval", "ask both"},
+		{"what holds back there is not taken by other versions",
+			map[string]string{".cursor/permissions.json": `{"approvalMode": "manual", "mcpAllowlist": []}`, guided +
+				"hooks.json": ""}, policy.Action{Group: ir.Command, Arg: "git log"}, "allow approval", "allow both"},
 		{"no policy: the hooks refuse", map[string]string{".modec/policy.json": ""},
 			policy.Action{Group: ir.Read, Arg: "src/x"}, "deny access", "deny access"},
 		{"a policy that cannot be read: the hooks refuse", map[string]string{".modec/policy.json": "{}"},
