@@ -158,7 +158,7 @@ func TestExceptions(t *testing.T) {
 	}
 	cfg, _ := load(head + "what = \"hook ./gate.sh --x\"")
 	byTarget, diags := cfg.Exceptions(exceptionProject(), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
-	if len(diags) > 0 || len(byTarget["roo"]) != 1 || byTarget["roo"][0].Program != "./gate.sh --x" ||
+	if len(diags) > 0 || len(byTarget["roo"]) != 1 || byTarget["roo"][0].Entry != "hook ./gate.sh --x" ||
 		byTarget["roo"][0].Group != "" {
 		t.Errorf("a program: got %+v %v", byTarget, diags)
 	}

@@ -35,8 +35,11 @@ type Program struct {
 
 // Accepts returns whether an exception accepts what a program may allow to a subject.
 func (p *Program) Accepts(x *Exception, subject string) bool {
-	return x.Program != "" && x.Program == p.Text && x.Subject.String() == subject
+	return x.Entry == p.What() && x.Subject.String() == subject
 }
+
+// What names the program as an exception does.
+func (p *Program) What() string { return EntryHook + " " + p.Text }
 
 // SumOfProgram returns the hash of an entry that names a program, and of the files of a project that its command line
 // names.

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"modec.dev/modec/compiler"
@@ -48,9 +47,10 @@ func mayAllow(diags *diag.List, t contract.Target, p contract.Program, found *ve
 	diags.Warnf(diag.ForeignWidening, p.At, "%s runs a program of somebody's own, and what it answers is not known: "+
 		"it can allow %s %q of %s, for which the source says %s: %s",
 		p.Of, found.Group, found.Action, found.Subject, found.Source, found.Rule).
-		Hint(fmt.Sprintf("take it out, or accept it: an [[exceptions]] of modec.toml with what = %q", "hook "+p.Text)).
+		Hintf("take it out, or accept it: an [[exceptions]] of modec.toml with what = %q", p.What()).
 		Target(t.Name()).
-		Subject(found.Subject)
+		Subject(found.Subject).
+		Accepted(diag.Acceptance{Subject: found.Subject, What: p.What()})
 }
 
 // allowed returns for some programs in one file the first decision that would be wider if they allowed it, nil where
