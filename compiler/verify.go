@@ -59,7 +59,7 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 		return nil, diags
 	}
 	if how.Disk != nil {
-		r.leaveAdopted(report, how.Disk)
+		diags = append(diags, r.leavePrograms(report, how.Disk)...)
 		r.tellForeign(report, how.Disk)
 		diags = append(diags, r.sampledByEdits(report, how.Disk)...)
 	}
@@ -67,26 +67,39 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 	return complete(ctx, report, append(diags, r.widerDiagnostics(report, list)...))
 }
 
-// leaveAdopted takes out of a report what something permits that was in its file when modec took the file over: a
-// migration changes no decision, and names it.
-func (r *Result) leaveAdopted(report *verify.Report, disk fs.FS) {
-	lock, err := contract.ReadImport(disk, output.LockFile)
-	if err != nil {
-		return
-	}
-	adopted, places := output.AdoptedPrograms(lock), map[diag.Pos]bool{}
+// leavePrograms takes out of a report what something permits that was in its file when modec took the file over: a
+// migration changes no decision, and names it. Of what a program may permit of which nobody knows what it answers, it
+// returns a warning, where no exception accepts the program.
+func (r *Result) leavePrograms(report *verify.Report, disk fs.FS) (diags diag.List) {
+	lock, _ := contract.ReadImport(disk, output.LockFile) // without one nothing is adopted
+	adopted, places := output.AdoptedPrograms(lock), map[diag.Pos]*contract.Program{}
 	for _, o := range r.Outputs {
 		if t, ok := o.Target.(contract.Answered); ok {
 			for _, p := range t.Programs(disk) {
-				places[p.At] = places[p.At] || p.Judged && adopted(p.At.File, p.Sum)
+				if was := adopted(p.At.File, p.Sum); p.Judged && (was || p.Unknown) {
+					p.Unknown = p.Unknown && !was
+					places[p.At] = &p
+				}
 			}
 		}
+	}
+	accepts := func(target string, p *contract.Program, subject string) bool {
+		return slices.ContainsFunc(r.Outputs, func(o contract.Artifacts) bool {
+			return o.Target.Name() == target && slices.ContainsFunc(r.Input(o.Target).Exceptions,
+				func(x contract.Exception) bool { return p.Accepts(&x, subject) })
+		})
 	}
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		s.Findings = slices.DeleteFunc(s.Findings, func(f verify.Finding) bool {
+			p := places[f.At]
+			if p != nil && p.Unknown && !accepts(s.Target, p, f.Subject) {
+				p.MayAllow(&diags, s.Target, f.Subject, "%s %q of %s, for which the source says %s: %s",
+					f.Group, f.Action, f.Subject, f.Source, f.Rule)
+				p.Unknown = false // once
+			}
 			switch {
-			case !places[f.At]:
+			case p == nil:
 				return false
 			case f.Half == "access":
 				s.Access.Wider--
@@ -98,6 +111,7 @@ func (r *Result) leaveAdopted(report *verify.Report, disk fs.FS) {
 			return true
 		})
 	}
+	return diags
 }
 
 // alone returns a disk with the files of the result only: what one person permits to themselves is judged

@@ -245,6 +245,12 @@ func (cursor) OpenAt(fsys fs.FS, o contract.Options, at contract.Disk) ([]contra
 	return model.OpenAt(fsys, o, hook.Answer, at)
 }
 
+// Programs returns the hooks of people's own. The model takes each for one that allows.
+func (cursor) Programs(project fs.FS) []contract.Program { return model.Programs(project) }
+
+// Allowing returns no file: the model judges them.
+func (cursor) Allowing(fs.FS, []contract.Program) (*contract.File, []diag.Pos) { return nil, nil }
+
 // Alone returns what Cursor decides by itself; it has no permission mode of a role.
 func (cursor) Alone(*ir.Project) []contract.Decider { return model.Alone() }
 
