@@ -207,7 +207,7 @@ var exceptionKeys = []contract.Option{
 	}, {
 		Name: subjectKey, Type: contract.String,
 		Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist); none where what names " +
-			"an agent, an instruction, a plugin, a server or a tool of somebody's own, which every session has.",
+			"an agent, a plugin, a server or a tool of somebody's own, which every session has.",
 	}, {
 		Name: "target", Type: contract.String, Doc: "The target that may permit more than the source.",
 	}, {
@@ -218,7 +218,7 @@ var exceptionKeys = []contract.Option{
 			"a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\"), which means " +
 			"what it would mean in an allow of the source; or something that somebody added to the agent's files, " +
 			"and whatever that permits: a program that the agent asks (\"hook ./gate.sh\"), \"plugin x.ts\", " +
-			"\"agent free\", \"server db\", \"tool x.js\", \"instruction Reading is fine.\", as verify prints it.",
+			"\"agent free\", \"server db\", \"tool x.js\", as verify prints it.",
 	},
 }
 

@@ -28,16 +28,15 @@ type Lodger struct {
 
 // The words with which an exception begins that names what somebody added.
 const (
-	EntryAgent       = "agent"
-	EntryHook        = "hook"
-	EntryInstruction = "instruction"
-	EntryPlugin      = "plugin"
-	EntryServer      = "server"
-	EntryTool        = "tool"
+	EntryAgent  = "agent"
+	EntryHook   = "hook"
+	EntryPlugin = "plugin"
+	EntryServer = "server"
+	EntryTool   = "tool"
 )
 
 // EntryWords are all of them, in order.
-var EntryWords = []string{EntryAgent, EntryHook, EntryInstruction, EntryPlugin, EntryServer, EntryTool}
+var EntryWords = []string{EntryAgent, EntryHook, EntryPlugin, EntryServer, EntryTool}
 
 // Subject returns that of an agent.
 func (l *Lodger) Subject() ir.SubjectRef { return ir.SubjectRef{Mode: l.Name} }

@@ -31,12 +31,6 @@ func (f *foreign) judgeLodgers(ctx context.Context, res *compiler.Result, t cont
 		case in.AcceptsEntry(l.What()), l.Kind == contract.EntryAgent && said[l.At.File]:
 		case l.Kind == contract.EntryAgent:
 			f.lodgingMode(ctx, res, t, &l, diags)
-		case l.Kind == contract.EntryInstruction:
-			diags.Warnf(diag.ForeignWidening, l.At, "the instruction %q is of somebody's own: by it a model may "+
-				"approve for %s what the source asks about", l.Name, t.Name()).
-				Hint(lodged).
-				Target(t.Name()).
-				Accepted(diag.Acceptance{What: l.What()})
 		case l.Kind != contract.EntryServer, l.Of != "":
 			of := ""
 			if l.Of != "" {
