@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -58,7 +59,7 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 		return nil, diags
 	}
 	if how.Disk != nil {
-		r.leaveAdopted(report, how.Disk)
+		diags = append(diags, r.leavePrograms(report, how.Disk)...)
 		r.easeKnown(diags, how.Disk)
 		r.tellForeign(report, how.Disk)
 		diags = append(diags, r.sampledByEdits(report, how.Disk)...)
@@ -79,26 +80,39 @@ func (r *Result) easeKnown(diags diag.List, disk fs.FS) {
 	}
 }
 
-// leaveAdopted takes out of a report what something permits that was in its file when modec took the file over: a
-// migration changes no decision, and names it.
-func (r *Result) leaveAdopted(report *verify.Report, disk fs.FS) {
-	lock, err := contract.ReadImport(disk, output.LockFile)
-	if err != nil {
-		return
-	}
-	adopted, places := output.AdoptedPrograms(lock), map[diag.Pos]bool{}
+// leavePrograms takes out of a report what something permits that was in its file when modec took the file over: a
+// migration changes no decision, and names it. Of what a program may permit of which nobody knows what it answers, it
+// returns a warning, where no exception accepts the program.
+func (r *Result) leavePrograms(report *verify.Report, disk fs.FS) (diags diag.List) {
+	lock, _ := contract.ReadImport(disk, output.LockFile) // without one nothing is adopted
+	adopted, places := output.AdoptedPrograms(lock), map[diag.Pos]*contract.Program{}
 	for _, o := range r.Outputs {
 		if t, ok := o.Target.(contract.Answered); ok {
 			for _, p := range t.Programs(disk) {
-				places[p.At] = places[p.At] || p.Judged && adopted(p.At.File, p.Sum)
+				if was := adopted(p.At.File, p.Sum); p.Judged && (was || p.Unknown) {
+					p.Unknown = p.Unknown && !was
+					places[p.At] = &p
+				}
 			}
 		}
+	}
+	accepts := func(target string, p *contract.Program, subject string) bool {
+		return slices.ContainsFunc(r.Outputs, func(o contract.Artifacts) bool {
+			return o.Target.Name() == target && slices.ContainsFunc(r.Input(o.Target).Exceptions,
+				func(x contract.Exception) bool { return p.Accepts(&x, subject) })
+		})
 	}
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		s.Findings = slices.DeleteFunc(s.Findings, func(f verify.Finding) bool {
+			p := places[f.At]
+			if p != nil && p.Unknown && !accepts(s.Target, p, f.Subject) {
+				p.MayAllow(&diags, s.Target, f.Subject, "%s %q of %s, for which the source says %s: %s",
+					f.Group, f.Action, f.Subject, f.Source, f.Rule)
+				p.Unknown = false // once
+			}
 			switch {
-			case !places[f.At]:
+			case p == nil:
 				return false
 			case f.Half == "access":
 				s.Access.Wider--
@@ -110,6 +124,7 @@ func (r *Result) leaveAdopted(report *verify.Report, disk fs.FS) {
 			return true
 		})
 	}
+	return diags
 }
 
 // alone returns a disk with the files of the result only: what one person permits to themselves is judged
@@ -153,6 +168,26 @@ func (r *Result) tellForeign(report *verify.Report, disk fs.FS) {
 			f.Foreign = !compiled || differs || changed[report.Surfaces[i].Target]
 		}
 	}
+	for _, o := range r.Outputs {
+		for _, l := range contract.Displaced(o.Target, r.Input(o.Target).Project, disk, r.FS()) {
+			tellDisplaced(report, o.Target.Name(), &l)
+		}
+	}
+}
+
+// tellDisplaced marks the findings of a target about a mode, another agent with the name of which somebody added: where
+// a file of modec's is as it was compiled, that agent is why.
+func tellDisplaced(report *verify.Report, target string, by *contract.Lodger) {
+	mode := by.Subject().String()
+	for i := range report.Surfaces {
+		s := &report.Surfaces[i]
+		for j := range s.Findings {
+			f := &s.Findings[j]
+			if s.Target == target && !f.Foreign && strings.HasSuffix(f.Subject, mode) {
+				f.Foreign, f.At, f.By = true, by.At, "nothing: this file takes the place of modec's "+mode
+			}
+		}
+	}
 }
 
 // acceptedAlone returns a warning for each exception that accepts one argument of what a rule permits, where the
@@ -176,34 +211,38 @@ func acceptedAlone(report *verify.Report) (diags diag.List) {
 	return diags
 }
 
-// sampledByEdits returns a warning for each reason why some arguments stand for all of a group of a subject that
-// would be compared whole without what somebody wrote into the files.
+// sampledByEdits returns an error for each reason why some arguments stand for all of a group of a subject that
+// would be compared whole without what somebody wrote into the files. Exceptions accept it that are about the whole
+// group.
 func (r *Result) sampledByEdits(report *verify.Report, disk fs.FS) (diags diag.List) {
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		for _, x := range s.Sampled {
-			if len(x.Edited) == 0 {
-				continue
-			}
 			var edits []diag.Pos
+			var edited []string
 			for _, o := range r.Outputs {
-				if o.Target.Name() == s.Target {
-					edits = editsOf(o, x.Group, disk)
+				if o.Target.Name() == s.Target && len(x.Edited) > 0 {
+					edits, edited = editsOf(o, x.Group, disk), r.unaccepted(o.Target, x)
 				}
 			}
-			of := x.Edited[0]
-			if n := len(x.Edited) - 1; n > 0 {
+			if len(edited) == 0 {
+				continue
+			}
+			of := edited[0]
+			if n := len(edited) - 1; n > 0 {
 				of += fmt.Sprintf(" and %d more", n)
 			}
 			var at diag.Pos
 			if len(edits) > 0 {
 				at = edits[0]
 			}
-			d := diags.Warnf(diag.ForeignWidening, at, "by what somebody changed it cannot be proved what %s may do "+
+			d := diags.Errorf(diag.ForeignWidening, at, "by what somebody changed it cannot be proved what %s may do "+
 				"in the group %s: %s", of, x.Group, x.Why).
-				Hint("undo the change, or write into the source what it permits; some arguments were tried").
+				Hint("take the rule out, or write into the source what it permits; some arguments were tried. " +
+					"`modec verify --disk` prints the exceptions that accept it").
 				Target(s.Target).
-				Subject(x.Edited[0])
+				Subject(edited[0]).
+				Accepted(acceptingGroup(edited, x.Group)...)
 			for _, more := range edits[min(1, len(edits)):] {
 				d.Related(more, "or by this")
 			}
@@ -212,7 +251,38 @@ func (r *Result) sampledByEdits(report *verify.Report, disk fs.FS) (diags diag.L
 	return diags
 }
 
-// editsOf returns the first line of each file of a target about a group that is not as it was compiled.
+// inMode stands between the role and the mode in the name of a role in a mode.
+const inMode = " in mode "
+
+// unaccepted returns the subjects of which somebody's edit keeps a group from being compared whole, and of which no
+// exception accepts all of it: a role in a mode has those of both.
+func (r *Result) unaccepted(t contract.Target, x verify.Sampled) []string {
+	in := r.Input(t)
+	accepted := map[string]bool{}
+	for i := range in.Exceptions {
+		if ref := in.Exceptions[i].Subject; in.ExceptsGroup(ref, x.Group) != nil {
+			accepted[ref.String()] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(x.Edited), func(subject string) bool {
+		role, mode, pair := strings.Cut(subject, inMode)
+		return accepted[role] || pair && accepted[(ir.SubjectRef{Mode: mode}).String()]
+	})
+}
+
+// acceptingGroup returns what exceptions accept a group of some subjects. That of a role accepts it in its modes too.
+func acceptingGroup(subjects []string, g ir.Group) (all []diag.Acceptance) {
+	for _, subject := range subjects {
+		subject, _, _ = strings.Cut(subject, inMode)
+		if a := (diag.Acceptance{Subject: subject, What: string(g)}); !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// editsOf returns the first line of each file of a target about a group that is not as it was compiled, and those of
+// one person.
 func editsOf(o contract.Artifacts, g ir.Group, disk fs.FS) (edits []diag.Pos) {
 	for _, f := range o.Files {
 		data, err := fs.ReadFile(disk, f.Path)
@@ -229,6 +299,17 @@ func editsOf(o contract.Artifacts, g ir.Group, disk fs.FS) (edits []diag.Pos) {
 			}
 		}
 		edits = append(edits, at)
+	}
+	if lister, ok := o.Target.(contract.FileLister); ok {
+		for _, f := range lister.AgentFiles() {
+			compiled := func(c contract.File) bool { return c.Path == f.Path }
+			if !f.Imported || f.Reason != contract.Private || slices.ContainsFunc(o.Files, compiled) {
+				continue
+			}
+			if _, err := fs.Stat(disk, f.Path); err == nil {
+				edits = append(edits, diag.Pos{File: f.Path, Line: 1, Col: 1})
+			}
+		}
 	}
 	return edits
 }

@@ -89,7 +89,7 @@ func (c *verifyCmd) Run(e *env) error {
 	if diags.HasErrors() || len(missing) > 0 || report.Halves() == 0 && subjects > 0 {
 		status, failed = "failed", exitFindings
 	}
-	accepting := e.acceptances(res, report)
+	accepting := e.acceptances(res, report, diags)
 	switch {
 	case e.ui.json:
 		report := verifyReport{e.ui.envelope(), status, c.Disk, missing, accepting, report}
@@ -212,16 +212,24 @@ func (u unchanged) String() string {
 const acceptedFor = 90 * 24 * time.Hour
 
 // acceptances returns the tables of modec.toml that accept what is wider, where there is one.
-func (e *env) acceptances(res *compiler.Result, report *verify.Report) (tables []string) {
+func (e *env) acceptances(res *compiler.Result, report *verify.Report, diags diag.List) (tables []string) {
 	until := e.request().Today.Add(acceptedFor)
+	add := func(text string) {
+		if text != "" && !slices.Contains(tables, text) {
+			tables = append(tables, text)
+		}
+	}
+	for i := range diags {
+		for _, a := range diags[i].Accepts {
+			add(config.TableOf(a, diags[i].Target, until, res.Project))
+		}
+	}
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		for _, f := range s.Findings {
 			a := config.Acceptance{Target: s.Target, Subject: f.Subject, Group: f.Group,
-				Action: cmp.Or(f.Accept, f.Action), Until: until}
-			if text := a.Table(res.Project); text != "" && !slices.Contains(tables, text) {
-				tables = append(tables, text)
-			}
+				Action: cmp.Or(f.Accept, f.Action), Whole: f.Accept == verify.Everything, Until: until}
+			add(a.Table(res.Project))
 		}
 	}
 	return tables

@@ -198,13 +198,16 @@ const lossIsError = "error"
 
 var onLossChoices = []string{"narrow", lossIsError}
 
-// exceptionKeys declares [[exceptions]]; every key is required.
+const subjectKey = "subject"
+
+// exceptionKeys declares [[exceptions]]; every key but the subject is required.
 var exceptionKeys = []contract.Option{
 	{
 		Name: "reason", Type: contract.String, Doc: "Why the widening is accepted.",
 	}, {
-		Name: "subject", Type: contract.String,
-		Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist).",
+		Name: subjectKey, Type: contract.String,
+		Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist); none where what names " +
+			"an agent, a plugin, a server or a tool of somebody's own, which every session has.",
 	}, {
 		Name: "target", Type: contract.String, Doc: "The target that may permit more than the source.",
 	}, {
@@ -213,8 +216,9 @@ var exceptionKeys = []contract.Option{
 		Name: "what", Type: contract.String,
 		Doc: "What it concerns: a tool group (\"mcp\"), a server (\"mcp github\"), " +
 			"a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\"), which means " +
-			"what it would mean in an allow of the source; or a program of somebody's own that the agent asks " +
-			"(\"hook ./gate.sh\"), and whatever that allows.",
+			"what it would mean in an allow of the source; or something that somebody added to the agent's files, " +
+			"and whatever that permits: a program that the agent asks (\"hook ./gate.sh\"), \"plugin x.ts\", " +
+			"\"agent free\", \"server db\", \"tool x.js\", as verify prints it.",
 	},
 }
 
@@ -442,6 +446,14 @@ func (c *configReader) exceptions(cfg *Config, v any) {
 		for _, key := range exceptionKeys {
 			v, ok := table[key.Name]
 			e.at[key.Name] = c.vals[at+"."+key.Name]
+			if what, _ := table["what"].(string); key.Name == subjectKey && ofSessions(entryIn(what)) {
+				if ok {
+					c.diags.Errorf(diag.BadConfig, e.at[key.Name], "%q is of every session: take the subject out",
+						what).
+						Path(at + "." + key.Name)
+				}
+				continue
+			}
 			if !ok {
 				c.diags.Errorf(diag.BadConfig, e.pos,
 					"the exception has no %s: %s", key.Name, lowerFirst(key.Doc)).

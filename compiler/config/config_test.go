@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -157,7 +158,7 @@ func TestExceptions(t *testing.T) {
 	}
 	cfg, _ := load(head + "what = \"hook ./gate.sh --x\"")
 	byTarget, diags := cfg.Exceptions(exceptionProject(), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
-	if len(diags) > 0 || len(byTarget["roo"]) != 1 || byTarget["roo"][0].Program != "./gate.sh --x" ||
+	if len(diags) > 0 || len(byTarget["roo"]) != 1 || byTarget["roo"][0].Entry != "hook ./gate.sh --x" ||
 		byTarget["roo"][0].Group != "" {
 		t.Errorf("a program: got %+v %v", byTarget, diags)
 	}
@@ -254,7 +255,8 @@ func TestAcceptance(t *testing.T) {
 		{"role dev in mode both", ir.Edit, "a.md", false}, // an exception is of a mode or a role
 		{"role gone", ir.Edit, "a.md", false},
 	} {
-		text := Acceptance{"roo", test.subject, test.group, test.action, until}.Table(project)
+		a := Acceptance{Target: "roo", Subject: test.subject, Group: test.group, Action: test.action, Until: until}
+		text := a.Table(project)
 		if !test.written {
 			if text != "" {
 				t.Errorf("%s %s %q: got\n%s", test.subject, test.group, test.action, text)
@@ -270,6 +272,10 @@ func TestAcceptance(t *testing.T) {
 		if len(diags) > 0 || len(read["roo"]) != 1 {
 			t.Errorf("%s\ngot %d exceptions and %v", text, len(read["roo"]), diags)
 			continue
+		}
+		a.Whole = true
+		if whole := a.Table(project); !strings.Contains(whole, "what = '"+string(test.group)+"'\n") {
+			t.Errorf("%s: got\n%s", test.group, whole)
 		}
 		e := read["roo"][0]
 		action := e.Pattern

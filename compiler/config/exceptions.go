@@ -20,13 +20,15 @@ func (c *Config) Exceptions(p *ir.Project, today time.Time) (map[string][]contra
 	var diags diag.List
 	out := map[string][]contract.Exception{}
 	for _, raw := range c.exceptions {
-		ref, err := p.ParseSubject(raw.subject, "")
-		if err != nil {
-			diags.Errorf(diag.UnknownSubject, raw.at["subject"], "%v", err).Path("exceptions.subject")
-			continue
+		e := contract.Exception{Reason: raw.reason, Until: raw.until, Pos: raw.pos}
+		var err error
+		if e.Entry = entryIn(raw.what); !ofSessions(e.Entry) {
+			if e.Subject, err = p.ParseSubject(raw.subject, ""); err != nil {
+				diags.Errorf(diag.UnknownSubject, raw.at["subject"], "%v", err).Path("exceptions.subject")
+				continue
+			}
 		}
-		e := contract.Exception{Subject: ref, Reason: raw.reason, Until: raw.until, Pos: raw.pos}
-		if e.Program = programIn(raw.what); e.Program == "" {
+		if e.Entry == "" {
 			e.Group, e.Server, e.Pattern, err = parseWhat(raw.what, p)
 		}
 		if err != nil {
@@ -45,16 +47,19 @@ func (c *Config) Exceptions(p *ir.Project, today time.Time) (map[string][]contra
 	return out, diags
 }
 
-// programWord begins what an exception concerns that is about a program of somebody's own.
-const programWord = "hook"
-
-// programIn returns the command line in "hook ./scripts/gate.sh", "" for anything else.
-func programIn(what string) string {
-	word, line, _ := strings.Cut(strings.TrimSpace(what), " ")
-	if word != programWord {
+// entryIn returns what an exception says about something that somebody added, as "hook ./scripts/gate.sh", "" for
+// anything else.
+func entryIn(what string) string {
+	word, name, _ := strings.Cut(strings.TrimSpace(what), " ")
+	if name = strings.TrimSpace(name); name == "" || !slices.Contains(contract.EntryWords, word) {
 		return ""
 	}
-	return strings.TrimSpace(line)
+	return word + " " + name
+}
+
+// ofSessions reports whether an entry is of every session, and not of a mode or role: all but hooks.
+func ofSessions(entry string) bool {
+	return entry != "" && !strings.HasPrefix(entry, contract.EntryHook+" ")
 }
 
 // parseWhat reads what an exception concerns: "mcp", "mcp github",
@@ -88,7 +93,25 @@ type Acceptance struct {
 	Target, Subject string // "claude", "role reviewer"
 	Group           ir.Group
 	Action          string
+	Whole           bool // whatever the group has, and not the action alone
 	Until           time.Time
+}
+
+// TableOf writes the [[exceptions]] table that accepts a finding, "" where none says this and nothing else.
+func TableOf(a diag.Acceptance, target string, until time.Time, p *ir.Project) string {
+	subject := ""
+	if a.Subject != "" {
+		kind, name, _ := strings.Cut(a.Subject, " ")
+		subject = kind + ":" + name
+		if ref, err := p.ParseSubject(subject, ""); err != nil || ref.String() != a.Subject {
+			return ""
+		}
+	}
+	entry := entryIn(a.What)
+	if _, _, _, err := parseWhat(a.What, p); entry != a.What && err != nil || ofSessions(entry) != (subject == "") {
+		return ""
+	}
+	return table(target, subject, a.What, until)
 }
 
 // Table writes the [[exceptions]] table, "" where none says this and nothing else: a role in a mode,
@@ -96,31 +119,43 @@ type Acceptance struct {
 func (a Acceptance) Table(p *ir.Project) string {
 	kind, name, _ := strings.Cut(a.Subject, " ")
 	ref, err := p.ParseSubject(kind+":"+name, "")
-	what := string(a.Group) + " " + a.Action
+	what := string(a.Group)
 	if err != nil || ref.String() != a.Subject || a.Action == "" {
 		return ""
 	}
+	if !a.Whole {
+		what += " " + a.Action
+	}
 	group, server, pattern, err := parseWhat(what, p)
-	if err != nil || pattern == "*" { // a whole group or server: more than the action
+	switch {
+	case err != nil:
 		return ""
+	case !a.Whole:
+		if pattern == "*" { // a whole group or server: more than the action
+			return ""
+		}
+		if group == ir.MCP {
+			pattern = server + ":" + pattern
+		}
+		if group != a.Group || pattern != a.Action {
+			return ""
+		}
 	}
-	if group == ir.MCP {
-		pattern = server + ":" + pattern
-	}
-	if group != a.Group || pattern != a.Action {
-		return ""
-	}
+	return table(a.Target, kind+":"+name, what, a.Until)
+}
+
+// table writes an [[exceptions]] table.
+func table(target, subject, what string, until time.Time) string {
 	type table struct {
 		Target  string         `toml:"target"`
-		Subject string         `toml:"subject"`
+		Subject string         `toml:"subject,omitempty"`
 		What    string         `toml:"what"`
 		Until   toml.LocalDate `toml:"until"`
 		Reason  string         `toml:"reason"`
 	}
-	year, month, day := a.Until.Date()
+	year, month, day := until.Date()
 	text, err := toml.Marshal(map[string][]table{"exceptions": {{
-		a.Target, kind + ":" + name, what, toml.LocalDate{Year: year, Month: int(month), Day: day},
-		"say why, and who decided it",
+		target, subject, what, toml.LocalDate{Year: year, Month: int(month), Day: day}, "say why, and who decided it",
 	}}})
 	if err != nil {
 		return ""

@@ -44,7 +44,11 @@ func Schema(all []contract.Target) string {
 		if o.Type == "date" {
 			typ = `string & =~"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"`
 		}
-		w.line(o.Name + "!: " + typ)
+		needed := "!: "
+		if o.Name == subjectKey {
+			needed = "?: "
+		}
+		w.line(o.Name + needed + typ)
 	}
 	w.depth--
 	w.line("}]")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -31,12 +32,27 @@ type Program struct {
 	At  diag.Pos
 	// Judged is set for what a verification judges, which knows what it permits.
 	Judged bool
+	// Unknown is set beside Judged for one of which it knows no more than that it may allow.
+	Unknown bool
+}
+
+// MayAllow warns of a program of somebody's own, with something that it can permit to a subject.
+func (p *Program) MayAllow(diags *diag.List, target, subject, format string, args ...any) {
+	diags.Warnf(diag.ForeignWidening, p.At, "%s runs a program of somebody's own, and what it answers is not known: "+
+		"it can allow %s", p.Of, fmt.Sprintf(format, args...)).
+		Hintf("take it out, or accept it: an [[exceptions]] of modec.toml with what = %q", p.What()).
+		Target(target).
+		Subject(subject).
+		Accepted(diag.Acceptance{Subject: subject, What: p.What()})
 }
 
 // Accepts returns whether an exception accepts what a program may allow to a subject.
 func (p *Program) Accepts(x *Exception, subject string) bool {
-	return x.Program != "" && x.Program == p.Text && x.Subject.String() == subject
+	return x.Entry == p.What() && x.Subject.String() == subject
 }
+
+// What names the program as an exception does.
+func (p *Program) What() string { return EntryHook + " " + p.Text }
 
 // SumOfProgram returns the hash of an entry that names a program, and of the files of a project that its command line
 // names.

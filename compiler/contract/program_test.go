@@ -34,7 +34,7 @@ func TestSumOfProgram(t *testing.T) {
 }
 
 func TestProgramAccepts(t *testing.T) {
-	p, x := Program{Text: "./gate.sh"}, Exception{Subject: ir.SubjectRef{Role: "dev"}, Program: "./gate.sh"}
+	p, x := Program{Text: "./gate.sh"}, Exception{Subject: ir.SubjectRef{Role: "dev"}, Entry: "hook ./gate.sh"}
 	other := Exception{Subject: x.Subject}
 	if !p.Accepts(&x, "role dev") || p.Accepts(&x, "role ops") || p.Accepts(&other, "role dev") {
 		t.Error("an exception accepts one program for one subject")

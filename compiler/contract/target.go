@@ -261,12 +261,12 @@ type Exception struct {
 	// Server and Pattern are what the exception names; both are empty where it is about
 	// the whole group. Server is set for mcp only.
 	Server, Pattern string
-	// Program is the command line of a program that the agent asks, where the exception is about what that may
-	// allow; the group is then empty.
-	Program string
-	Reason  string
-	Until   time.Time // the last day on which it holds
-	Pos     diag.Pos
+	// Entry names what somebody added to the files of an agent ("hook ./gate.sh", "plugin x.ts"), where the exception
+	// is about that; the group is then empty.
+	Entry  string
+	Reason string
+	Until  time.Time // the last day on which it holds
+	Pos    diag.Pos
 }
 
 // Naming says how an exception has to name a tool to cover it.

@@ -58,6 +58,12 @@ func (b Builder) Target(name string) Builder { b.d.Target = name; return b }
 // Subject names the subject that it concerns: "mode architect".
 func (b Builder) Subject(name string) Builder { b.d.Subject = name; return b }
 
+// Accepted names an exception that accepts it, or all of them together.
+func (b Builder) Accepted(by ...Acceptance) Builder {
+	b.d.Accepts = append(b.d.Accepts, by...)
+	return b
+}
+
 // Needless marks a loss about which nobody has to do anything.
 func (b Builder) Needless() Builder { b.d.Needless = true; return b }
 

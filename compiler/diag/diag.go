@@ -98,6 +98,14 @@ type Diagnostic struct {
 	// Needless is set where nobody has to do anything about a loss: the agent is stricter by
 	// itself, or the source has what the hint would ask for. A short report leaves it out.
 	Needless bool `json:"-"`
+	// Accepts are what the exceptions of modec.toml would say that accept this together.
+	Accepts []Acceptance `json:"-"`
+}
+
+// Acceptance is what an exception says for a finding of a target.
+type Acceptance struct {
+	Subject string // "mode architect"; "" where it concerns every session
+	What    string // "edit", "plugin x.ts"
 }
 
 // Loss says in which direction a target differs from the source.

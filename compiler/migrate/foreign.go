@@ -74,37 +74,55 @@ func (f *foreign) judgeImported(
 	for _, s := range theirs.servers {
 		f.judgeServer(ctx, res, t, s, diags)
 	}
+	in := res.Input(t)
 	for _, s := range theirs.subjects {
-		said, more := "is in this file and not in the source", "than the session that starts it"
-		twins := placesOf(ours.subjects, s.ref)
-		if len(twins) > 0 {
-			said = "is in this file too, which an agent may read in place of modec's"
-			more = "than the source permits"
+		if in.AcceptsEntry(agentNamed(s.ref)) {
+			continue
 		}
-		if found := f.wider(ctx, res, t, s.ref, twins); found != nil {
-			diags.Errorf(diag.ForeignWidening, s.at,
-				"%s %s, and may do more %s: got %s for %s %q (%s), want %s: %s",
-				s.ref, said, more, found.Artifact, found.Group, found.Action, found.Half, found.Source, found.Rule).
+		twins := placesOf(ours.subjects, s.ref)
+		found := f.wider(ctx, res, t, s.ref, twins)
+		switch {
+		case displaces(in.Project, s.ref, twins):
+			displaced(diags, t, s.ref, s.at, found)
+			continue
+		case found != nil:
+			diags.Errorf(diag.ForeignWidening, s.at, "%s is in this file and not in the source, and may do more than "+
+				"the session that starts it: got %s for %s %q (%s), want %s: %s",
+				s.ref, found.Artifact, found.Group, found.Action, found.Half, found.Source, found.Rule).
 				Hint("take it out, or say in the source what it permits (`modec migrate` offers a patch); "+
 					"then `modec build`").
 				Target(t.Name()).
 				Subject(s.ref.String()).
-				Loses(diag.Widening, string(found.Group))
+				Loses(diag.Widening, string(found.Group)).
+				Accepted(diag.Acceptance{What: agentNamed(s.ref)})
 			continue
 		}
-		diags.Warnf(diag.ForeignSubject, s.at, "%s %s: "+
-			"a session may use it, and nothing of the source holds it", s.ref, said).
+		d := diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source: "+
+			"a session may use it, and nothing of the source holds it", s.ref).
 			Hint("`modec migrate` shows how the source takes it in, with --apply it does; or take it out").
 			Target(t.Name()).
 			Subject(s.ref.String())
+		if s.ref.Role == "" {
+			d.Accepted(diag.Acceptance{What: agentNamed(s.ref)})
+		}
 	}
 	for _, s := range theirs.withheld {
+		if in.AcceptsEntry(agentNamed(s.ref)) {
+			continue
+		}
 		diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source, since it states a "+
 			"secret: a session may use it, and nothing of the source holds it", s.ref).
 			Hint("write the secret into a variable of the environment, then `modec migrate`; or take it out").
 			Target(t.Name()).
 			Subject(s.ref.String())
 	}
+}
+
+// displaces reports whether an agent that somebody added has the name of one that a build wrote: into files, or into
+// settings that an import does not read as modes.
+func displaces(p *ir.Project, ref ir.SubjectRef, twins map[string]bool) bool {
+	l := contract.Lodger{Kind: contract.EntryAgent, Name: ref.Mode}
+	return ref.Role == "" && (len(twins) > 0 || l.Displaces(p))
 }
 
 // Strays returns the modes, roles and servers that agents would load below the root of a request, and that are none of
@@ -421,6 +439,10 @@ func (f *foreign) judgeServer(
 		return
 	}
 	in, name := res.Input(t), cmp.Or(sv.As, sv.Name)
+	named := contract.Lodger{Kind: contract.EntryServer, Name: name}
+	if in.AcceptsEntry(named.What()) {
+		return
+	}
 	actions := []policy.Action{{Group: ir.MCP, Server: name, Arg: contract.UnknownTool}}
 	for _, tool := range sv.Tools {
 		actions = append(actions, policy.Action{Group: ir.MCP, Server: name, Arg: tool.Name})
@@ -448,7 +470,8 @@ func (f *foreign) judgeServer(
 		Hint(hint).
 		Target(t.Name()).
 		Subject(found.Subject).
-		Loses(diag.Widening, string(ir.MCP))
+		Loses(diag.Widening, string(ir.MCP)).
+		Accepted(diag.Acceptance{What: named.What()})
 }
 
 // judgeGrants reports the rules of commands and skills that permit to a session what the source does not.

@@ -2,12 +2,14 @@ package migrate
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/verify"
 )
 
 // judgeLodgers reports what an agent loads of somebody's own that no import reads: agents, programs, and servers. It
@@ -23,46 +25,82 @@ func (f *foreign) judgeLodgers(ctx context.Context, res *compiler.Result, t cont
 			said[d.Pos.File] = true
 		}
 	}
+	in := res.Input(t)
 	for _, l := range f.sharedLodgers(ctx, lodging.Lodgers(f.req.Root, f.written)) {
 		switch {
-		case l.Mode != "" && !said[l.At.File]:
+		case in.AcceptsEntry(l.What()), l.Kind == contract.EntryAgent && said[l.At.File]:
+		case l.Kind == contract.EntryAgent:
 			f.lodgingMode(ctx, res, t, &l, diags)
-		case l.Program != "":
-			diags.Warnf(diag.ForeignWidening, l.At, "%s is of somebody's own, and runs in sessions of %s: what it "+
-				"does, and permits, no rule of the source holds", l.Program, t.Name()).
-				Hint("read it, or take it out").
-				Target(t.Name())
+		case l.Kind != contract.EntryServer, l.Of != "":
+			of := ""
+			if l.Of != "" {
+				of = " of the agent " + l.Of
+			}
+			diags.Warnf(diag.ForeignWidening, l.At, "the %s%s is of somebody's own, and runs in sessions of %s: what "+
+				"it does, and permits, no rule of the source holds", l.What(), of, t.Name()).
+				Hint(lodged).
+				Target(t.Name()).
+				Accepted(diag.Acceptance{What: l.What()})
 		case l.Instead:
 			f.lodgingServer(res, t, &l, diags)
-		case l.Server != "":
-			f.judgeServer(ctx, res, t, ir.Server{Name: l.Server, Pos: l.At}, diags)
+		default:
+			f.judgeServer(ctx, res, t, ir.Server{Name: l.Name, Pos: l.At}, diags)
 		}
 	}
 }
 
-// lodgingMode warns of an agent, and says what it may do beyond the session that turns to it.
+// lodged is what to do about what somebody added.
+const lodged = "read it, and take it out, or accept it: `modec verify --disk` prints the exception"
+
+// lodgingMode warns of an agent, and says what it may do beyond the session that turns to it. One with the name of a
+// mode of the source is an error.
 func (f *foreign) lodgingMode(
 	ctx context.Context, res *compiler.Result, t contract.Target, l *contract.Lodger, diags *diag.List,
 ) {
 	ref := l.Subject()
-	said, more := "in this file and not in the source", ""
-	if res.Input(t).Project.Mode(l.Mode) != nil {
-		said = "in this file too, which an agent may read in place of modec's"
+	if l.Displaces(res.Input(t).Project) {
+		displaced(diags, t, ref, l.At, f.wider(ctx, res, t, ref, nil))
+		return
 	}
+	more := ""
 	if found := f.wider(ctx, res, t, ref, nil); found != nil {
 		more = ", and it may do more than that session: " + string(found.Group) + " " + found.Action
 	}
-	diags.Warnf(diag.ForeignSubject, l.At, "%s is %s: a session may use it, and nothing of the source holds it%s", ref,
-		said, more).
-		Hint("say it in the source as a mode, or take it out").
+	diags.Warnf(diag.ForeignSubject, l.At, "%s is in this file and not in the source: a session may use it, and "+
+		"nothing of the source holds it%s", ref, more).
+		Hint("say it in the source as a mode, or " + lodged).
 		Target(t.Name()).
-		Subject(ref.String())
+		Subject(ref.String()).
+		Accepted(diag.Acceptance{What: l.What()})
+}
+
+// displaced reports an agent with the name of a mode of the source, and what it may do beyond that where something was
+// found.
+func displaced(diags *diag.List, t contract.Target, ref ir.SubjectRef, at diag.Pos, found *verify.Finding) {
+	more := ""
+	if found != nil {
+		more = fmt.Sprintf(", and it may do more than the source permits: got %s for %s %q, want %s: %s",
+			found.Artifact, found.Group, found.Action, found.Source, found.Rule)
+	}
+	diags.Errorf(diag.ForeignWidening, at, "this file takes the place of modec's %s, or modec's file takes its place: "+
+		"of two files with the name %q the agent reads one%s", ref, ref.Mode, more).
+		Hint("rename the agent, or take it out; the source has what a mode says").
+		Target(t.Name()).
+		Subject(ref.String()).
+		Loses(diag.Widening, "").
+		Accepted(diag.Acceptance{What: agentNamed(ref)})
+}
+
+// agentNamed returns what an exception says about an agent.
+func agentNamed(ref ir.SubjectRef) string {
+	l := contract.Lodger{Kind: contract.EntryAgent, Name: ref.Mode}
+	return l.What()
 }
 
 // lodgingServer reports a server in the place of the source's, where the source lets somebody use that.
 func (f *foreign) lodgingServer(res *compiler.Result, t contract.Target, l *contract.Lodger, diags *diag.List) {
 	in := res.Input(t)
-	sv := in.Project.Server(l.Server)
+	sv := in.Project.Server(l.Name)
 	if sv == nil {
 		return
 	}
@@ -72,7 +110,8 @@ func (f *foreign) lodgingServer(res *compiler.Result, t contract.Target, l *cont
 			continue
 		}
 		diags.Errorf(diag.ForeignWidening, l.At, "this entry takes the place of the server %q of the source, and %s "+
-			"may use it: what the source permits of one program, another one gets", l.Server, ref).
+			"may use it: what the source permits of one program, another one gets", l.Name, ref).
+			Accepted(diag.Acceptance{What: l.What()}).
 			Hint("take it out, or say it in the source; then `modec build`").
 			Target(t.Name()).
 			Subject(ref.String()).

@@ -13,7 +13,7 @@ import (
 // TestLodgers holds what is said of what agents load beside what a build wrote, and no import reads.
 func TestLodgers(t *testing.T) {
 	const (
-		config = "baseline = \"dev\"\n[targets.codex]\n[targets.gemini]\n[targets.kilo]\n[targets.opencode]\n" +
+		config = "baseline = \"dev\"\n[targets.codex]\n[targets.copilot]\n[targets.gemini]\n[targets.kilo]\n[targets.opencode]\n" +
 			"[targets.roo]\n"
 		source = `{"servers": {"gh": {"command": "gh-mcp", "tools": {"list": {"risk": "read"}}},
 			"off": {"command": "off-mcp", "tools": {"list": {"risk": "read"}}}},
@@ -36,12 +36,25 @@ func TestLodgers(t *testing.T) {
 		says               string
 	}{
 		{"codex", ".codex/agents/free.toml", named(toml, "free"), diag.ForeignSubject, diag.Warning, "mode free"},
-		{"codex", ".codex/agents/zz.toml", named(toml, "arch"), diag.ForeignSubject, diag.Warning, "in place of"},
+		{"codex", ".codex/agents/zz.toml", named(toml, "arch"), diag.ForeignWidening, diag.Error, "takes the place of modec's mode arch"},
 		{"gemini", ".gemini/agents/free.md", named(markdown, "free"), diag.ForeignSubject, diag.Warning, "mode free"},
-		{"gemini", ".gemini/agents/zz.md", named(markdown, "arch"), diag.ForeignSubject, diag.Warning, "in place of"},
+		{"gemini", ".gemini/agents/zz.md", named(markdown, "arch"), diag.ForeignWidening, diag.Error, "takes the place of modec's mode arch"},
 		{"gemini", ".gemini/agents/arch2.md",
-			"---\nname: arch\ndescription: d\nmcp_servers: {e: {command: evil}}\n---\nx\n",
-			diag.ForeignWidening, diag.Warning, "the server e of the agent arch"},
+			"---\nname: free\ndescription: d\nmcp_servers: {e: {command: evil}}\n---\nx\n",
+			diag.ForeignWidening, diag.Warning, "the server e of the agent free"},
+		{"gemini", ".gemini/agents/documented.md",
+			"---\nname: free\ndescription: d\nmcpServers: {e: {command: evil}}\n---\nx\n",
+			diag.ForeignWidening, diag.Warning, "the server e of the agent free"},
+		{"gemini", ".gemini/agents/remote.md",
+			"---\n- name: far\n  kind: remote\n  agent_card_url: https://far.example/card\n---\n",
+			diag.ForeignSubject, diag.Warning, "mode far"},
+		{"copilot", ".github/agents/free.agent.md", named(markdown, "x"), diag.ForeignSubject, diag.Warning, "mode free"},
+		{"copilot", ".github/agents/arch.md", named(markdown, "x"), diag.ForeignWidening, diag.Error,
+			"takes the place of modec's mode arch"},
+		{"copilot", ".github/agents/a/b.md", named(markdown, "x"), diag.ForeignSubject, diag.Warning, "mode a--b"},
+		{"copilot", ".claude/agents/free.md", named(markdown, "x"), diag.ForeignSubject, diag.Warning, "mode free"},
+		{"opencode", ".opencode/agent/arch.md", "---\ndescription: d\n---\nx\n", diag.ForeignWidening, diag.Error,
+			"takes the place of modec's mode arch"},
 		{"gemini", ".gemini/agents/_free.md", named(markdown, "free"), "", 0, ""},
 		{"opencode", ".opencode/opencode.json", free, diag.ForeignSubject, diag.Warning, "may do more"},
 		{"opencode", ".opencode/agent/free.md", "---\npermission:\n  \"*\": allow\n---\nx\n", diag.ForeignWidening,

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"modec.dev/modec/compiler"
@@ -45,12 +44,8 @@ func (f *foreign) judgePrograms(ctx context.Context, res *compiler.Result, t con
 
 // mayAllow warns of a program, with something that it can permit.
 func mayAllow(diags *diag.List, t contract.Target, p contract.Program, found *verify.Finding) {
-	diags.Warnf(diag.ForeignWidening, p.At, "%s runs a program of somebody's own, and what it answers is not known: "+
-		"it can allow %s %q of %s, for which the source says %s: %s",
-		p.Of, found.Group, found.Action, found.Subject, found.Source, found.Rule).
-		Hint(fmt.Sprintf("take it out, or accept it: an [[exceptions]] of modec.toml with what = %q", "hook "+p.Text)).
-		Target(t.Name()).
-		Subject(found.Subject)
+	p.MayAllow(diags, t.Name(), found.Subject, "%s %q of %s, for which the source says %s: %s",
+		found.Group, found.Action, found.Subject, found.Source, found.Rule)
 }
 
 // allowed returns for some programs in one file the first decision that would be wider if they allowed it, nil where

@@ -233,20 +233,26 @@ func TestTwins(t *testing.T) {
 	for _, name := range []string{"a0", "deep/m"} {
 		for line, want := range map[string]diag.Code{
 			"permissionMode: acceptEdits": diag.ForeignWidening,
-			"tools: Read":                 diag.ForeignSubject,
+			"tools: Read":                 diag.ForeignWidening,
 		} {
 			root := maps.Clone(project)
 			root[".claude/agents/"+name+".md"] = []byte("---\nname: m\ndescription: X\n" + line + "\n---\nDo it.\n")
 			diags := migrate.Foreign(context.Background(), migrate.Request{Root: root}, res)
-			if len(diags) != 1 || diags[0].Code != want || !strings.Contains(diags[0].Message, "in this file too") {
+			if len(diags) != 1 || diags[0].Code != want || diags[0].Severity != diag.Error ||
+				!strings.Contains(diags[0].Message, "takes the place of modec's mode m") {
 				t.Errorf("%s with %s: got %v, want %s", name, line, diags, want)
 			}
 		}
 	}
 	root := maps.Clone(project)
 	root[".claude/agents/zz.md"] = []byte("---\nname: m\ndescription: X\npermissionMode: acceptEdits\n---\nDo it.\n")
-	report, _ := res.VerifyBy(context.Background(), compiler.Verification{Seed: 1, Disk: root})
+	report, diags := res.VerifyBy(context.Background(), compiler.Verification{Seed: 1, Disk: root})
 	if report.Wider() == 0 {
 		t.Error("a file behind modec's is not judged")
+	}
+	for _, d := range diags {
+		if d.Severity == diag.Error && d.Pos.File != "" && (d.Code != diag.ForeignWidening || d.Pos.File != ".claude/agents/zz.md") {
+			t.Errorf("got %v, want all at the file that somebody added", d)
+		}
 	}
 }

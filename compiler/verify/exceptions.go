@@ -60,7 +60,8 @@ func accepts(x *contract.Exception, w *Witness) bool {
 }
 
 // acceptable returns the pattern of an entry of somebody's own by which the artifacts permit an action, as an exception
-// would accept it, "" for none. Where the agent compares without regard to case, so does the pattern.
+// would accept it, "" for none, and "*" for one that permits all of the group. Where the agent compares without regard
+// to case, so does the pattern.
 func (j *job) acceptable(w *Witness) string {
 	if w.Group == ir.MCP || w.guarded() {
 		return ""
@@ -69,6 +70,9 @@ func (j *job) acceptable(w *Witness) string {
 		j.own = j.ownPatterns()
 	}
 	for _, pattern := range j.own[w.Group] {
+		if pattern == Everything {
+			return Everything
+		}
 		for _, text := range []string{pattern, anyCase(pattern)} {
 			if accepts(&contract.Exception{Group: w.Group, Pattern: text}, w) {
 				return text
@@ -77,6 +81,9 @@ func (j *job) acceptable(w *Witness) string {
 	}
 	return ""
 }
+
+// Everything is the pattern of an exception about a whole group.
+const Everything = "*"
 
 // ownPatterns returns the patterns of somebody's own entries, by group: those of the artifacts that the compiled ones
 // lack.
@@ -92,8 +99,11 @@ func (j *job) ownPatterns() map[ir.Group][]string {
 	}
 	for g, patterns := range p.Patterns(j.ref) {
 		for _, pattern := range patterns {
-			if pattern.Kind == ir.Plain && !pattern.Everything() && !literal(pattern.Text) &&
-				!slices.Contains(before[g], pattern) {
+			switch {
+			case slices.Contains(before[g], pattern):
+			case pattern.Everything():
+				own[g] = []string{Everything}
+			case pattern.Kind == ir.Plain && !literal(pattern.Text):
 				own[g] = append(own[g], pattern.Text)
 			}
 		}

@@ -364,8 +364,15 @@ func TestServersSwitchedOn(t *testing.T) {
 func TestSampledByEdits(t *testing.T) {
 	const source = `{"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": "allow",
 		"edit": {"allow": ["docs/**"%s], "default": "deny"}}}}}`
-	for more, want := range map[string]string{"": ".roomodes:9:1", `, {"regex": "^(a|b)\\1\\.md$"}`: ""} {
-		res := compileSource(t, "[targets.roo]\n", fmt.Sprintf(source, more))
+	const accepted = "[[exceptions]]\ntarget = \"roo\"\nsubject = \"m\"\nwhat = \"edit\"\nreason = \"r\"\nuntil = 2099-01-01\n"
+	for _, c := range []struct{ settings, more, want string }{
+		{"", "", ".roomodes:9:1"},
+		{accepted, "", ""},
+		{strings.Replace(accepted, `"edit"`, `"read"`, 1), "", ".roomodes:9:1"},
+		{"", `, {"regex": "^(a|b)\\1\\.md$"}`, ""},
+	} {
+		more, want := c.more, c.want
+		res := compileSource(t, "[targets.roo]\n"+c.settings, fmt.Sprintf(source, more))
 		disk := memfs.FS{}
 		maps.Copy(disk, res.FS())
 		text := string(disk[".roomodes"])
@@ -373,12 +380,14 @@ func TestSampledByEdits(t *testing.T) {
 		_, diags := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
 		got := ""
 		for _, d := range diags {
-			if strings.Contains(d.Message, "cannot be proved") {
-				got = d.Pos.String()
+			if strings.Contains(d.Message, "cannot be proved") && d.Severity == diag.Error {
+				if got = d.Pos.String(); !slices.Equal(d.Accepts, []diag.Acceptance{{Subject: "mode m", What: "edit"}}) {
+					t.Errorf("got %v, want the exception that accepts it", d.Accepts)
+				}
 			}
 		}
 		if got != want {
-			t.Errorf("with %q: got a warning at %q, want %q: %v\n%s", more, got, want, diags, disk[".roomodes"])
+			t.Errorf("with %q: got an error at %q, want %q: %v\n%s", more, got, want, diags, disk[".roomodes"])
 		}
 		if _, diags = res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: res.FS()}); len(diags) > 0 {
 			t.Errorf("with %q and no edit: %v", more, diags)

@@ -43,6 +43,16 @@ func (claude) Alone(p *ir.Project) []contract.Decider { return model.Alone(p) }
 // Programs returns the hooks of people's own that may allow a call.
 func (claude) Programs(project fs.FS) []contract.Program { return model.Programs(project) }
 
+// Lodgers returns the subagents of a project that a build did not write.
+func (claude) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
+	for _, l := range model.Subagents(project) {
+		if _, err := fs.Stat(compiled, l.At.File); err != nil {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
 // Allowing returns the settings as they would be if some of these hooks allowed every call.
 func (claude) Allowing(project fs.FS, programs []contract.Program) (*contract.File, []diag.Pos) {
 	return model.Allowing(project, programs)

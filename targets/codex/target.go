@@ -97,7 +97,7 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 			continue
 		}
 		if a, err := format.ReadAgent(file, data); err == nil {
-			out = append(out, contract.Lodger{Mode: contract.Slug(a.Name), At: a.At})
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At})
 		}
 	}
 	return out

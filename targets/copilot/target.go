@@ -3,6 +3,7 @@ package copilot
 import (
 	"io/fs"
 	"path"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -52,6 +53,33 @@ func (copilot) Governs(file string, g ir.Group) contract.Halves { return model.G
 
 // Hook answers one payload of Copilot's hooks.
 func (copilot) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }
+
+// Lodgers returns the agents of a project that a build did not write, in any folder of those that Copilot reads, and
+// the servers that they start.
+func (copilot) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
+	for _, dir := range []string{format.AgentsDir, ".claude/agents"} {
+		_ = fs.WalkDir(project, dir, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || path.Ext(file) != ".md" {
+				return nil
+			}
+			data, err := fs.ReadFile(project, file)
+			if _, ours := fs.Stat(compiled, file); err != nil || ours == nil {
+				return nil
+			}
+			a, err := format.ReadAgent(file, data)
+			if err != nil {
+				return nil
+			}
+			id := format.AgentID(strings.TrimPrefix(file, dir+"/"))
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: id, At: diag.Pos{File: file}})
+			for _, m := range a.Root.Get("mcp-servers").Fields() {
+				out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Of: id, At: m.Pos})
+			}
+			return nil
+		})
+	}
+	return out
+}
 
 // Open reads the artifacts as Copilot does. The model runs the real hook.
 func (copilot) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {

@@ -85,7 +85,8 @@
 //     writes it under .cursor/modec, and nothing else moves it.
 //   - A repository's own .cursor/permissions.json is read, and its lists were not
 //     applied, up to 3.20.17; by the documentation they add to the user's own. It is written only for the
-//     role that lists = "role:NAME" names, without a run mode where the role leaves that to Cursor.
+//     role that lists = "role:NAME" names, without a run mode where the role leaves that to Cursor. One that no
+//     build wrote counts for every subject, as the documentation reads it.
 //   - An empty list meant "the list of the settings" in older builds:
 //     approvalMode "allowlist" is always written beside the lists, and not without one.
 //   - The engine's hook runner may append `<<'CURSOR_HOOK_EOF'` to the command. It
@@ -243,6 +244,12 @@ func (cursor) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.Lis
 func (cursor) OpenAt(fsys fs.FS, o contract.Options, at contract.Disk) ([]contract.Decider, diag.List) {
 	return model.OpenAt(fsys, o, hook.Answer, at)
 }
+
+// Programs returns the hooks of people's own. The model takes each for one that allows.
+func (cursor) Programs(project fs.FS) []contract.Program { return model.Programs(project) }
+
+// Allowing returns no file: the model judges them.
+func (cursor) Allowing(fs.FS, []contract.Program) (*contract.File, []diag.Pos) { return nil, nil }
 
 // Alone returns what Cursor decides by itself; it has no permission mode of a role.
 func (cursor) Alone(*ir.Project) []contract.Decider { return model.Alone() }

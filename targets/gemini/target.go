@@ -95,13 +95,15 @@ func (gemini) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		if err != nil || ours == nil || strings.HasPrefix(path.Base(file), "_") {
 			continue
 		}
-		a, err := format.ReadAgent(file, data)
-		if err != nil {
-			continue
-		}
-		out = append(out, contract.Lodger{Mode: contract.Slug(a.Name), At: diag.Pos{File: file}})
-		for _, m := range a.Root.Get("mcp_servers").Fields() {
-			out = append(out, contract.Lodger{Program: "the server " + m.Key + " of the agent " + a.Name, At: m.Pos})
+		for _, a := range format.NamedAgents(file, data) {
+			name, _ := a.Get("name").Str()
+			at := diag.Pos{File: file}
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(name), At: at})
+			for _, key := range format.ServersKeys {
+				for _, m := range a.Get(key).Fields() {
+					out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Of: name, At: m.Pos})
+				}
+			}
 		}
 	}
 	return out

@@ -186,6 +186,19 @@ func (o *opener) roles() map[string]*settings {
 	return roles
 }
 
+// Subagents returns those of a project that Claude Code loads.
+func Subagents(project fs.FS) (all []contract.Lodger) {
+	o := newOpener(project)
+	for _, name := range o.agentFiles() {
+		if a := o.agent(name, o.read(name)); a != nil {
+			at := diag.Pos{File: name, Line: 1, Col: 1}
+			all = append(all, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.name), At: at})
+		}
+	}
+	return all
+}
+
+// modes reads the subagents. Of two with one name Claude Code 2.1.330 has the one whose file is the last in order.
 func (o *opener) modes() map[string]*agent {
 	modes := map[string]*agent{}
 	for _, name := range o.agentFiles() {

@@ -72,6 +72,15 @@ func AgentFile(slug string) string { return AgentsDir + "/" + AgentName(slug) + 
 // AgentName returns the name by which Copilot knows the agent of a mode: that of its file.
 func AgentName(slug string) string { return contract.PathName(slug) }
 
+// AgentID returns the slug of the mode whose agent a file below the folder of agents is: one in a folder is called
+// FOLDER--NAME.
+func AgentID(file string) string {
+	id := strings.TrimSuffix(strings.TrimSuffix(file, ".md"), ".agent")
+	id = strings.ReplaceAll(id, "/", "--")
+	ref, _ := contract.NamedSubject(id)
+	return ref.Role
+}
+
 // The tools of Copilot.
 const (
 	Shell      = "bash"

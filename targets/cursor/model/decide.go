@@ -108,7 +108,7 @@ func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 		v.Hole = &contract.Hole{Decision: v.Decision,
 			Why: "Cursor takes ~name for a file of the workspace, and no shell does"}
 		v.Decision = ir.Deny
-	case s.hooks != nil:
+	case s.hooks.ours():
 		v.Hole = cmp.Or(v.Hole, d.hole(s, a, v.Answer))
 	case d.surface == cli && v.Decision > ir.Deny:
 		if refusal, why := s.tokens.meant(a); why != "" {
@@ -149,8 +149,11 @@ func (d *decider) tool(s setup, a policy.Action, id string, lists contract.Answe
 	case ofTool && bare.Decision > ir.Deny:
 		hole = cmp.Or(hole, d.settings.hole(id, a.Arg))
 	}
-	if s.hooks == nil {
+	switch {
+	case s.hooks == nil:
 		return contract.Verdict{Answer: bare, Hole: hole}
+	case !s.hooks.ours():
+		return contract.Verdict{Answer: d.hooked(s.hooks, a, bare, calls), Hole: hole}
 	}
 	v := contract.Verdict{Answer: d.hooked(s.hooks, a, lists, calls), Bare: &bare, BareHole: hole}
 	switch {
@@ -200,8 +203,12 @@ func (d *decider) lists(s setup, a policy.Action, id string) contract.Answer {
 // IDE does not ask where a hook for a command or an MCP tool allows.
 func (d *decider) hooked(f *hooksFile, a policy.Action, lists contract.Answer, calls []call) contract.Answer {
 	can, out := canAllow(a), lists
-	if out.Governs |= contract.Access; can {
+	switch {
+	case !f.ours(): // nobody's programs hold what the source says
+	case can:
 		out.Governs = contract.Both
+	default:
+		out.Governs |= contract.Access
 	}
 	for _, c := range calls {
 		said, by := d.ask(f, c)
@@ -213,6 +220,7 @@ func (d *decider) hooked(f *hooksFile, a policy.Action, lists contract.Answer, c
 			out.Decision, out.Rule, out.At = ir.Ask, c.event+": "+by.text(), by.At
 		case said == allowed && can && c.event != "preToolUse" && d.surface == ide && out.Decision == ir.Ask:
 			out.Decision, out.Rule, out.At = ir.Allow, c.event+": "+by.text(), by.At
+			out.Governs |= contract.Approval
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,19 @@ const (
 // slowest is the longest that modec takes to answer: a shorter time-out may end
 // it before.
 const slowest = 2 * time.Second
+
+// ours reports whether a hook of the file is modec's, or was.
+func (f *hooksFile) ours() bool {
+	if f == nil {
+		return false
+	}
+	for _, list := range f.events {
+		if slices.ContainsFunc(list, func(e hookEntry) bool { return e.role != stranger || e.lack != nil }) {
+			return true
+		}
+	}
+	return false
+}
 
 // readHooks reads the hooks.json of a folder; nil where Cursor runs no hook of it.
 func (r *reader) readHooks(dir string) (*hooksFile, *contract.Lack) {

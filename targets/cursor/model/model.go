@@ -144,15 +144,25 @@ func (r *reader) readProfiles() {
 	}
 }
 
-// readProjectLists reads the project's own permissions.json as the lists of the role that an option names. Cursor adds
-// them to the user's, or does not apply them.
+// readProjectLists reads the project's own permissions.json as the lists of the role that an option names. Without the
+// option the file is somebody's own, and adds to the lists of every subject.
 func (r *reader) readProjectLists(options contract.Options) {
-	name := options.String("lists")
-	if name == "" || name == "none" {
-		return
-	}
+	said := len(r.diags)
 	lists := r.readPermissions(format.Dir)
-	if lists == nil {
+	name := options.String("lists")
+	someone := name == "" || name == "none"
+	if someone {
+		r.diags = r.diags[:said] // nobody told modec how the file should be
+	}
+	switch {
+	case lists == nil:
+		return
+	case someone:
+		for _, setups := range r.setups {
+			for i := range setups {
+				setups[i].permissions = setups[i].permissions.with(lists)
+			}
+		}
 		return
 	}
 	ref := r.named(name)
@@ -166,7 +176,7 @@ func (r *reader) readProjectLists(options contract.Options) {
 	}
 }
 
-// readProjectWide reads the project's own files but its permissions.json, which only an option gives a role.
+// readProjectWide reads the project's own files but its permissions.json.
 func (r *reader) readProjectWide(options contract.Options) {
 	s := setup{tokens: r.readTokens(format.Dir)}
 	s.hooks, s.lack = r.readHooks(format.Dir)

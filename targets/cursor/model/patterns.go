@@ -29,6 +29,9 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 		}
 		if d.surface == ide && s.permissions != nil {
 			add(s.permissions.shell)
+			if s.permissions.mode == format.RunEverything {
+				out[ir.Command] = append(out[ir.Command], ir.Pattern{Kind: ir.Plain, Text: "*"})
+			}
 		}
 	}
 	for g, list := range out {
@@ -41,6 +44,9 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 func (t *token) pattern() (ir.Group, string, bool) {
 	switch t.Keyword {
 	case format.Shell:
+		if strings.Trim(t.Inside, "*") == "" {
+			return ir.Command, "*", t.Inside != ""
+		}
 		if first, rest, ok := strings.Cut(t.Inside, ":"); ok {
 			return ir.Command, format.Trim(first) + " " + format.Trim(rest), true
 		}

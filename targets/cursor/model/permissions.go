@@ -26,6 +26,38 @@ type permissionsFile struct {
 	shell   []token
 	// hasMCP and hasShell are set where the file replaces the settings' list.
 	hasMCP, hasShell bool
+	// lender is a file of the repository that adds to the lists; "" for none.
+	lender string
+}
+
+// with returns the file, nil for none, as it decides beside one of the repository that no build wrote. By the
+// documentation Cursor reads that too, and joins the lists of both. Builds up to 3.20.17 take nothing but autoRun from
+// it: what holds back there counts for nothing here.
+func (f *permissionsFile) with(lender *permissionsFile) *permissionsFile {
+	joined := permissionsFile{file: lender.file, mode: format.UseAllowlist}
+	if f != nil {
+		joined = *f
+	}
+	joined.lender = lender.file
+	if lender.mode == format.RunEverything {
+		joined.mode, joined.modeAt = lender.mode, lender.modeAt
+	}
+	joined.mcp = slices.Concat(joined.mcp, lender.mcp)
+	joined.entries = slices.Concat(joined.entries, lender.entries)
+	joined.globs, joined.shell = slices.Concat(joined.globs, lender.globs), slices.Concat(joined.shell, lender.shell)
+	everything := joined.mode == format.RunEverything
+	joined.hasMCP = joined.hasMCP || everything || len(lender.globs) > 0
+	joined.hasShell = joined.hasShell || everything || len(lender.shell) > 0
+	return &joined
+}
+
+// told returns an answer that says so where the repository's file is why it permits.
+func (f *permissionsFile) told(a contract.Answer) contract.Answer {
+	if a.Decision == ir.Allow && f.lender != "" && a.At.File == f.lender {
+		a.Rule += " (Cursor's documentation says that it applies to this project, and up to 3.20.17 Cursor took " +
+			"only autoRun from the file)"
+	}
+	return a
 }
 
 // readPermissions reads a permissions.json: JSON with comments, of which Cursor drops
@@ -114,12 +146,12 @@ func (f *permissionsFile) tool(id, tool string, o settings) contract.Answer {
 		return f.byMode(a, ir.Allow)
 	case ran.Why == ByUserList:
 		a.Decision, a.Rule, a.At = ir.Allow, ran.Entry.String(), f.entries[f.mcp.Find(id, tool)]
-		return a
+		return f.told(a)
 	}
 	a.Rule = "no entry of mcpAllowlist"
 	// The engine reads the same entries as globs, and in every run mode.
 	t := find(f.globs, format.MCP, func(t *token) bool { return t.matchesMCP(id, tool) })
-	return decidedBy(a, t, ir.Allow)
+	return f.told(decidedBy(a, t, ir.Allow))
 }
 
 func (f *permissionsFile) command(line string) contract.Answer {
@@ -134,13 +166,13 @@ func (f *permissionsFile) command(line string) contract.Answer {
 		return f.byMode(a, ir.Ask)
 	}
 	a.Decision, a.Rule, a.At = shellDecision(nil, f.shell, line, f.file)
-	return a
+	return f.told(a)
 }
 
 // byMode returns the answer of the run mode.
 func (f *permissionsFile) byMode(a contract.Answer, d ir.Decision) contract.Answer {
 	a.Decision, a.Rule, a.At = d, `"approvalMode": "`+string(f.mode)+`"`, f.modeAt
-	return a
+	return f.told(a)
 }
 
 // PinsRunMode reports whether a permissions.json takes the run mode out of the user's

@@ -292,9 +292,10 @@ func shellDecision(deny, allow []token, line, file string) (ir.Decision, string,
 			return ir.Deny, t.Text, t.At
 		}
 		t := find(allow, format.Shell, matches)
-		if t == nil {
+		switch {
+		case t == nil:
 			all = false
-		} else if by == nil {
+		case by == nil, by.At.File == file && t.At.File != file: // what somebody added is why
 			by = t
 		}
 	}

@@ -44,16 +44,49 @@ var frontMatter = regexp.MustCompile(`\A---\r?\n((?s:.*?))\r?\n---(?:\r?\n((?s:.
 // ErrRemote is why the file of an agent that runs elsewhere is not read.
 var ErrRemote = errors.New("its agent runs elsewhere")
 
-// ReadAgent reads an agent as Gemini CLI does. An error is why it does not load the agent, or [ErrRemote].
-func ReadAgent(file string, data []byte) (*Agent, error) {
+// front reads the front matter of an agent's file, and the text below it.
+func front(file string, data []byte) (root *located.Value, prompt string, err error) {
 	m := frontMatter.FindSubmatchIndex(data)
 	if m == nil {
-		return nil, errors.New("the file does not begin with front matter between lines of ---")
+		return nil, "", errors.New("the file does not begin with front matter between lines of ---")
 	}
 	// The line before stays, so that places are those of the file.
-	root, err := located.YAML(file, append([]byte("\n"), data[m[2]:m[3]]...))
+	root, err = located.YAML(file, append([]byte("\n"), data[m[2]:m[3]]...))
 	if err != nil {
-		return nil, fmt.Errorf("%s", strings.TrimPrefix(located.Reason(err), file+": "))
+		return nil, "", fmt.Errorf("%s", strings.TrimPrefix(located.Reason(err), file+": "))
+	}
+	if m[4] >= 0 {
+		prompt = string(data[m[4]:m[5]])
+	}
+	return root, prompt, nil
+}
+
+// ServersKeys are the keys of the servers that an agent starts: the one that Gemini CLI 0.61 reads, and that of its
+// documentation, with which 0.61 does not load an agent.
+var ServersKeys = []string{"mcp_servers", "mcpServers"}
+
+// NamedAgents returns the front matter of each agent that a file names, as any version may read it: also of one that
+// runs elsewhere, and of one with a key that 0.61 does not know.
+func NamedAgents(file string, data []byte) []*located.Value {
+	root, _, err := front(file, data)
+	if err != nil {
+		return nil
+	}
+	all := []*located.Value{root}
+	if root.Is(located.List) {
+		all = root.List()
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(v *located.Value) bool {
+		name, _ := v.Get("name").Str()
+		return !AgentName(name)
+	})
+}
+
+// ReadAgent reads an agent as Gemini CLI does. An error is why it does not load the agent, or [ErrRemote].
+func ReadAgent(file string, data []byte) (*Agent, error) {
+	root, prompt, err := front(file, data)
+	if err != nil {
+		return nil, err
 	}
 	if root.Is(located.List) {
 		return nil, ErrRemote
@@ -71,12 +104,9 @@ func ReadAgent(file string, data []byte) (*Agent, error) {
 			return nil, fmt.Errorf("%s: got a value that Gemini CLI does not take", f.Key)
 		}
 	}
-	a := &Agent{Root: root}
+	a := &Agent{Root: root, Prompt: prompt}
 	a.Name, _ = root.Get("name").Str()
 	a.Description, _ = root.Get("description").Str()
-	if m[4] >= 0 {
-		a.Prompt = string(data[m[4]:m[5]])
-	}
 	switch {
 	case !AgentName(a.Name):
 		return nil, errors.New("an agent's name has letters in lower case, digits, - and _")

@@ -46,7 +46,7 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	agent := func(a *format.Agent, at diag.Pos) {
 		own := slices.Contains(p.BuiltIn, a.Name)
 		if !a.Disabled && a.Name != p.Start && (!own || len(a.Permission) > 0) {
-			out = append(out, contract.Lodger{Mode: contract.Slug(a.Name), At: at})
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: at})
 		}
 	}
 	for _, name := range p.Files {
@@ -62,7 +62,7 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		}
 		for _, item := range c.Root.Get("plugin").List() {
 			text, _ := item.Str()
-			out = append(out, contract.Lodger{Program: "the plugin " + text, At: item.Pos})
+			out = append(out, contract.Lodger{Kind: contract.EntryPlugin, Name: text, At: item.Pos})
 		}
 		for _, m := range c.Root.Get("mcp").Fields() {
 			if l, ok := server(m, ours[m.Key]); ok {
@@ -86,7 +86,7 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 // server returns what an entry starts that a build did not write; false for the same, and for one that only says
 // less.
 func server(m located.Member, ours *located.Value) (contract.Lodger, bool) {
-	l := contract.Lodger{Server: m.Key, At: m.Pos, Instead: ours != nil}
+	l := contract.Lodger{Kind: contract.EntryServer, Name: m.Key, At: m.Pos, Instead: ours != nil}
 	starts := false
 	for _, key := range []string{"type", "command", "cwd", "environment", "url", "headers"} {
 		v := m.Value.Get(key)
@@ -99,14 +99,15 @@ func server(m located.Member, ours *located.Value) (contract.Lodger, bool) {
 
 // programs returns the plugins and the tools of a folder.
 func programs(project, compiled fs.FS, dir string) (out []contract.Lodger) {
-	for _, of := range []struct{ dir, what string }{
-		{"plugin", "the plugin "}, {"plugins", "the plugin "}, {"tool", "the tool "}, {"tools", "the tool "},
+	for _, of := range []struct{ dir, kind string }{
+		{"plugin", contract.EntryPlugin}, {"plugins", contract.EntryPlugin}, {"tool", contract.EntryTool},
+		{"tools", contract.EntryTool},
 	} {
 		for _, ending := range []string{"js", "ts"} {
 			names, _ := fs.Glob(project, dir+"/"+of.dir+"/*."+ending)
 			for _, name := range names {
 				if _, err := fs.Stat(compiled, name); err != nil {
-					out = append(out, contract.Lodger{Program: of.what + path.Base(name), At: diag.Pos{File: name}})
+					out = append(out, contract.Lodger{Kind: of.kind, Name: path.Base(name), At: diag.Pos{File: name}})
 				}
 			}
 		}
