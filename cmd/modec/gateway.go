@@ -216,8 +216,12 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	collectOften()
 	go keepSmall(e.ctx)
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
-	return e.serveHTTP(listener, h, l.log)
+	return e.serveHTTP(listener, h, l.log, parting{wait: lastCalls, begin: g.Leave, rest: g.EndCalls})
 }
+
+// lastCalls is how long a gateway that ends waits for calls under way. With what follows it is less than the 10 seconds
+// after which containers are killed.
+const lastCalls = 6 * time.Second
 
 // measured serves the state of the gateway at an address of its own, until end is called.
 func (c *gatewayCmd) measured(e *env, h http.Handler, log *slog.Logger) (end func(), err error) {

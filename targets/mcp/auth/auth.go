@@ -38,7 +38,7 @@ type Principal struct {
 	ID string
 	// Claims are what the issuer says of it: texts by name, of an object within an object "outer.inner".
 	Claims map[string][]string
-	// Expires is when the token does; zero for a static one.
+	// Expires is when the token is not taken any more, which the clocks' difference delays; zero for a static one.
 	Expires time.Time
 }
 
@@ -168,7 +168,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 	if err := exact(raw, time.Now().Add(v.skew)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	p := &Principal{ID: id.Issuer + " " + id.Subject, Claims: map[string][]string{}, Expires: id.Expiry}
+	p := &Principal{ID: id.Issuer + " " + id.Subject, Claims: map[string][]string{}, Expires: id.Expiry.Add(v.skew)}
 	if n := p.read("", raw, 0); n > maxClaims {
 		return nil, fmt.Errorf("%w: it has more than %d claims", ErrInvalid, maxClaims)
 	}

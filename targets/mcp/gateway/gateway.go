@@ -54,6 +54,7 @@ type Options struct {
 	Audit    func(audit.Event) // writes an event; nil: nothing is written
 	Now      func() time.Time  // the clock, for what is permitted at times; nil: the machine's
 
+	life      *life     // of the gateway for many that this is one of; nil: none
 	principal string    // who calls; "": whoever started the gateway
 	asks      *approver // nil: one of its own
 	headers   string    // a digest of those of the caller that are passed on
@@ -318,7 +319,12 @@ func (g *Gateway) receive(next sdk.MethodHandler) sdk.MethodHandler {
 					Message: "the gateway failed at " + method}
 			}
 		}()
+		ctx, done := g.lives(ctx, method, req)
+		defer done()
 		res, err = g.handle(ctx, method, req, next)
+		if why := over(ctx); why != nil {
+			res, err = nil, why
+		}
 		if err != nil && !errors.Is(err, context.Canceled) {
 			err = serve.StandardError(err)
 		}

@@ -106,6 +106,7 @@ type Shared struct {
 	closed    bool
 	stop      chan struct{}
 	asks      *approver
+	life      *life
 	ended     serve.Endings
 	shelf     *shelf
 	strangers *strangers // nil: nothing is written down
@@ -140,7 +141,8 @@ type member struct {
 	gateway *Gateway
 	who     *auth.Principal // as at the first request
 	end     *serve.Endpoint
-	busy    int // requests under way
+	busy    int  // requests under way
+	left    bool // no request comes any more
 	used    time.Time
 }
 
@@ -151,7 +153,13 @@ type visit struct {
 	by    *auth.Verifier  // of the last reload that the token was shown to
 	key   tableKey
 	to    *member
+	reads bool // it is a stream of what the gateway says
 	stop  context.CancelFunc
+
+	mu       sync.Mutex
+	messages map[*message]bool // under way
+	late     bool              // no stream stays open
+	gone     bool              // the caller has no access any more
 }
 
 // NewShared returns a gateway for many. Close ends its servers.
@@ -167,7 +175,7 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	m := model{e, opt.Pins}
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
 		visits: map[*visit]bool{}, tables: map[tableKey]*Table{},
-		hubs: map[hubKey]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys),
+		hubs: map[hubKey]*hub{}, stop: make(chan struct{}), life: newLife(), asks: newApprover(opt.HTTP.Keys),
 		shelf: newShelf(mostKept), addresses: addressesOf(e.Project())}
 	s.count()
 	if err := s.check(m); err != nil {
@@ -370,11 +378,15 @@ func both(ctx context.Context, p *auth.Principal, token string, now *auth.Verifi
 			claims[name] = values
 		}
 	}
-	return &auth.Principal{ID: p.ID, Claims: claims, Expires: p.Expires}, nil
+	expires := p.Expires
+	if q.Expires.Before(expires) { // clocks may differ by less now
+		expires = q.Expires
+	}
+	return &auth.Principal{ID: p.ID, Claims: claims, Expires: expires}, nil
 }
 
 // Restrict takes another list of whose tokens are taken, as far as it is narrower than that of the start. The requests
-// under way of those whose tokens are not taken any more end.
+// under way of those whose tokens are not taken any more end, calls with an error.
 func (s *Shared) Restrict(v *auth.Verifier) {
 	s.auth.Store(v)
 	s.mu.Lock()
@@ -417,7 +429,7 @@ func (s *Shared) recheck(v *visit, p *auth.Principal) {
 			return
 		}
 	}
-	v.stop()
+	v.end()
 }
 
 const visitKey = "visit"
@@ -435,10 +447,10 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
+	v.stop, v.reads = stop, r.Method == http.MethodGet
 	if at := v.who.Expires; !at.IsZero() { // a stream must not outlive its token
-		defer time.AfterFunc(time.Until(at), stop).Stop()
+		defer time.AfterFunc(time.Until(at), v.endStream).Stop()
 	}
-	v.stop = stop
 	if err := s.enter(v, r); err != nil {
 		p := v.who
 		var no *turnedAway
@@ -453,7 +465,10 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.leave(v)
-	s.askedBefore(v)
+	if s.askedBefore(v); v.isGone() {
+		http.Error(w, "what gave you access was taken away", http.StatusUnauthorized)
+		return
+	}
 	r = r.Clone(ctx)
 	r.Header.Del("Authorization")
 	r.Header.Del("Cookie")
@@ -533,6 +548,9 @@ func (s *Shared) leave(v *visit) {
 		delete(s.open, v.who.ID)
 	}
 	v.to.used = time.Now()
+	if v.to.left && v.to.busy == 0 {
+		go v.to.close()
+	}
 }
 
 // table returns what a principal is served at an endpoint, with the lock held. What one may not enter is the
@@ -642,11 +660,19 @@ func (s *Shared) room(principal string) bool {
 	return found
 }
 
-// drop ends a gateway, with the lock held.
+// drop ends a gateway, with the lock held. Calls under way come to their answers first.
 func (s *Shared) drop(id memberKey) {
 	m := s.members[id]
 	delete(s.members, id)
-	go m.close()
+	m.left = true
+	for v := range s.visits {
+		if v.to == m {
+			v.endStream()
+		}
+	}
+	if m.busy == 0 {
+		go m.close()
+	}
 }
 
 // close ends a gateway with the sessions of its clients.
@@ -669,7 +695,7 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	}
 	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, Audit: s.opt.Audit,
 		Explicit: s.opt.Explicit, Open: opened,
-		principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
+		life: s.life, principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
 	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
 		if s.opt.Servers[sv.Name].Shared {
 			return s.join(g, hubKey{server: sv.Name}, sv, s.opt.Logger, nil)
