@@ -331,6 +331,7 @@ func (a *answers) refuse(status int, words string) {
 	}
 	h := a.Header()
 	h.Del("Content-Length")
+	a.begun = true
 	refuseHTTP(a.ResponseWriter, status, id, e)
 }
 
