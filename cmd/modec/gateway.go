@@ -157,8 +157,8 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	defer done()
 	opt := gateway.SharedOptions{Version: version(), Root: e.dir, Logger: l.log, Naming: c.Namespace, Subject: l.ref,
 		Pins: pinned, Explicit: res.Config.Gateway.Denial == explicit,
-		Address: c.Address, Servers: map[string]gateway.ServerOptions{},
-		HTTP: serve.HTTPOptions{Hosts: c.Host, Origins: c.Origin}}
+		Address: c.Address,
+		HTTP:    serve.HTTPOptions{Hosts: c.Host, Origins: c.Origin}}
 	if u, err := url.Parse(c.Address); err == nil && u.Hostname() != "" {
 		opt.HTTP.Hosts = append(opt.HTTP.Hosts, u.Hostname())
 	}
@@ -169,10 +169,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 		opt.Lost = rec.missed
 	}
 	set := res.Config.Gateway
-	for name, o := range set.Servers {
-		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward, Map: o.Map, Raw: o.Raw,
-			Open: o.Open}
-	}
+	opt.Servers = settings(set)
 	var err error
 	if set.Auth != nil {
 		opt.Issuer = set.Auth.Issuer
@@ -211,7 +208,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 		}
 		defer end()
 	}
-	l.gateway, l.asked = g, opt.Auth != nil
+	l.gateway, l.auth = g, set.Auth
 	l.watch(w)
 	collectOften()
 	go keepSmall(e.ctx)
@@ -222,6 +219,15 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 // lastCalls is how long a gateway that ends waits for calls under way. With what follows it is less than the 10 seconds
 // after which containers are killed.
 const lastCalls = 6 * time.Second
+
+// settings are those of the servers.
+func settings(set config.Gateway) map[string]gateway.ServerOptions {
+	list := map[string]gateway.ServerOptions{}
+	for name, o := range set.Servers {
+		list[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward, Map: o.Map, Raw: o.Raw, Open: o.Open}
+	}
+	return list
+}
 
 // measured serves the state of the gateway at an address of its own, until end is called.
 func (c *gatewayCmd) measured(e *env, h http.Handler, log *slog.Logger) (end func(), err error) {
@@ -264,12 +270,18 @@ func (c *gatewayCmd) listen(e *env, asked bool) (net.Listener, error) {
 		NextProtos: []string{"http/1.1"}}), nil
 }
 
-// verifier returns what finds out who calls.
-func (e *env) verifier(a *config.Auth) (*auth.Verifier, error) {
-	opt := auth.Options{Issuer: a.Issuer, Audience: a.Audience, Algorithms: a.Algorithms, Skew: a.Skew}
+// authOptions are those of [gateway.auth], but for the way to its keys.
+func authOptions(a *config.Auth) auth.Options {
+	opt := auth.Options{Issuer: a.Issuer, Audience: a.Audience, Algorithms: a.Algorithms, Skew: a.Skew, KeysAt: a.Keys}
 	for _, t := range a.Tokens {
 		opt.Tokens = append(opt.Tokens, auth.Token{Name: t.Name, SHA256: t.SHA256, Claims: t.Claims})
 	}
+	return opt
+}
+
+// verifier returns what finds out who calls.
+func (e *env) verifier(a *config.Auth) (*auth.Verifier, error) {
+	opt := authOptions(a)
 	switch {
 	case a.Issuer == "":
 	case a.Keys == "" || strings.Contains(a.Keys, "://"):
@@ -321,10 +333,11 @@ type gatewayLoader struct {
 	log     *slog.Logger
 	ref     ir.SubjectRef
 	gateway interface {
+		Settle(map[string]gateway.ServerOptions) []string
 		Reload(*policy.Engine, *pins.Set) []string
 	}
 	record func(audit.Event) // nil: nothing is written
-	asked  bool              // callers are asked who they are
+	auth   *config.Auth      // of the start; nil: callers are not asked who they are
 }
 
 // logTo logs to standard error, until done is called.
@@ -347,20 +360,21 @@ func (l *gatewayLoader) watch(w *watcher) {
 	}()
 }
 
-// restrict takes whose tokens are taken as far as that is narrower.
-func (l *gatewayLoader) restrict(a *config.Auth) error {
+// restrict takes whose tokens are taken as far as that is narrower. It returns in words what waits.
+func (l *gatewayLoader) restrict(a *config.Auth) (waiting []string, err error) {
 	many, ok := l.gateway.(*gateway.Shared)
 	switch {
-	case !ok || !l.asked:
-		return nil
+	case !ok || l.auth == nil:
+		return nil, nil
 	case a == nil:
-		return errors.New("it is gone, so nobody could call: stop the gateway instead")
+		return nil, errors.New("it is gone, so nobody could call: stop the gateway instead")
 	}
 	v, err := l.verifier(a)
-	if err == nil {
-		many.Restrict(v)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	many.Restrict(v)
+	return auth.Wider(authOptions(l.auth), authOptions(a)), nil
 }
 
 // reload takes what is there now as far as it narrows, or keeps serving the last good source.
@@ -381,11 +395,13 @@ func (l *gatewayLoader) reload() {
 		l.log.Error("the pins cannot be read; what was served last is", "error", diags[0].String())
 		return
 	}
-	if err := l.restrict(res.Config.Gateway.Auth); err != nil {
+	waiting, err := l.restrict(res.Config.Gateway.Auth)
+	if err != nil {
 		l.log.Error("[gateway.auth] of modec.toml cannot be followed; the last good one is", "error", err)
 		return
 	}
-	waiting := l.gateway.Reload(res.Policy, pinned)
+	waiting = append(waiting, l.gateway.Settle(settings(res.Config.Gateway))...)
+	waiting = append(waiting, l.gateway.Reload(res.Policy, pinned)...)
 	collectOften()
 	l.reloaded(res.Policy.Digest(l.ref), waiting)
 	for _, what := range waiting {

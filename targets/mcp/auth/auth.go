@@ -57,6 +57,7 @@ type Options struct {
 	Skew       time.Duration // by which clocks may differ, at most 5 minutes; default none
 	// Keys returns the issuer's keys as JSON (RFC 7517); see [Remote].
 	Keys   func(context.Context) ([]byte, error)
+	KeysAt string // where those are, for people; "": where the issuer's metadata say
 	Tokens []Token
 }
 

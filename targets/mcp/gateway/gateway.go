@@ -70,6 +70,7 @@ type Gateway struct {
 	start func(ir.Server) caller // of an upstream
 
 	state     atomic.Pointer[state]
+	settings  atomic.Pointer[map[string]ServerOptions] // of the servers, as far as they hold
 	reloading sync.Mutex
 	clock     clock // of a gateway that is not one of many
 
@@ -135,12 +136,15 @@ func withTable(t *Table, opt Options, start func(*Gateway, ir.Server) caller) *G
 	if g.shelf == nil {
 		g.shelf = newShelf(mostKept)
 	}
+	first := opt.servers()
+	g.settings.Store(&first)
 	g.start = func(sv ir.Server) caller {
 		if start != nil {
 			return start(g, sv)
 		}
 		u := newUpstream(sv, opt.Root, opt.Version, opt.Logger, g)
-		u.shelf, u.raw, u.open = g.shelf, opt.Raw[sv.Name], opt.Open[sv.Name]
+		u.shelf = g.shelf
+		u.settle((*g.settings.Load())[sv.Name])
 		return u
 	}
 	g.sdk = g.server()

@@ -113,8 +113,11 @@ type Shared struct {
 
 	addresses map[string]string // of the servers, at the start
 
+	settings atomic.Pointer[map[string]ServerOptions] // as far as they hold
+
 	hubMu sync.Mutex
 	hubs  map[hubKey]*hub
+	left  map[*hub]bool // that nobody joins any more, and that have not ended
 }
 
 // model is what is served: the policy, and the pins of the servers.
@@ -175,8 +178,9 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	m := model{e, opt.Pins}
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
 		visits: map[*visit]bool{}, tables: map[tableKey]*Table{},
-		hubs: map[hubKey]*hub{}, stop: make(chan struct{}), life: newLife(), asks: newApprover(opt.HTTP.Keys),
+		hubs: map[hubKey]*hub{}, left: map[*hub]bool{}, stop: make(chan struct{}), life: newLife(), asks: newApprover(opt.HTTP.Keys),
 		shelf: newShelf(mostKept), addresses: addressesOf(e.Project())}
+	s.settings.Store(&s.opt.Servers)
 	s.count()
 	if err := s.check(m); err != nil {
 		return nil, err
@@ -697,11 +701,12 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 		Explicit: s.opt.Explicit, Open: opened,
 		life: s.life, principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
 	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
-		if s.opt.Servers[sv.Name].Shared {
+		if s.setting(sv.Name).Shared {
 			return s.join(g, hubKey{server: sv.Name}, sv, s.opt.Logger, nil)
 		}
-		text, _ := json.Marshal(headers[sv.Name]) // texts, sorted
-		return s.join(g, hubKey{sv.Name, p.ID, digest(text)}, sv, log, headers[sv.Name])
+		passed := s.passes(sv.Name, headers[sv.Name])
+		text, _ := json.Marshal(passed) // texts, sorted
+		return s.join(g, hubKey{sv.Name, p.ID, digest(text)}, sv, log, passed)
 	})
 	m := &member{gateway: g, who: p, used: time.Now()}
 	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP,
@@ -802,6 +807,9 @@ func (s *Shared) wider() (list []string) {
 	p := s.now.Project()
 	for i := range p.Roles {
 		name := p.Roles[i].Name
+		if by := p.Roles[i].Principals; s.opt.Auth != nil || s.opt.Subject == (ir.SubjectRef{}) && by == ir.Anyone {
+			list = append(list, moreCallers(s.first.Project().Role(name), &p.Roles[i])...)
+		}
 		for _, at := range []func(*policy.Engine) *policy.Engine{closed, opened} {
 			next, err := newTableOf(at(s.now.Engine), []string{name}, s.opt.Naming, s.now.pins)
 			if err != nil || len(next.servers) == 0 {
@@ -816,6 +824,42 @@ func (s *Shared) wider() (list []string) {
 				if what = "role " + name + ": " + what; !slices.Contains(list, what) {
 					list = append(list, what)
 				}
+			}
+		}
+	}
+	return list
+}
+
+// moreCallers says who has a role now and did not at the start, when it was another one; nil: there was none.
+func moreCallers(first, now *ir.Role) (list []string) {
+	add := func(who string) { list = append(list, fmt.Sprintf("role %s: %s", now.Name, who)) }
+	wide := func(r *ir.Role) int {
+		return slices.Index([]ir.Principals{"", ir.Authenticated, ir.Anyone}, r.Principals)
+	}
+	switch {
+	case !now.Held():
+		return nil
+	case first == nil || !first.Held():
+		add("its callers")
+		return list
+	case wide(now) > wide(first):
+		add("every caller with a token")
+		if now.Principals == ir.Anyone {
+			list = nil
+			add("every caller")
+		}
+		return list
+	case wide(first) > 0:
+		return nil // everybody has it already
+	}
+	for _, name := range slices.Sorted(maps.Keys(first.Claims)) {
+		if now.Claims[name] == nil {
+			add("callers without its claim " + name)
+			continue
+		}
+		for _, value := range now.Claims[name] {
+			if !slices.Contains(first.Claims[name], value) {
+				add(fmt.Sprintf("callers with the claim %s = %q", name, value))
 			}
 		}
 	}
@@ -863,7 +907,7 @@ func (s *Shared) Close() {
 	members := slices.Collect(maps.Values(s.members))
 	s.mu.Unlock()
 	s.hubMu.Lock()
-	hubs := slices.Collect(maps.Values(s.hubs))
+	hubs := slices.AppendSeq(slices.Collect(maps.Keys(s.left)), maps.Values(s.hubs))
 	s.hubMu.Unlock()
 	var all sync.WaitGroup
 	for _, m := range members {
