@@ -293,6 +293,7 @@ func (e *env) verifier(a *config.Auth) (*auth.Verifier, error) {
 	case !contract.LocalPath(a.Keys):
 		return nil, fmt.Errorf("jwks: %q is no address and no file of the project", a.Keys)
 	default:
+		opt.Local = true
 		opt.Keys = func(context.Context) ([]byte, error) {
 			root, err := os.OpenRoot(e.dir)
 			if err != nil {

@@ -8,7 +8,8 @@
 // that the project allows. There is no symmetric algorithm and no "none" among those that it can allow: whoever
 // could verify such a token could write one. A token without an expiry, a subject or the server's audience is
 // refused. Keys are fetched when they are needed, kept for an hour, and fetched again for a key that is not among
-// them, at most every half minute: a caller with invented keys cannot have the issuer asked at each request.
+// them, at most every half minute: a caller with invented keys cannot have the issuer asked at each request. Those of a
+// file are read again each second.
 //
 // Sources: RFC 7519 (JWT), 7517 (JWK), 8725 (best practices), 9068 (access tokens); the protocol's chapter on
 // authorization (modelcontextprotocol.io/specification/draft/basic/authorization).
@@ -58,6 +59,8 @@ type Options struct {
 	// Keys returns the issuer's keys as JSON (RFC 7517); see [Remote].
 	Keys   func(context.Context) ([]byte, error)
 	KeysAt string // where those are, for people; "": where the issuer's metadata say
+	// Local says that Keys reads a file, which is read again each second: a key counts for as long as it is in it.
+	Local  bool
 	Tokens []Token
 }
 
@@ -130,7 +133,7 @@ func New(opt Options) (*Verifier, error) {
 		}
 	}
 	v.skew = opt.Skew
-	v.keys = newKeySet(opt.Keys, opt.Algorithms)
+	v.keys = newKeySet(&opt)
 	v.issuer = oidc.NewVerifier(opt.Issuer, v.keys, &oidc.Config{
 		ClientID: opt.Audience, SupportedSigningAlgs: opt.Algorithms,
 		Now: func() time.Time { return time.Now().Add(-opt.Skew) },
@@ -152,7 +155,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 	if strings.Count(token, ".") != 2 {
 		return nil, fmt.Errorf("%w: it is none of the project's, and no JWT", ErrInvalid)
 	}
-	if _, err := v.keys.current(ctx, keysFresh); err != nil {
+	if _, err := v.keys.current(ctx, v.keys.fresh); err != nil {
 		return nil, err
 	}
 	id, err := v.issuer.Verify(ctx, token)
