@@ -336,6 +336,7 @@ type gatewayLoader struct {
 	gateway interface {
 		Settle(map[string]gateway.ServerOptions) []string
 		Reload(*policy.Engine, *pins.Set) []string
+		Digest() string
 	}
 	record func(audit.Event) // nil: nothing is written
 	auth   *config.Auth      // of the start; nil: callers are not asked who they are
@@ -404,7 +405,7 @@ func (l *gatewayLoader) reload() {
 	waiting = append(waiting, l.gateway.Settle(settings(res.Config.Gateway))...)
 	waiting = append(waiting, l.gateway.Reload(res.Policy, pinned)...)
 	collectOften()
-	l.reloaded(res.Policy.Digest(l.ref), waiting)
+	l.reloaded(l.gateway.Digest(), waiting)
 	for _, what := range waiting {
 		l.log.Warn("the source permits more now: start the gateway again to have it served", "what", what)
 	}

@@ -91,11 +91,12 @@ type Verifier struct {
 	issuer *oidc.IDTokenVerifier // nil: none
 	keys   *keySet
 	skew   time.Duration
+	digest string
 }
 
 // New returns a verifier. It fails where the options are not whole.
 func New(opt Options) (*Verifier, error) {
-	v := &Verifier{static: map[[sha256.Size]byte]*Token{}}
+	v := &Verifier{static: map[[sha256.Size]byte]*Token{}, digest: digestOf(opt)}
 	names := map[string]bool{}
 	for _, t := range opt.Tokens {
 		sum, err := hex.DecodeString(t.SHA256)
@@ -139,6 +140,24 @@ func New(opt Options) (*Verifier, error) {
 		Now: func() time.Time { return time.Now().Add(-opt.Skew) },
 	})
 	return v, nil
+}
+
+// Digest returns a hash of whose tokens are taken, but for the keys of the issuer.
+func (v *Verifier) Digest() string { return v.digest }
+
+// digestOf returns that of options.
+func digestOf(opt Options) string {
+	opt.Keys = nil
+	opt.Tokens = slices.SortedFunc(slices.Values(opt.Tokens), func(a, b Token) int { return strings.Compare(a.Name, b.Name) })
+	if len(opt.Algorithms) == 0 {
+		opt.Algorithms = DefaultAlgorithms
+	}
+	text, _ := json.Marshal(struct {
+		Options
+		Keys *int `json:",omitempty"` // in the place of the function
+	}{Options: opt}) // texts can be written
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // Verify returns who has a token. The error is [ErrInvalid], or that the issuer's keys are not there.

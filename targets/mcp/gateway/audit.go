@@ -72,7 +72,7 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 	}
 	e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role,
 		Mode: t.ref.Mode, Tool: k.act(),
-		Group: string(ir.MCP), Policy: t.digest, Input: args, MS: audit.Since(start)}
+		Group: string(ir.MCP), Policy: t.inForce(), Input: args, MS: audit.Since(start)}
 	if k != resources {
 		e.Tool = name
 	}

@@ -236,6 +236,9 @@ func (g *Gateway) take(t *Table) {
 	}
 }
 
+// Digest returns the digest of the policy that is served now.
+func (g *Gateway) Digest() string { return g.Table().inForce() }
+
 // Table returns what is served now.
 func (g *Gateway) Table() *Table { return g.state.Load().table }
 

@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -97,6 +99,7 @@ func (s *Shared) Settle(next map[string]ServerOptions) (waiting []string) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	both, waiting := settled(s.opt.Servers, next)
+	s.latest = next
 	old := *s.settings.Swap(&both)
 	anew := map[string]bool{}
 	for name, o := range old {
@@ -123,6 +126,32 @@ func (s *Shared) Settle(next map[string]ServerOptions) (waiting []string) {
 	}
 	return waiting
 }
+
+// sum notes the digest of a model, with the settings of now.
+func (s *Shared) sum(m model) {
+	of := s.digestOf(m)
+	s.digest.Store(&of)
+}
+
+// digestOf returns the digest of all that decides about callers: the policy, the pins, whose tokens are taken and the
+// servers' settings.
+func (s *Shared) digestOf(m model) string {
+	parts := []string{m.Project().DigestOfAll()}
+	if m.pins != nil {
+		parts = append(parts, string(m.pins.Bytes()))
+	}
+	if v := cmp.Or(s.auth.Load(), s.opt.Auth); v != nil {
+		parts = append(parts, v.Digest())
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.latest)) {
+		text, _ := json.Marshal(s.latest[name]) // texts can be written
+		parts = append(parts, name, string(text))
+	}
+	return digest([]byte(strings.Join(parts, between)))[:shortDigest]
+}
+
+// Digest returns the digest of the policy, as the last reload has it.
+func (s *Shared) Digest() string { return *s.digest.Load() }
 
 // setting returns what holds of a server's settings.
 func (s *Shared) setting(server string) ServerOptions { return (*s.settings.Load())[server] }

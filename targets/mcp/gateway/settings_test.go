@@ -1,11 +1,15 @@
 package gateway
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"modec.dev/modec/targets/mcp/auth"
 )
 
 // TestSettleHeaders holds that a header that the settings take away from a server does not reach it any more, in the
@@ -177,5 +181,69 @@ func TestMoreCallers(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 		s.Close()
+	}
+}
+
+// TestDigest holds that a gateway has one digest of its policy in every event, that each change of what somebody may do,
+// or of who may, is another one, and that the same source has the same one again.
+func TestDigest(t *testing.T) {
+	b := newBackend(t)
+	source, ev := people(b.URL), &written{}
+	list := func(name string) *auth.Verifier {
+		sum := sha256.Sum256([]byte("the-token-of-the-first-one"))
+		v, err := auth.New(auth.Options{Tokens: []auth.Token{{Name: name, SHA256: hex.EncodeToString(sum[:]),
+			Claims: map[string][]string{"groups": {"dev", "ops"}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	servers := map[string]ServerOptions{"s": {Forward: []string{"X-Tenant"}}}
+	o := newOffice(t, engine(t, source), func(o *SharedOptions) {
+		o.Audit, o.Auth, o.Servers = ev.add, list("one"), servers
+	})
+	digests := map[string]string{}
+	check := func(what string) {
+		t.Helper()
+		of := o.Digest()
+		if before, known := digests[of]; known || len(of) != 16 {
+			t.Errorf("%s: got the digest %q of %s", what, of, before)
+		}
+		digests[of] = what
+		for _, path := range []string{"/mcp", "/mcp/dev", "/mcp/dev/look", "/mcp/none"} {
+			v := &visitor{url: o.URL + path, token: "the-token-of-the-first-one", era: stateless}
+			v.says("s_read", object{})
+			if e := ev.last(); e.Policy != of {
+				t.Errorf("%s, %s: the audit has the policy %q, want %q", what, path, e.Policy, of)
+			}
+		}
+	}
+	check("the start")
+	first := o.Digest()
+	for what, change := range map[string][2]string{
+		"a tool":         {`"allow": ["read", "write"]`, `"allow": ["write"]`},
+		"a mode":         {`"mcp": {"s": {"allow": ["read"]}}`, `"mcp": {"s": {"deny": ["read"]}}`},
+		"a role's claim": {`"groups": "dev"`, `"groups": "devs"`},
+	} {
+		if !strings.Contains(source, change[0]) {
+			t.Fatal(what)
+		}
+		o.Reload(engine(t, strings.Replace(source, change[0], change[1], 1)), nil)
+		check(what)
+	}
+	o.Restrict(list("renamed"))
+	o.Reload(engine(t, source), nil)
+	check("a token's name")
+	o.Restrict(list("one"))
+	o.Settle(map[string]ServerOptions{"s": {}})
+	o.Reload(engine(t, source), nil)
+	check("a server's settings")
+	e := engine(t, source)
+	o.Settle(servers)
+	o.Reload(e, pinned(t, e, "s"))
+	check("a pin")
+	o.Reload(engine(t, source), nil)
+	if of := o.Digest(); of != first {
+		t.Errorf("got the digest %q of the source of the start, want %q", of, first)
 	}
 }

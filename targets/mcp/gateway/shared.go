@@ -114,6 +114,8 @@ type Shared struct {
 	addresses map[string]string // of the servers, at the start
 
 	settings atomic.Pointer[map[string]ServerOptions] // as far as they hold
+	latest   map[string]ServerOptions                 // as the last reload has them
+	digest   atomic.Pointer[string]                   // of the policy, as the last reload has it
 
 	hubMu sync.Mutex
 	hubs  map[hubKey]*hub
@@ -181,6 +183,8 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 		hubs: map[hubKey]*hub{}, left: map[*hub]bool{}, stop: make(chan struct{}), life: newLife(), asks: newApprover(opt.HTTP.Keys),
 		shelf: newShelf(mostKept), addresses: addressesOf(e.Project())}
 	s.settings.Store(&s.opt.Servers)
+	s.latest = s.opt.Servers
+	s.sum(m)
 	s.count()
 	if err := s.check(m); err != nil {
 		return nil, err
@@ -200,6 +204,9 @@ func (s *Shared) count() {
 	}
 	s.opt.Audit = func(e audit.Event) {
 		s.counts.observe(&e)
+		if e.Policy == "" {
+			e.Policy = s.Digest()
+		}
 		if write != nil {
 			write(e)
 		}
@@ -585,6 +592,7 @@ func (s *Shared) table(p *auth.Principal, role, mode string) (key tableKey, t *T
 		}
 		return key, nil, err
 	}
+	t.policy = s.Digest()
 	s.tables[key] = t
 	return key, t, nil
 }
@@ -740,6 +748,7 @@ func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	s.mu.Lock()
 	s.counts.reloaded()
 	s.now = model{e, set}
+	s.sum(s.now)
 	waiting = s.wider()
 	next := s.afresh()
 	s.hubMu.Lock()
