@@ -157,8 +157,8 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	defer done()
 	opt := gateway.SharedOptions{Version: version(), Root: e.dir, Logger: l.log, Naming: c.Namespace, Subject: l.ref,
 		Pins: pinned, Explicit: res.Config.Gateway.Denial == explicit,
-		Address: c.Address, Servers: map[string]gateway.ServerOptions{},
-		HTTP: serve.HTTPOptions{Hosts: c.Host, Origins: c.Origin}}
+		Address: c.Address,
+		HTTP:    serve.HTTPOptions{Hosts: c.Host, Origins: c.Origin}}
 	if u, err := url.Parse(c.Address); err == nil && u.Hostname() != "" {
 		opt.HTTP.Hosts = append(opt.HTTP.Hosts, u.Hostname())
 	}
@@ -169,10 +169,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 		opt.Lost = rec.missed
 	}
 	set := res.Config.Gateway
-	for name, o := range set.Servers {
-		opt.Servers[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward, Map: o.Map, Raw: o.Raw,
-			Open: o.Open}
-	}
+	opt.Servers = settings(set)
 	var err error
 	if set.Auth != nil {
 		opt.Issuer = set.Auth.Issuer
@@ -211,12 +208,25 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 		}
 		defer end()
 	}
-	l.gateway, l.asked = g, opt.Auth != nil
+	l.gateway, l.auth = g, set.Auth
 	l.watch(w)
 	collectOften()
 	go keepSmall(e.ctx)
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
-	return e.serveHTTP(listener, h, l.log)
+	return e.serveHTTP(listener, h, l.log, parting{wait: lastCalls, begin: g.Leave, rest: g.EndCalls})
+}
+
+// lastCalls is how long a gateway that ends waits for calls under way. With what follows it is less than the 10 seconds
+// after which containers are killed.
+const lastCalls = 6 * time.Second
+
+// settings are those of the servers.
+func settings(set config.Gateway) map[string]gateway.ServerOptions {
+	list := map[string]gateway.ServerOptions{}
+	for name, o := range set.Servers {
+		list[name] = gateway.ServerOptions{Shared: o.Shared, Forward: o.Forward, Map: o.Map, Raw: o.Raw, Open: o.Open}
+	}
+	return list
 }
 
 // measured serves the state of the gateway at an address of its own, until end is called.
@@ -260,12 +270,18 @@ func (c *gatewayCmd) listen(e *env, asked bool) (net.Listener, error) {
 		NextProtos: []string{"http/1.1"}}), nil
 }
 
-// verifier returns what finds out who calls.
-func (e *env) verifier(a *config.Auth) (*auth.Verifier, error) {
-	opt := auth.Options{Issuer: a.Issuer, Audience: a.Audience, Algorithms: a.Algorithms, Skew: a.Skew}
+// authOptions are those of [gateway.auth], but for the way to its keys.
+func authOptions(a *config.Auth) auth.Options {
+	opt := auth.Options{Issuer: a.Issuer, Audience: a.Audience, Algorithms: a.Algorithms, Skew: a.Skew, KeysAt: a.Keys}
 	for _, t := range a.Tokens {
 		opt.Tokens = append(opt.Tokens, auth.Token{Name: t.Name, SHA256: t.SHA256, Claims: t.Claims})
 	}
+	return opt
+}
+
+// verifier returns what finds out who calls.
+func (e *env) verifier(a *config.Auth) (*auth.Verifier, error) {
+	opt := authOptions(a)
 	switch {
 	case a.Issuer == "":
 	case a.Keys == "" || strings.Contains(a.Keys, "://"):
@@ -277,6 +293,7 @@ func (e *env) verifier(a *config.Auth) (*auth.Verifier, error) {
 	case !contract.LocalPath(a.Keys):
 		return nil, fmt.Errorf("jwks: %q is no address and no file of the project", a.Keys)
 	default:
+		opt.Local = true
 		opt.Keys = func(context.Context) ([]byte, error) {
 			root, err := os.OpenRoot(e.dir)
 			if err != nil {
@@ -317,10 +334,12 @@ type gatewayLoader struct {
 	log     *slog.Logger
 	ref     ir.SubjectRef
 	gateway interface {
+		Settle(map[string]gateway.ServerOptions) []string
 		Reload(*policy.Engine, *pins.Set) []string
+		Digest() string
 	}
 	record func(audit.Event) // nil: nothing is written
-	asked  bool              // callers are asked who they are
+	auth   *config.Auth      // of the start; nil: callers are not asked who they are
 }
 
 // logTo logs to standard error, until done is called.
@@ -343,20 +362,21 @@ func (l *gatewayLoader) watch(w *watcher) {
 	}()
 }
 
-// restrict takes whose tokens are taken as far as that is narrower.
-func (l *gatewayLoader) restrict(a *config.Auth) error {
+// restrict takes whose tokens are taken as far as that is narrower. It returns in words what waits.
+func (l *gatewayLoader) restrict(a *config.Auth) (waiting []string, err error) {
 	many, ok := l.gateway.(*gateway.Shared)
 	switch {
-	case !ok || !l.asked:
-		return nil
+	case !ok || l.auth == nil:
+		return nil, nil
 	case a == nil:
-		return errors.New("it is gone, so nobody could call: stop the gateway instead")
+		return nil, errors.New("it is gone, so nobody could call: stop the gateway instead")
 	}
 	v, err := l.verifier(a)
-	if err == nil {
-		many.Restrict(v)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	many.Restrict(v)
+	return auth.Wider(authOptions(l.auth), authOptions(a)), nil
 }
 
 // reload takes what is there now as far as it narrows, or keeps serving the last good source.
@@ -377,13 +397,15 @@ func (l *gatewayLoader) reload() {
 		l.log.Error("the pins cannot be read; what was served last is", "error", diags[0].String())
 		return
 	}
-	if err := l.restrict(res.Config.Gateway.Auth); err != nil {
+	waiting, err := l.restrict(res.Config.Gateway.Auth)
+	if err != nil {
 		l.log.Error("[gateway.auth] of modec.toml cannot be followed; the last good one is", "error", err)
 		return
 	}
-	waiting := l.gateway.Reload(res.Policy, pinned)
+	waiting = append(waiting, l.gateway.Settle(settings(res.Config.Gateway))...)
+	waiting = append(waiting, l.gateway.Reload(res.Policy, pinned)...)
 	collectOften()
-	l.reloaded(res.Policy.Digest(l.ref), waiting)
+	l.reloaded(l.gateway.Digest(), waiting)
 	for _, what := range waiting {
 		l.log.Warn("the source permits more now: start the gateway again to have it served", "what", what)
 	}

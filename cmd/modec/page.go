@@ -75,5 +75,5 @@ func (c *uiCmd) Run(e *env) error {
 			}
 		}
 	}()
-	return e.serveHTTP(listener, h, log)
+	return e.serveHTTP(listener, h, log, quickly)
 }

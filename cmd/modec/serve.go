@@ -241,7 +241,7 @@ func (c *serveCmd) http(e *env, s *serve.Server, addr string, log *slog.Logger) 
 			"address", listener.Addr().String())
 	}
 	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
-	return e.serveHTTP(listener, h, log)
+	return e.serveHTTP(listener, h, log, quickly)
 }
 
 // onLoopback reports whether only this machine can reach a listener.
@@ -250,9 +250,27 @@ func onLoopback(l net.Listener) bool {
 	return !ok || tcp.IP.IsLoopback()
 }
 
+// parting is how a server ends that has calls under way.
+type parting struct {
+	wait  time.Duration // for their answers
+	begin func()        // called at once; nil: nothing is
+	rest  func()        // has those answered that are left; nil: they are cut
+}
+
+// quickly is the parting of a server whose calls are short.
+var quickly = parting{wait: time.Second}
+
+// Bounds of what is left once a server has waited.
+const (
+	lastErrors = time.Second     // until the calls that are left are answered with an error
+	lastWrites = 2 * time.Second // until what was cut has ended
+)
+
 // serveHTTP serves until the context ends, and lets requests that are under way end.
-func (e *env) serveHTTP(listener net.Listener, h http.Handler, log *slog.Logger) error {
-	server := &http.Server{Handler: endsWith(e.ctx, h), ReadHeaderTimeout: 10 * time.Second,
+func (e *env) serveHTTP(listener net.Listener, h http.Handler, log *slog.Logger, end parting) error {
+	calls, cut := context.WithCancel(context.WithoutCancel(e.ctx))
+	defer cut()
+	server := &http.Server{Handler: endsWith(e.ctx, calls, h), ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	done := make(chan error, 1)
@@ -262,32 +280,39 @@ func (e *env) serveHTTP(listener net.Listener, h http.Handler, log *slog.Logger)
 		return err
 	case <-e.ctx.Done():
 	}
-	patience, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), 5*time.Second)
-	defer cancel()
-	if err := server.Shutdown(patience); errors.Is(err, context.DeadlineExceeded) {
-		return server.Close() // calls that do not end
-	} else if err != nil {
-		return err
+	if end.begin != nil {
+		end.begin()
 	}
-	return nil
+	within := func(limit time.Duration) error {
+		patience, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), limit)
+		defer cancel()
+		return server.Shutdown(patience)
+	}
+	err := within(end.wait)
+	if errors.Is(err, context.DeadlineExceeded) && end.rest != nil {
+		end.rest()
+		err = within(lastErrors)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		cut()
+		err = within(lastWrites)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return server.Close() // calls that do not end
+	}
+	return err
 }
 
-// lastCalls is how long calls that are under way may take once a server ends.
-const lastCalls = time.Second
-
-// endsWith lets requests end with a context: streams at once, which clients hold open, and calls a little
-// later.
-func endsWith(ctx context.Context, next http.Handler) http.Handler {
+// endsWith lets requests end: streams, which clients hold open, with the first context, and calls with the second.
+func endsWith(streams, calls context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		own, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		stop := context.AfterFunc(ctx, func() {
-			if r.Method == http.MethodGet {
-				cancel()
-			} else {
-				time.AfterFunc(lastCalls, cancel)
-			}
-		})
+		ctx := calls
+		if r.Method == http.MethodGet {
+			ctx = streams
+		}
+		stop := context.AfterFunc(ctx, cancel)
 		defer stop()
 		next.ServeHTTP(w, r.WithContext(own))
 	})

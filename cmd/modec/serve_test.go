@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,7 +17,7 @@ func TestServeEndsStreams(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	begun := make(chan string, 2)
 	answered := make(chan bool, 1)
-	srv := httptest.NewServer(endsWith(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := httptest.NewServer(endsWith(ctx, t.Context(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun <- r.Method
 		if r.Method == http.MethodPost { // a call under way, which is answered once the server ends
 			<-ctx.Done()
@@ -46,5 +49,62 @@ func TestServeEndsStreams(t *testing.T) {
 	defer cancel()
 	if err := srv.Config.Shutdown(patience); err != nil {
 		t.Errorf("the server waits for its streams: %v", err)
+	}
+}
+
+// A server that ends waits for calls under way, then has them answered with an error, and cuts those that go on.
+func TestServeWaitsForCalls(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	e := testEnv(ctx, t.TempDir(), &transcript{})
+	left := make(chan struct{})
+	under := make(chan bool, 3)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		under <- true
+		switch r.URL.Path {
+		case "/short":
+			<-ctx.Done()
+			time.Sleep(50 * time.Millisecond)
+		case "/long":
+			<-left
+		default:
+			<-r.Context().Done()
+		}
+		if r.Context().Err() == nil {
+			_, _ = io.WriteString(w, "answered")
+		}
+	})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- e.serveHTTP(listener, h, slog.New(slog.DiscardHandler),
+			parting{wait: 200 * time.Millisecond, rest: func() { close(left) }})
+	}()
+	answers := map[string]chan string{}
+	for _, path := range []string{"/short", "/long", "/endless"} {
+		got := make(chan string, 1)
+		answers[path] = got
+		go func() {
+			res, err := http.Post("http://"+listener.Addr().String()+path, "text/plain", strings.NewReader(""))
+			if err != nil {
+				got <- err.Error()
+				return
+			}
+			defer res.Body.Close()
+			text, _ := io.ReadAll(res.Body) // a part is another text
+			got <- string(text)
+		}()
+		<-under
+	}
+	end()
+	for path, want := range map[string]string{"/short": "answered", "/long": "answered", "/endless": ""} {
+		if got := <-answers[path]; got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -20,13 +20,26 @@ import (
 // somebody edited the policy file.
 func (p *Project) Digest(ref SubjectRef) string { return p.Digests()(ref) }
 
-// Digests returns [Project.Digest] for many subjects: what they have in common is read once.
-func (p *Project) Digests() func(SubjectRef) string {
+// DigestOfAll returns such a hash of everything that decides about all subjects, also who has which role.
+func (p *Project) DigestOfAll() string {
+	h := sha256.New()
+	digest(h, reflect.ValueOf(p.deciding()))
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// deciding returns what decides, in an order that does not depend on the source's.
+func (p *Project) deciding() Project {
 	decisions := *p.Decisions()
 	decisions.Name, decisions.SourceHash = "", ""
 	// What a gateway has follows from the rest.
 	decisions.Servers = slices.DeleteFunc(decisions.Servers, func(s Server) bool { return s.Gateway != nil })
 	decisions.Sort() // by name: it has no order
+	return decisions
+}
+
+// Digests returns [Project.Digest] for many subjects: what they have in common is read once.
+func (p *Project) Digests() func(SubjectRef) string {
+	decisions := p.deciding()
 	modes := sync.OnceValue(func() []byte {
 		var b bytes.Buffer
 		digest(&b, reflect.ValueOf(decisions.Modes))

@@ -8,7 +8,8 @@
 // that the project allows. There is no symmetric algorithm and no "none" among those that it can allow: whoever
 // could verify such a token could write one. A token without an expiry, a subject or the server's audience is
 // refused. Keys are fetched when they are needed, kept for an hour, and fetched again for a key that is not among
-// them, at most every half minute: a caller with invented keys cannot have the issuer asked at each request.
+// them, at most every half minute: a caller with invented keys cannot have the issuer asked at each request. Those of a
+// file are read again each second.
 //
 // Sources: RFC 7519 (JWT), 7517 (JWK), 8725 (best practices), 9068 (access tokens); the protocol's chapter on
 // authorization (modelcontextprotocol.io/specification/draft/basic/authorization).
@@ -38,7 +39,7 @@ type Principal struct {
 	ID string
 	// Claims are what the issuer says of it: texts by name, of an object within an object "outer.inner".
 	Claims map[string][]string
-	// Expires is when the token does; zero for a static one.
+	// Expires is when the token is not taken any more, which the clocks' difference delays; zero for a static one.
 	Expires time.Time
 }
 
@@ -57,6 +58,9 @@ type Options struct {
 	Skew       time.Duration // by which clocks may differ, at most 5 minutes; default none
 	// Keys returns the issuer's keys as JSON (RFC 7517); see [Remote].
 	Keys   func(context.Context) ([]byte, error)
+	KeysAt string // where those are, for people; "": where the issuer's metadata say
+	// Local says that Keys reads a file, which is read again each second: a key counts for as long as it is in it.
+	Local  bool
 	Tokens []Token
 }
 
@@ -87,11 +91,12 @@ type Verifier struct {
 	issuer *oidc.IDTokenVerifier // nil: none
 	keys   *keySet
 	skew   time.Duration
+	digest string
 }
 
 // New returns a verifier. It fails where the options are not whole.
 func New(opt Options) (*Verifier, error) {
-	v := &Verifier{static: map[[sha256.Size]byte]*Token{}}
+	v := &Verifier{static: map[[sha256.Size]byte]*Token{}, digest: digestOf(opt)}
 	names := map[string]bool{}
 	for _, t := range opt.Tokens {
 		sum, err := hex.DecodeString(t.SHA256)
@@ -129,12 +134,30 @@ func New(opt Options) (*Verifier, error) {
 		}
 	}
 	v.skew = opt.Skew
-	v.keys = newKeySet(opt.Keys, opt.Algorithms)
+	v.keys = newKeySet(&opt)
 	v.issuer = oidc.NewVerifier(opt.Issuer, v.keys, &oidc.Config{
 		ClientID: opt.Audience, SupportedSigningAlgs: opt.Algorithms,
 		Now: func() time.Time { return time.Now().Add(-opt.Skew) },
 	})
 	return v, nil
+}
+
+// Digest returns a hash of whose tokens are taken, but for the keys of the issuer.
+func (v *Verifier) Digest() string { return v.digest }
+
+// digestOf returns that of options.
+func digestOf(opt Options) string {
+	opt.Keys = nil
+	opt.Tokens = slices.SortedFunc(slices.Values(opt.Tokens), func(a, b Token) int { return strings.Compare(a.Name, b.Name) })
+	if len(opt.Algorithms) == 0 {
+		opt.Algorithms = DefaultAlgorithms
+	}
+	text, _ := json.Marshal(struct {
+		Options
+		Keys *int `json:",omitempty"` // in the place of the function
+	}{Options: opt}) // texts can be written
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // Verify returns who has a token. The error is [ErrInvalid], or that the issuer's keys are not there.
@@ -151,7 +174,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 	if strings.Count(token, ".") != 2 {
 		return nil, fmt.Errorf("%w: it is none of the project's, and no JWT", ErrInvalid)
 	}
-	if _, err := v.keys.current(ctx, keysFresh); err != nil {
+	if _, err := v.keys.current(ctx, v.keys.fresh); err != nil {
 		return nil, err
 	}
 	id, err := v.issuer.Verify(ctx, token)
@@ -168,7 +191,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 	if err := exact(raw, time.Now().Add(v.skew)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	p := &Principal{ID: id.Issuer + " " + id.Subject, Claims: map[string][]string{}, Expires: id.Expiry}
+	p := &Principal{ID: id.Issuer + " " + id.Subject, Claims: map[string][]string{}, Expires: id.Expiry.Add(v.skew)}
 	if n := p.read("", raw, 0); n > maxClaims {
 		return nil, fmt.Errorf("%w: it has more than %d claims", ErrInvalid, maxClaims)
 	}

@@ -230,7 +230,7 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys = newKeySet(fetch, DefaultAlgorithms)
+	keys = newKeySet(&Options{Keys: fetch, Algorithms: DefaultAlgorithms})
 	keys.now = func() time.Time { return now }
 	check := func(what string, key *ecdsa.PrivateKey, id string, ok bool, asked int) {
 		t.Helper()
@@ -269,6 +269,44 @@ func TestKeys(t *testing.T) {
 	check("for a day", other, "b", false, 5)
 	if _, err := v.Verify(t.Context(), authtest.Signed(t, jose.ES256, key, "a", is.claims(nil))); err == nil || errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v, want that the keys are not there", err)
+	}
+}
+
+// TestLocalKeys holds that a key of a file counts for as long as the file has it, and that a file that cannot be read
+// changes nothing.
+func TestLocalKeys(t *testing.T) {
+	is := newIssuer(t)
+	first, second := is.key(t, "a"), is.key(t, "b")
+	now, all := time.Now(), is.keys
+	var doc []byte
+	keys := newKeySet(&Options{Local: true, Algorithms: DefaultAlgorithms, Keys: func(context.Context) ([]byte, error) {
+		return doc, nil
+	}})
+	keys.now = func() time.Time { return now }
+	for _, c := range []struct {
+		what          string
+		set           any
+		first, second bool
+	}{
+		{"one", jose.JSONWebKeySet{Keys: all[:1]}, true, false},
+		{"both", jose.JSONWebKeySet{Keys: all}, true, true},
+		{"the other", jose.JSONWebKeySet{Keys: all[1:]}, false, true},
+		{"no file of keys", "half", false, true},
+		{"none", object{"keys": []any{}}, false, false},
+		{"one again", jose.JSONWebKeySet{Keys: all[:1]}, true, false},
+	} {
+		var err error
+		if doc, err = json.Marshal(c.set); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(keysLocal)
+		for id, key := range map[string]*ecdsa.PrivateKey{"a": first, "b": second} {
+			want := id == "a" && c.first || id == "b" && c.second
+			_, err := keys.VerifySignature(t.Context(), authtest.Signed(t, jose.ES256, key, id, is.claims(nil)))
+			if (err == nil) != want {
+				t.Errorf("%s: the key %s: got %v", c.what, id, err)
+			}
+		}
 	}
 }
 

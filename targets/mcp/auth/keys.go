@@ -22,6 +22,7 @@ const (
 	keysFresh  = time.Hour        // until they are fetched again: a key that is gone may be one that was stolen
 	keysStale  = 24 * time.Hour   // until they do not count any more, where they cannot be fetched again
 	keysPause  = 30 * time.Second // between two times that they are fetched
+	keysLocal  = time.Second      // in the place of both, where they are in a file
 	maxKeysDoc = 1 << 20          // bytes
 )
 
@@ -30,6 +31,9 @@ type keySet struct {
 	fetch      func(context.Context) ([]byte, error)
 	algorithms []jose.SignatureAlgorithm
 	now        func() time.Time
+	fresh      time.Duration // until they are fetched again
+	pause      time.Duration // between two times that they are fetched
+	local      bool          // they are in a file, which may have none
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
@@ -39,9 +43,12 @@ type keySet struct {
 	flying  chan struct{}
 }
 
-func newKeySet(fetch func(context.Context) ([]byte, error), algorithms []string) *keySet {
-	s := &keySet{fetch: fetch, now: time.Now}
-	for _, a := range algorithms {
+func newKeySet(opt *Options) *keySet {
+	s := &keySet{fetch: opt.Keys, now: time.Now, fresh: keysFresh, pause: keysPause, local: opt.Local}
+	if opt.Local {
+		s.fresh, s.pause = keysLocal, keysLocal
+	}
+	for _, a := range opt.Algorithms {
 		s.algorithms = append(s.algorithms, jose.SignatureAlgorithm(a))
 	}
 	return s
@@ -56,14 +63,14 @@ func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	if len(jws.Signatures) != 1 {
 		return nil, errors.New("it has not one signature")
 	}
-	keys, err := s.current(ctx, keysFresh)
+	keys, err := s.current(ctx, s.fresh)
 	if err != nil {
 		return nil, err
 	}
 	if payload, ok := verified(jws, keys); ok {
 		return payload, nil
 	}
-	if keys, err = s.current(ctx, keysPause); err != nil { // the issuer may have another key by now
+	if keys, err = s.current(ctx, s.pause); err != nil { // the issuer may have another key by now
 		return nil, err
 	}
 	if payload, ok := verified(jws, keys); ok {
@@ -91,7 +98,7 @@ func verified(jws *jose.JSONWebSignature, keys []jose.JSONWebKey) ([]byte, bool)
 func (s *keySet) current(ctx context.Context, age time.Duration) ([]jose.JSONWebKey, error) {
 	s.mu.Lock()
 	now := s.now()
-	if now.Sub(s.fetched) < age || now.Sub(s.tried) < keysPause && s.flying == nil {
+	if now.Sub(s.fetched) < age || now.Sub(s.tried) < s.pause && s.flying == nil {
 		defer s.mu.Unlock()
 		return s.known(now)
 	}
@@ -130,7 +137,7 @@ func (s *keySet) renew(ctx context.Context) {
 	doc, err := s.fetch(ctx)
 	var keys []jose.JSONWebKey
 	if err == nil {
-		keys, err = publicKeys(doc)
+		keys, err = publicKeys(doc, s.local)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,8 +148,9 @@ func (s *keySet) renew(ctx context.Context) {
 	s.flying = nil
 }
 
-// publicKeys reads a set of keys. What is no key of a signature is left out.
-func publicKeys(doc []byte) ([]jose.JSONWebKey, error) {
+// publicKeys reads a set of keys. What is no key of a signature is left out. Somebody may have emptied a file; an issuer
+// without a key is one that fails.
+func publicKeys(doc []byte, local bool) ([]jose.JSONWebKey, error) {
 	var raw struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(doc, &raw); err != nil || raw.Keys == nil {
 		return nil, errors.New(`it is no set of keys: JSON with "keys" (RFC 7517)`)
@@ -154,7 +162,7 @@ func publicKeys(doc []byte) ([]jose.JSONWebKey, error) {
 			keys = append(keys, k)
 		}
 	}
-	if len(keys) == 0 {
+	if len(keys) == 0 && !local {
 		return nil, errors.New("it has no public key of a signature")
 	}
 	return keys, nil

@@ -66,9 +66,13 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 	start, n := time.Now(), &note{}
 	t := g.Table() // by which it is decided, or one that a reload puts in its place meanwhile
 	res, err := do(context.WithValue(ctx, noteKey{}, n))
+	why := over(ctx)
+	if why != nil {
+		res, err = nil, why
+	}
 	e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role,
 		Mode: t.ref.Mode, Tool: k.act(),
-		Group: string(ir.MCP), Policy: t.digest, Input: args, MS: audit.Since(start)}
+		Group: string(ir.MCP), Policy: t.inForce(), Input: args, MS: audit.Since(start)}
 	if k != resources {
 		e.Tool = name
 	}
@@ -79,6 +83,9 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 			e.Decision, e.Rule, e.Place = ir.Deny.String(), "it is not as it was pinned", pins.File
 		} else if e.Decision == ir.Allow.String() || e.Decision == ir.Ask.String() {
 			e.Outcome, e.Detail = audit.Failed, "it is not offered now"
+		}
+		if why != nil {
+			e.Outcome, e.Detail = audit.Failed, why.Error()
 		}
 		g.opt.Audit(e)
 		return res, err
@@ -93,6 +100,8 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 	}
 	e.Outcome, e.Detail = n.outcome, n.detail
 	switch a, _ := res.(*answer); {
+	case why != nil:
+		e.Outcome, e.Detail = audit.Failed, why.Error()
 	case e.Outcome != "":
 	case err != nil:
 		e.Outcome, e.Detail = audit.Failed, strings.TrimSpace(e.Detail+" "+err.Error())

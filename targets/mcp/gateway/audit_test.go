@@ -34,6 +34,16 @@ func (ev *written) take() (list []string) {
 	return list
 }
 
+// last returns the last event.
+func (ev *written) last() audit.Event {
+	ev.mu.Lock()
+	defer ev.mu.Unlock()
+	if len(ev.all) == 0 {
+		return audit.Event{}
+	}
+	return ev.all[len(ev.all)-1]
+}
+
 // about returns what the last event is about.
 func (ev *written) about() string {
 	ev.mu.Lock()

@@ -54,6 +54,7 @@ type Options struct {
 	Audit    func(audit.Event) // writes an event; nil: nothing is written
 	Now      func() time.Time  // the clock, for what is permitted at times; nil: the machine's
 
+	life      *life     // of the gateway for many that this is one of; nil: none
 	principal string    // who calls; "": whoever started the gateway
 	asks      *approver // nil: one of its own
 	headers   string    // a digest of those of the caller that are passed on
@@ -69,6 +70,7 @@ type Gateway struct {
 	start func(ir.Server) caller // of an upstream
 
 	state     atomic.Pointer[state]
+	settings  atomic.Pointer[map[string]ServerOptions] // of the servers, as far as they hold
 	reloading sync.Mutex
 	clock     clock // of a gateway that is not one of many
 
@@ -134,12 +136,15 @@ func withTable(t *Table, opt Options, start func(*Gateway, ir.Server) caller) *G
 	if g.shelf == nil {
 		g.shelf = newShelf(mostKept)
 	}
+	first := opt.servers()
+	g.settings.Store(&first)
 	g.start = func(sv ir.Server) caller {
 		if start != nil {
 			return start(g, sv)
 		}
 		u := newUpstream(sv, opt.Root, opt.Version, opt.Logger, g)
-		u.shelf, u.raw, u.open = g.shelf, opt.Raw[sv.Name], opt.Open[sv.Name]
+		u.shelf = g.shelf
+		u.settle((*g.settings.Load())[sv.Name])
 		return u
 	}
 	g.sdk = g.server()
@@ -231,6 +236,9 @@ func (g *Gateway) take(t *Table) {
 	}
 }
 
+// Digest returns the digest of the policy that is served now.
+func (g *Gateway) Digest() string { return g.Table().inForce() }
+
 // Table returns what is served now.
 func (g *Gateway) Table() *Table { return g.state.Load().table }
 
@@ -318,7 +326,12 @@ func (g *Gateway) receive(next sdk.MethodHandler) sdk.MethodHandler {
 					Message: "the gateway failed at " + method}
 			}
 		}()
+		ctx, done := g.lives(ctx, method, req)
+		defer done()
 		res, err = g.handle(ctx, method, req, next)
+		if why := over(ctx); why != nil {
+			res, err = nil, why
+		}
 		if err != nil && !errors.Is(err, context.Canceled) {
 			err = serve.StandardError(err)
 		}

@@ -24,6 +24,7 @@ type hub struct {
 	members map[*Gateway]bool
 	left    time.Time                    // when nobody was there any more
 	retired bool                         // nobody joins any more
+	busy    int                          // calls under way
 	heard   map[string]map[*Gateway]bool // who is told of the changes of a resource
 	calls   map[string]*Gateway          // whose they are, by the tokens of their progress
 }
@@ -47,8 +48,8 @@ func (s *Shared) join(
 		h = &hub{of: s, key: key, members: map[*Gateway]bool{}, heard: map[string]map[*Gateway]bool{},
 			calls: map[string]*Gateway{}}
 		h.up = newUpstream(sv, s.opt.Root, s.opt.Version, log, h)
-		h.up.forwarded, h.up.reticent, h.up.shelf, h.up.raw = forwarded, true, s.shelf, s.opt.Servers[sv.Name].Raw
-		h.up.open = s.opt.Servers[sv.Name].Open
+		h.up.forwarded, h.up.reticent, h.up.shelf = forwarded, true, s.shelf
+		h.up.settle(s.setting(sv.Name))
 		s.hubs[key] = h
 	}
 	h.mu.Lock()
@@ -57,8 +58,9 @@ func (s *Shared) join(
 	return spoke{h, g}
 }
 
-// retire ends the server once nobody uses it.
+// retire ends the server once nobody uses it. The lock of all hubs is held.
 func (h *hub) retire() {
+	h.of.left[h] = true
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.retired = true
@@ -72,11 +74,17 @@ func (h *hub) unused(since time.Time) bool {
 	return len(h.members) == 0 && h.left.Before(since)
 }
 
-// endUnused ends a server that nobody uses or can use, with the lock held.
+// endUnused ends a server that nobody uses or can use, with the lock held. Calls under way come to their answers.
 func (h *hub) endUnused() {
-	if h.retired && len(h.members) == 0 {
-		go h.up.close()
+	if !h.retired || len(h.members) > 0 || h.busy > 0 {
+		return
 	}
+	go func() {
+		h.up.close()
+		h.of.hubMu.Lock()
+		defer h.of.hubMu.Unlock()
+		delete(h.of.left, h)
+	}()
 }
 
 // joined returns the gateways that share the server.
@@ -121,6 +129,15 @@ type spoke struct {
 func (s spoke) list(ctx context.Context, k *kind) (*list, error) { return s.up.list(ctx, k) }
 
 func (s spoke) call(ctx context.Context, method string, p *params) (*answer, error) {
+	s.mu.Lock()
+	s.busy++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.busy--
+		s.endUnused()
+	}()
 	if token, ok := p.Meta["progressToken"].(string); ok {
 		s.mu.Lock()
 		s.calls[token] = s.gateway
@@ -188,7 +205,7 @@ func (s spoke) close() {
 	delete(s.members, s.gateway)
 	s.left = time.Now()
 	if len(s.members) == 0 && s.key.principal != "" {
-		s.retired = true
+		s.retired, s.of.left[s.hub] = true, true
 		if s.of.hubs[s.key] == s.hub {
 			delete(s.of.hubs, s.key)
 		}

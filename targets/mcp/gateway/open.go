@@ -41,11 +41,11 @@ func (g *Gateway) askable(ctx context.Context, s *sdk.ServerSession) context.Con
 // underWay notes a call, until done is called.
 func (u *upstream) underWay(ctx context.Context) (done func()) {
 	a, ok := ctx.Value(callerKey{}).(*callerOf)
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if !ok || len(u.open) == 0 {
 		return func() {}
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
 	if u.callers == nil {
 		u.callers = map[*callerOf]bool{}
 	}
@@ -59,6 +59,8 @@ func (u *upstream) underWay(ctx context.Context) (done func()) {
 
 // opens reports whether a request of the server is passed on.
 func (u *upstream) opens(method string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	return slices.ContainsFunc(u.open, func(what string) bool { return Openings[what] == method })
 }
 
@@ -79,7 +81,7 @@ func (u *upstream) passOn(method string, ask func(*sdk.ServerSession) (words str
 	if write := g.opt.Audit; write != nil {
 		t := g.Table()
 		e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role,
-			Mode: t.ref.Mode, Server: u.entry.Name, Tool: method, Policy: t.digest, Outcome: audit.Done, Detail: words,
+			Mode: t.ref.Mode, Server: u.entry.Name, Tool: method, Policy: t.inForce(), Outcome: audit.Done, Detail: words,
 			MS: audit.Since(start)}
 		if err != nil {
 			e.Outcome, e.Detail = audit.Refused, err.Error()

@@ -106,14 +106,20 @@ type Shared struct {
 	closed    bool
 	stop      chan struct{}
 	asks      *approver
+	life      *life
 	ended     serve.Endings
 	shelf     *shelf
 	strangers *strangers // nil: nothing is written down
 
 	addresses map[string]string // of the servers, at the start
 
+	settings atomic.Pointer[map[string]ServerOptions] // as far as they hold
+	latest   map[string]ServerOptions                 // as the last reload has them
+	digest   atomic.Pointer[string]                   // of the policy, as the last reload has it
+
 	hubMu sync.Mutex
 	hubs  map[hubKey]*hub
+	left  map[*hub]bool // that nobody joins any more, and that have not ended
 }
 
 // model is what is served: the policy, and the pins of the servers.
@@ -140,7 +146,8 @@ type member struct {
 	gateway *Gateway
 	who     *auth.Principal // as at the first request
 	end     *serve.Endpoint
-	busy    int // requests under way
+	busy    int  // requests under way
+	left    bool // no request comes any more
 	used    time.Time
 }
 
@@ -151,7 +158,13 @@ type visit struct {
 	by    *auth.Verifier  // of the last reload that the token was shown to
 	key   tableKey
 	to    *member
+	reads bool // it is a stream of what the gateway says
 	stop  context.CancelFunc
+
+	mu       sync.Mutex
+	messages map[*message]bool // under way
+	late     bool              // no stream stays open
+	gone     bool              // the caller has no access any more
 }
 
 // NewShared returns a gateway for many. Close ends its servers.
@@ -167,8 +180,11 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	m := model{e, opt.Pins}
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
 		visits: map[*visit]bool{}, tables: map[tableKey]*Table{},
-		hubs: map[hubKey]*hub{}, stop: make(chan struct{}), asks: newApprover(opt.HTTP.Keys),
+		hubs: map[hubKey]*hub{}, left: map[*hub]bool{}, stop: make(chan struct{}), life: newLife(), asks: newApprover(opt.HTTP.Keys),
 		shelf: newShelf(mostKept), addresses: addressesOf(e.Project())}
+	s.settings.Store(&s.opt.Servers)
+	s.latest = s.opt.Servers
+	s.sum(m)
 	s.count()
 	if err := s.check(m); err != nil {
 		return nil, err
@@ -188,6 +204,9 @@ func (s *Shared) count() {
 	}
 	s.opt.Audit = func(e audit.Event) {
 		s.counts.observe(&e)
+		if e.Policy == "" {
+			e.Policy = s.Digest()
+		}
 		if write != nil {
 			write(e)
 		}
@@ -370,11 +389,15 @@ func both(ctx context.Context, p *auth.Principal, token string, now *auth.Verifi
 			claims[name] = values
 		}
 	}
-	return &auth.Principal{ID: p.ID, Claims: claims, Expires: p.Expires}, nil
+	expires := p.Expires
+	if q.Expires.Before(expires) { // clocks may differ by less now
+		expires = q.Expires
+	}
+	return &auth.Principal{ID: p.ID, Claims: claims, Expires: expires}, nil
 }
 
 // Restrict takes another list of whose tokens are taken, as far as it is narrower than that of the start. The requests
-// under way of those whose tokens are not taken any more end.
+// under way of those whose tokens are not taken any more end, calls with an error.
 func (s *Shared) Restrict(v *auth.Verifier) {
 	s.auth.Store(v)
 	s.mu.Lock()
@@ -417,7 +440,7 @@ func (s *Shared) recheck(v *visit, p *auth.Principal) {
 			return
 		}
 	}
-	v.stop()
+	v.end()
 }
 
 const visitKey = "visit"
@@ -435,10 +458,10 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
+	v.stop, v.reads = stop, r.Method == http.MethodGet
 	if at := v.who.Expires; !at.IsZero() { // a stream must not outlive its token
-		defer time.AfterFunc(time.Until(at), stop).Stop()
+		defer time.AfterFunc(time.Until(at), v.endStream).Stop()
 	}
-	v.stop = stop
 	if err := s.enter(v, r); err != nil {
 		p := v.who
 		var no *turnedAway
@@ -453,7 +476,10 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.leave(v)
-	s.askedBefore(v)
+	if s.askedBefore(v); v.isGone() {
+		http.Error(w, "what gave you access was taken away", http.StatusUnauthorized)
+		return
+	}
 	r = r.Clone(ctx)
 	r.Header.Del("Authorization")
 	r.Header.Del("Cookie")
@@ -533,6 +559,9 @@ func (s *Shared) leave(v *visit) {
 		delete(s.open, v.who.ID)
 	}
 	v.to.used = time.Now()
+	if v.to.left && v.to.busy == 0 {
+		go v.to.close()
+	}
 }
 
 // table returns what a principal is served at an endpoint, with the lock held. What one may not enter is the
@@ -563,6 +592,7 @@ func (s *Shared) table(p *auth.Principal, role, mode string) (key tableKey, t *T
 		}
 		return key, nil, err
 	}
+	t.policy = s.Digest()
 	s.tables[key] = t
 	return key, t, nil
 }
@@ -642,11 +672,19 @@ func (s *Shared) room(principal string) bool {
 	return found
 }
 
-// drop ends a gateway, with the lock held.
+// drop ends a gateway, with the lock held. Calls under way come to their answers first.
 func (s *Shared) drop(id memberKey) {
 	m := s.members[id]
 	delete(s.members, id)
-	go m.close()
+	m.left = true
+	for v := range s.visits {
+		if v.to == m {
+			v.endStream()
+		}
+	}
+	if m.busy == 0 {
+		go m.close()
+	}
 }
 
 // close ends a gateway with the sessions of its clients.
@@ -669,13 +707,14 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	}
 	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, Audit: s.opt.Audit,
 		Explicit: s.opt.Explicit, Open: opened,
-		principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
+		life: s.life, principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
 	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
-		if s.opt.Servers[sv.Name].Shared {
+		if s.setting(sv.Name).Shared {
 			return s.join(g, hubKey{server: sv.Name}, sv, s.opt.Logger, nil)
 		}
-		text, _ := json.Marshal(headers[sv.Name]) // texts, sorted
-		return s.join(g, hubKey{sv.Name, p.ID, digest(text)}, sv, log, headers[sv.Name])
+		passed := s.passes(sv.Name, headers[sv.Name])
+		text, _ := json.Marshal(passed) // texts, sorted
+		return s.join(g, hubKey{sv.Name, p.ID, digest(text)}, sv, log, passed)
 	})
 	m := &member{gateway: g, who: p, used: time.Now()}
 	m.end = serve.NewEndpoint(g.sdk, serve.EndpointOptions{HTTPOptions: s.opt.HTTP,
@@ -709,6 +748,7 @@ func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	s.mu.Lock()
 	s.counts.reloaded()
 	s.now = model{e, set}
+	s.sum(s.now)
 	waiting = s.wider()
 	next := s.afresh()
 	s.hubMu.Lock()
@@ -776,6 +816,9 @@ func (s *Shared) wider() (list []string) {
 	p := s.now.Project()
 	for i := range p.Roles {
 		name := p.Roles[i].Name
+		if by := p.Roles[i].Principals; s.opt.Auth != nil || s.opt.Subject == (ir.SubjectRef{}) && by == ir.Anyone {
+			list = append(list, moreCallers(s.first.Project().Role(name), &p.Roles[i])...)
+		}
 		for _, at := range []func(*policy.Engine) *policy.Engine{closed, opened} {
 			next, err := newTableOf(at(s.now.Engine), []string{name}, s.opt.Naming, s.now.pins)
 			if err != nil || len(next.servers) == 0 {
@@ -790,6 +833,42 @@ func (s *Shared) wider() (list []string) {
 				if what = "role " + name + ": " + what; !slices.Contains(list, what) {
 					list = append(list, what)
 				}
+			}
+		}
+	}
+	return list
+}
+
+// moreCallers says who has a role now and did not at the start, when it was another one; nil: there was none.
+func moreCallers(first, now *ir.Role) (list []string) {
+	add := func(who string) { list = append(list, fmt.Sprintf("role %s: %s", now.Name, who)) }
+	wide := func(r *ir.Role) int {
+		return slices.Index([]ir.Principals{"", ir.Authenticated, ir.Anyone}, r.Principals)
+	}
+	switch {
+	case !now.Held():
+		return nil
+	case first == nil || !first.Held():
+		add("its callers")
+		return list
+	case wide(now) > wide(first):
+		add("every caller with a token")
+		if now.Principals == ir.Anyone {
+			list = nil
+			add("every caller")
+		}
+		return list
+	case wide(first) > 0:
+		return nil // everybody has it already
+	}
+	for _, name := range slices.Sorted(maps.Keys(first.Claims)) {
+		if now.Claims[name] == nil {
+			add("callers without its claim " + name)
+			continue
+		}
+		for _, value := range now.Claims[name] {
+			if !slices.Contains(first.Claims[name], value) {
+				add(fmt.Sprintf("callers with the claim %s = %q", name, value))
 			}
 		}
 	}
@@ -837,7 +916,7 @@ func (s *Shared) Close() {
 	members := slices.Collect(maps.Values(s.members))
 	s.mu.Unlock()
 	s.hubMu.Lock()
-	hubs := slices.Collect(maps.Values(s.hubs))
+	hubs := slices.AppendSeq(slices.Collect(maps.Keys(s.left)), maps.Values(s.hubs))
 	s.hubMu.Unlock()
 	var all sync.WaitGroup
 	for _, m := range members {

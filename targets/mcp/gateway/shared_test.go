@@ -84,6 +84,7 @@ func people(url string) string {
 // tokens signs tokens of an issuer without an address.
 type tokens struct {
 	key *ecdsa.PrivateKey
+	doc []byte // its public half
 	*auth.Verifier
 }
 
@@ -96,12 +97,19 @@ func newTokens(t testing.TB) *tokens {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := auth.New(auth.Options{Issuer: "https://id.example.com", Audience: "gateway",
-		Keys: func(context.Context) ([]byte, error) { return doc, nil }})
+	k := &tokens{key: key, doc: doc}
+	k.Verifier = k.by(t, 0)
+	return k
+}
+
+// by returns a verifier of the tokens where clocks may differ.
+func (k *tokens) by(t testing.TB, skew time.Duration) *auth.Verifier {
+	v, err := auth.New(auth.Options{Issuer: "https://id.example.com", Audience: "gateway", Skew: skew,
+		Keys: func(context.Context) ([]byte, error) { return k.doc, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &tokens{key, v}
+	return v
 }
 
 func (k *tokens) of(t testing.TB, who string, life time.Duration, groups ...string) string {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -40,7 +41,8 @@ type Table struct {
 	ref     ir.SubjectRef // with several roles, the role is the list of them
 	project *ir.Project
 	decide  func(policy.Action) (policy.Result, Access)
-	digest  string // of the policy
+	digest  string // of what decides about the subject
+	policy  string // the digest of all that a gateway for many serves; "": that of the subject
 	servers []*serverTable
 	names   map[string]toolName // of tools, as clients know them
 	moved   []string            // servers that are started or reached otherwise than when they were pinned
@@ -121,7 +123,7 @@ func unitedTable(e *policy.Engine, who string, refs []ir.SubjectRef, naming Nami
 	for _, ref := range refs {
 		sums = append(sums, e.Digest(ref))
 	}
-	t := &Table{who: who, digest: digest([]byte(strings.Join(sums, " ")))}
+	t := &Table{who: who, digest: digest([]byte(strings.Join(sums, " ")))[:shortDigest]}
 	passing := e.Passing(refs)
 	t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
 		r := passing(a)
@@ -292,6 +294,12 @@ func (t *Table) Grant(server string, kind policy.MCPKind, name string) Grant {
 	}
 	return Grant{}
 }
+
+// shortDigest is how many digits the digest of a policy has.
+const shortDigest = 16
+
+// inForce returns the digest of the policy, as the audit has it.
+func (t *Table) inForce() string { return cmp.Or(t.policy, t.digest) }
 
 func (t *Table) server(name string) *serverTable {
 	for _, s := range t.servers {

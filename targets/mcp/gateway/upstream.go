@@ -167,9 +167,6 @@ type upstream struct {
 	end     context.CancelFunc
 	// forwarded are headers of a caller, for a server of this caller alone. References in them are text.
 	forwarded map[string]string
-	// raw servers have the texts of their results passed on as they are.
-	raw  bool
-	open []string // the requests of the server that are passed on, by [Openings]
 	// reticent servers tell their callers only that they are not available, and the log why.
 	reticent bool
 	hidden   []string      // values that the entry's references stand for
@@ -182,6 +179,8 @@ type upstream struct {
 	told    onceEach                // of what the server tries or offers, and does not get
 
 	mu         sync.Mutex
+	raw        bool     // the texts of results are passed on as they are
+	open       []string // the requests of the server that are passed on, by [Openings]
 	failures   int
 	callers    map[*callerOf]bool // with a call under way
 	subscribed map[string]bool
@@ -435,7 +434,7 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	if err := a.read(u.lists[method] != nil); err != nil {
 		return nil, u.failed(ctx, err)
 	}
-	if read := method == "tools/call" || method == "prompts/get"; read && !u.raw {
+	if read := method == "tools/call" || method == "prompts/get"; read && !u.isRaw() {
 		if err := a.plain(); err != nil {
 			return nil, u.failed(ctx, err)
 		}

@@ -58,6 +58,7 @@ func notJSON(what string, data []byte) *jsonrpc.Error {
 type message struct {
 	data  []byte
 	id    json.RawMessage // the client's; nil: none
+	asks  bool            // it has a method, as no answer does
 	fault *jsonrpc.Error
 }
 
@@ -88,7 +89,7 @@ func readMessage(data []byte) (message, error) {
 	case null("id") && m["method"] != nil:
 		return out, errNullID
 	}
-	out.id = m["id"]
+	out.id, out.asks = m["id"], m["method"] != nil
 	var method string
 	if json.Unmarshal(m["method"], &method) == nil {
 		out.fault = faultOf(method, m["params"])

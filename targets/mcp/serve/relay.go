@@ -60,6 +60,7 @@ func relay(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	next.ServeHTTP(a, r)
+	a.close()
 }
 
 // twice fails for a header of the protocol that is there more than once: another server between may have looked at the
@@ -114,6 +115,21 @@ type answers struct {
 	plain  int  // the status of an error in words, which is written with them; 0: none
 	events bool // an event stream
 	begun  bool // the status is written, or a part of the answer
+	told   bool // the only request is answered
+}
+
+// close answers the only request with an error where the SDK ended it without an answer: a client cannot tell an empty
+// body from a broken server.
+func (a *answers) close() {
+	if a.one == nil || a.one.id == nil || !a.one.asks || a.plain != 0 || a.told || a.begun && !a.events {
+		return
+	}
+	e := fail(internalError, "the request was ended before it was answered")
+	if !a.begun {
+		refuseHTTP(a.ResponseWriter, http.StatusOK, a.one.id, e)
+		return
+	}
+	_, _ = fmt.Fprintf(a.ResponseWriter, "event: message\ndata: %s\n\n", errorMessage(a.one.id, e))
 }
 
 // take reads the messages of a body. It returns the body as the SDK is to read it, whether a request of
@@ -264,9 +280,32 @@ func (a *answers) eventsOf(data []byte) []byte {
 	for i, l := range lines {
 		if text, ok := bytes.CutPrefix(bytes.TrimSuffix(l, []byte("\n")), []byte(field)); ok && len(text) > 0 {
 			lines[i] = fmt.Appendf(nil, "%s%s\n", field, mended(text, a.faults))
+			a.told = a.told || answersTo(text)
 		}
 	}
 	return bytes.Join(lines, nil)
+}
+
+// answersTo reports whether a message is an answer: it has no method. Others come before it in a stream.
+func answersTo(message []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(message))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return false
+	}
+	for d.More() {
+		key, err := d.Token()
+		switch {
+		case err != nil, key == "method":
+			return false
+		case key == "result", key == "error":
+			return true // what it says need not be read
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return false
+		}
+	}
+	return false
 }
 
 // refuse writes an error of the SDK that is none of the protocol: a client reads why as from any other
@@ -292,14 +331,20 @@ func (a *answers) refuse(status int, words string) {
 	}
 	h := a.Header()
 	h.Del("Content-Length")
+	a.begun = true
 	refuseHTTP(a.ResponseWriter, status, id, e)
 }
 
 // Unwrap returns the writer below.
 func (a *answers) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Flush sends what was written.
-func (a *answers) Flush() { _ = http.NewResponseController(a.ResponseWriter).Flush() }
+// Flush sends what was written, and that events follow.
+func (a *answers) Flush() {
+	if !a.begun && strings.HasPrefix(a.Header().Get("Content-Type"), "text/event-stream") {
+		a.begun, a.events = true, true
+	}
+	_ = http.NewResponseController(a.ResponseWriter).Flush()
+}
 
 // maxBatch is how many messages a body has at most: each may have a long answer.
 const maxBatch = 100
