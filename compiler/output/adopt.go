@@ -57,10 +57,10 @@ func (w *writer) adoptable(p string, have, want []byte) (originals.File, bool) {
 	return w.imported(p, have)
 }
 
-// said returns a file of modec's that somebody changed, as long as it is as the source came to say it.
-func (w *writer) said(p string, have []byte) (originals.File, bool) {
+// said reports whether somebody changed a file of modec's to what the source came to say.
+func (w *writer) said(p string, have []byte) bool {
 	o, ok := w.edit(p, have)
-	return o, ok && w.patched(p, o)
+	return ok && w.patched(p, o)
 }
 
 // edit returns a file of modec's that somebody changed, of which a patch was made.
@@ -125,7 +125,7 @@ func (w *writer) untouched(p string) bool {
 // foundEqual reports whether a file that no lock knows says to the letter what modec would write: somebody
 // else's, that a clean leaves there. One that somebody moved is modec's.
 func (w *writer) foundEqual(c *Change) bool {
-	if _, moved := w.said(c.Path, c.have); moved {
+	if w.said(c.Path, c.have) {
 		return false
 	}
 	return c.Action == Unchanged && !c.Merged && c.have != nil && !contract.ForMachines(c.Path) &&

@@ -664,7 +664,7 @@ func (w *writer) mine(c *Change) bool {
 	}
 	_, ok := w.imported(c.Path, c.have)
 	if !ok {
-		_, ok = w.said(c.Path, c.have)
+		ok = w.said(c.Path, c.have)
 	}
 	if ok {
 		c.State = Stale
