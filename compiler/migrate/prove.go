@@ -270,8 +270,7 @@ type attempt struct {
 // compare compares an answer of the new project with that of the original and counts it in
 // t. For an answer of the source, built is that of the artifacts.
 func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contract.Answer) {
-	if a.Group == ir.Command && is.Decision > a.was.Decision &&
-		!p.keeps(a.ref, a.was.Rule) && p.allParts(a.ref, a.Arg) {
+	if p.allowedInParts(a, is) {
 		t.Compared++
 		t.Parts++
 		t.shortest(secret.Text(a.Arg))
@@ -343,6 +342,13 @@ func (p *prover) keeps(ref ir.SubjectRef, rule string) bool {
 	return slices.ContainsFunc(p.policy.Project().Native(ref), func(c ir.NativeRule) bool {
 		return c.Text == rule && c.Decision == ir.Deny
 	})
+}
+
+// allowedInParts reports whether the new project permits more of a command line only since the original allows each part
+// of it.
+func (p *prover) allowedInParts(a attempt, is contract.Answer) bool {
+	return a.Group == ir.Command && is.Decision > a.was.Decision &&
+		!p.keeps(a.ref, a.was.Rule) && p.allParts(a.ref, a.Arg)
 }
 
 // allParts reports whether the original allows every part of a command line.
