@@ -148,7 +148,8 @@ func (v *Verifier) Digest() string { return v.digest }
 // digestOf returns that of options.
 func digestOf(opt Options) string {
 	opt.Keys = nil
-	opt.Tokens = slices.SortedFunc(slices.Values(opt.Tokens), func(a, b Token) int { return strings.Compare(a.Name, b.Name) })
+	opt.Tokens = slices.Clone(opt.Tokens)
+	slices.SortFunc(opt.Tokens, func(a, b Token) int { return strings.Compare(a.Name, b.Name) })
 	if len(opt.Algorithms) == 0 {
 		opt.Algorithms = DefaultAlgorithms
 	}

