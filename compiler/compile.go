@@ -31,7 +31,8 @@ type Request struct {
 	Version string            // modec's own version, which a project may ask for; "": not checked
 	// Unhooked leaves the entries out that call modec's hook.
 	Unhooked bool
-	// SourceAlone takes a project without targets, as one is that only the gateway serves: what is asked is of its source.
+	// SourceAlone takes a project without targets, as one is that only the gateway serves: what is asked is of its
+	// source.
 	SourceAlone bool
 }
 

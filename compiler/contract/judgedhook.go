@@ -38,8 +38,8 @@ func (h *JudgedHook) Follow(line *HookLine, policies *HookPolicies) (err error) 
 	return err
 }
 
-// deciding returns the subjects of the policy that decide about a subject: that of the hook, and the same in the mode in
-// which the subject works.
+// deciding returns the subjects of the policy that decide about a subject: that of the hook, and the same in the mode
+// in which the subject works.
 func (h *JudgedHook) deciding(ref ir.SubjectRef) []ir.SubjectRef {
 	refs := []ir.SubjectRef{h.Subject}
 	if h.Subject.Role != "" && ref.Mode != "" {

@@ -54,8 +54,8 @@ func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *
 		if was(x.What) {
 			continue
 		}
-		diags.Warnf(diag.ForeignAgent, x.Pos, "this file is of %s, which is no target, and was not there before modec: "+
-			"nothing of the source holds what it permits", x.Of).
+		diags.Warnf(diag.ForeignAgent, x.Pos, "this file is of %s, which is no target, and was not there before "+
+			"modec: nothing of the source holds what it permits", x.Of).
 			Hint("`modec migrate` says how the source takes it in; or take it out").
 			Target(x.Of)
 	}

@@ -344,8 +344,8 @@ func (p *prover) keeps(ref ir.SubjectRef, rule string) bool {
 	})
 }
 
-// allowedInParts reports whether the new project permits more of a command line only since the original allows each part
-// of it.
+// allowedInParts reports whether the new project permits more of a command line only since the original allows each
+// part of it.
 func (p *prover) allowedInParts(a attempt, is contract.Answer) bool {
 	return a.Group == ir.Command && is.Decision > a.was.Decision &&
 		!p.keeps(a.ref, a.was.Rule) && p.allParts(a.ref, a.Arg)

@@ -27,8 +27,8 @@ func Programs(project fs.FS) (programs []contract.Program) {
 				continue
 			}
 			entry := contract.JSONLine([]any{event, h.Command, h.Prompt})
-			programs = append(programs, contract.Program{Of: event, Text: e.text(), At: h.At, Judged: true, Unknown: true,
-				Sum: contract.SumOfProgram(project, entry, h.Command)})
+			programs = append(programs, contract.Program{Of: event, Text: e.text(), At: h.At, Judged: true,
+				Unknown: true, Sum: contract.SumOfProgram(project, entry, h.Command)})
 		}
 	}
 	return programs

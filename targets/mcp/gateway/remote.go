@@ -91,8 +91,8 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // costsSession reports whether the SDK may end the session for an answer to a request: by its status, or by what its
-// body has. A server that refuses one call with 403 costs that call alone. A session that is gone is one (404), and what
-// passes is left to the SDK.
+// body has. A server that refuses one call with 403 costs that call alone. A session that is gone is one (404), and
+// what passes is left to the SDK.
 func costsSession(req *http.Request, res *http.Response) bool {
 	if req.Method != http.MethodPost || !strings.Contains(req.Header.Get("Accept"), "text/event-stream") {
 		return false
@@ -145,7 +145,7 @@ func (l *lone) answer(data []byte, err error) []byte {
 	case !answers:
 		own.Error = &jsonrpc.Error{Code: transportCode, Message: "its answer is no message of the protocol"}
 	case res.ID != own.ID:
-		own.Error = &jsonrpc.Error{Code: transportCode, Message: "it answered another request than the one that was made"}
+		own.Error = &jsonrpc.Error{Code: transportCode, Message: "it answered another request than this one"}
 	default:
 		return data
 	}
@@ -161,7 +161,10 @@ func (l *lone) answer(data []byte, err error) []byte {
 // id.
 func errorIn(data []byte) error {
 	var of struct{ Error *jsonrpc.Error }
-	if !bytes.Contains(data, []byte(`"error"`)) || json.Unmarshal(data, &of) != nil || of.Error == nil || of.Error.Message == "" {
+	if !bytes.Contains(data, []byte(`"error"`)) || json.Unmarshal(data, &of) != nil {
+		return nil
+	}
+	if of.Error == nil || of.Error.Message == "" {
 		return nil
 	}
 	return of.Error
