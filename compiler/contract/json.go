@@ -12,7 +12,7 @@ type Object []any
 // MarshalJSON writes the members in their order.
 func (o Object) MarshalJSON() ([]byte, error) {
 	if len(o)%2 != 0 {
-		return nil, fmt.Errorf("got an object of %d keys and values, want pairs", len(o))
+		return nil, o.odd()
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -34,27 +34,50 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ofTexts returns an indented object of texts, nil for any other object.
-func (o Object) ofTexts(indent string) []byte {
-	if len(o) == 0 || len(o)%2 != 0 {
-		return nil
+// appendTo appends an indented object; before is how far its own line is. The encoder would read and indent again what
+// stands in an object once for each object around it.
+func (o Object) appendTo(b []byte, before, indent string) ([]byte, error) {
+	if len(o)%2 != 0 {
+		return nil, o.odd()
 	}
-	b := []byte("{")
+	if len(o) == 0 {
+		return append(b, "{}"...), nil
+	}
+	within := before + indent
+	b = append(b, '{')
 	for i, v := range o {
-		text, ok := v.(string)
+		_, text := v.(string)
 		switch {
-		case !ok:
-			return nil
 		case i%2 == 1:
 			b = append(b, ": "...)
+		case !text:
+			return nil, fmt.Errorf("got %v as a key, want a text", v)
 		case i > 0:
-			b = append(append(b, ",\n"...), indent...)
+			b = append(append(b, ",\n"...), within...)
 		default:
-			b = append(append(b, '\n'), indent...)
+			b = append(append(b, '\n'), within...)
 		}
-		b = appendText(b, text, asIs)
+		switch v := v.(type) {
+		case string:
+			b = appendText(b, v, asIs)
+		case Object:
+			var err error
+			if b, err = v.appendTo(b, within, indent); err != nil {
+				return nil, err
+			}
+		default:
+			text, err := encoded(v, within, indent)
+			if err != nil {
+				return nil, err
+			}
+			b = append(b, bytes.TrimSuffix(text, []byte("\n"))...)
+		}
 	}
-	return append(b, "\n}\n"...)
+	return append(append(append(b, '\n'), before...), '}'), nil
+}
+
+func (o Object) odd() error {
+	return fmt.Errorf("got an object of %d keys and values, want pairs", len(o))
 }
 
 // JSON writes a value of strings, numbers, lists, maps and Objects, indented by two spaces,
@@ -66,17 +89,27 @@ func JSON(v any) []byte { return encode(v, "  ") }
 func JSONLine(v any) []byte { return bytes.TrimSuffix(encode(v, ""), []byte("\n")) }
 
 func encode(v any, indent string) []byte {
+	var b []byte
+	var err error
 	if o, ok := v.(Object); ok && indent != "" {
-		if b := o.ofTexts(indent); b != nil {
-			return b
+		if b, err = o.appendTo(nil, "", indent); err == nil {
+			b = append(b, '\n')
 		}
+	} else {
+		b, err = encoded(v, "", indent)
 	}
+	if err != nil {
+		panic(fmt.Sprintf("contract.JSON: %v", err))
+	}
+	return b
+}
+
+// encoded returns what the encoder writes: lines that begin by before, but for the first one, and end in a line break.
+func encoded(v any, before, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("contract.JSON: %v", err))
-	}
-	return b.Bytes()
+	e.SetIndent(before, indent)
+	err := e.Encode(v)
+	return b.Bytes(), err
 }

@@ -89,7 +89,8 @@ func FuzzAppendText(f *testing.F) {
 		if got := AppendText(nil, text); err != nil || string(got) != string(want) {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		object := Object{"a", text, text, "b"}
+		object := Object{"a", text, text, "b", "o", Object{text, Object{}, "l", []string{text, "z"}, "e", []string{},
+			"m", map[string]any{"k": text, "in": Object{"x", text}}, "n", 3, "of", []Object{{"q", text}, {}}, "z", nil}}
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)

@@ -10,7 +10,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -21,8 +20,8 @@ type Emitter struct {
 
 	agent *Agent
 	in    contract.Input
-	root  string         // of the project, where a session is started; "": relative to it
-	space *regular.Space // of the texts that patterns match
+	root  string // of the project, where a session is started; "": relative to it
+	*known
 }
 
 // writer writes the permission of one subject.
@@ -46,7 +45,7 @@ type keyed struct {
 
 // New returns the emitter of a project for an agent.
 func New(a *Agent, in contract.Input) *Emitter {
-	return &Emitter{agent: a, in: in, space: regular.New(regular.SetOf(func(rune) bool { return true }))}
+	return &Emitter{agent: a, in: in, known: newKnown()}
 }
 
 // Emitted returns the files, none where the source has an error.
@@ -57,8 +56,25 @@ func (e *Emitter) Emitted() ([]contract.File, diag.List) {
 	return e.Files, e.Diags
 }
 
-// compile returns the permission of a subject.
+// compile returns the permission of a subject, and reports what it loses.
 func (e *Emitter) compile(ref ir.SubjectRef, at diag.Pos) (*writer, bool) {
+	c, ok := e.subjects[ref]
+	if !ok {
+		quiet := e.quiet()
+		c.writer, c.ok = quiet.compiled(ref, at)
+		c.diags = quiet.Diags
+		e.subjects[ref] = c
+	}
+	e.Diags = append(e.Diags, c.diags...)
+	if !c.ok {
+		return nil, false
+	}
+	w := *c.writer
+	w.Emitter = e
+	return &w, true
+}
+
+func (e *Emitter) compiled(ref ir.SubjectRef, at diag.Pos) (*writer, bool) {
 	s, err := e.in.Policy.Subject(ref)
 	if err != nil {
 		e.Diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
@@ -440,7 +456,7 @@ func (e *Emitter) Baseline() (Session, bool) {
 
 // quiet returns an emitter that reports nothing.
 func (e *Emitter) quiet() *Emitter {
-	return &Emitter{agent: e.agent, in: e.in, root: e.root, space: e.space}
+	return &Emitter{agent: e.agent, in: e.in, root: e.root, known: e.known}
 }
 
 // everybody returns the role of every session of the project, "" for none.

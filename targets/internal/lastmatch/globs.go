@@ -47,16 +47,23 @@ var (
 	errSign     = errors.New("no pattern has such a sign")
 )
 
+// pathsOf returns what a rule about paths says as patterns.
+func (k *known) pathsOf(r ir.Rule) (part, error) {
+	of := pathRule{r.Pattern, r.Decision < ir.Allow}
+	p, ok := k.paths[of]
+	if !ok {
+		p.part, p.err = paths(of.Pattern, of.holds)
+		k.paths[of] = p
+	}
+	return p.part, p.err
+}
+
 // paths writes a rule about paths as patterns. What holds back matches below what it names, too.
-func paths(r ir.Rule) (part, error) {
-	holds := permits
-	if r.Decision < ir.Allow {
-		holds = holdsBack
+func paths(pattern ir.Pattern, holds use) (part, error) {
+	if pattern.Kind == ir.Regex {
+		return regexPart(pattern.Text, holds)
 	}
-	if r.Pattern.Kind == ir.Regex {
-		return regexPart(r.Pattern.Text, holds)
-	}
-	texts, err := policy.ExpandBraces(r.Pattern.Text)
+	texts, err := policy.ExpandBraces(pattern.Text)
 	if err != nil {
 		return part{}, err
 	}

@@ -21,8 +21,8 @@ var (
 )
 
 // listPath adds a rule about paths.
-func listPath(_ *writer, _ *policy.Subject, s *side, r ir.Rule) error {
-	p, err := paths(r)
+func listPath(w *writer, _ *policy.Subject, s *side, r ir.Rule) error {
+	p, err := w.pathsOf(r)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func listPath(_ *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 		h := held{hold: p, guard: r.Pos.File == ir.GuardsFile}
 		whole := r
 		whole.Decision = ir.Allow
-		if one, err := paths(whole); err == nil && !h.guard {
+		if one, err := w.pathsOf(whole); err == nil && !h.guard {
 			h.ask = &one
 		}
 		s.ask = append(s.ask, h)

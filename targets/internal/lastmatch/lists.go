@@ -9,7 +9,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -257,25 +256,6 @@ func (w *writer) askableAs(sides []side, i int, p part, d ir.Decision) bool {
 	return true
 }
 
-// language returns the texts that patterns match, but for some.
-func (w *writer) language(p part) regular.Language {
-	var all []regular.Language
-	for _, list := range [][]string{p.patterns, p.but} {
-		var any []regular.Language
-		for _, pattern := range list {
-			l, err := w.space.Once("pattern "+pattern, func() (regular.Language, error) {
-				return format.Language(w.space, pattern, func(r rune) rune { return r })
-			})
-			if err != nil {
-				l = regular.All
-			}
-			any = append(any, l)
-		}
-		all = append(all, w.space.Or(any...))
-	}
-	return w.space.Without(all[0], all[1])
-}
-
 // ascii reports whether languages tell all letters of a part apart.
 func (p part) ascii() bool {
 	for _, list := range [][]string{p.patterns, p.but} {
@@ -291,7 +271,7 @@ func (p part) ascii() bool {
 // meets reports whether some text may be in a part and in any of others.
 func (w *writer) meets(p part, others []part) bool {
 	return slices.ContainsFunc(others, func(o part) bool {
-		return !p.ascii() || !o.ascii() || w.space.Meets(w.language(part{patterns: p.patterns}), w.language(o))
+		return !p.ascii() || !o.ascii() || w.known.meets(part{patterns: p.patterns}, o)
 	})
 }
 
@@ -299,7 +279,7 @@ func (w *writer) meets(p part, others []part) bool {
 func (w *writer) within(p part, others []part) bool {
 	return slices.ContainsFunc(others, func(o part) bool {
 		return slices.Equal(o.patterns, p.patterns) && slices.Equal(o.but, p.but) || p.ascii() && o.ascii() &&
-			!w.space.Meets(w.language(p), w.space.Not(w.language(o)))
+			w.known.within(p, o)
 	})
 }
 

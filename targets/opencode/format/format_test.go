@@ -3,9 +3,11 @@ package format_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -23,6 +25,37 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%q on %q: got %t", c.pattern, c.text, got)
 		}
 	}
+}
+
+// Two patterns overlap where their languages do.
+func FuzzOverlap(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"git *", "git"}, {"git *", "git push"}, {"git *", "*push*"}, {"git *", "g?t*"}, {"*.md", "docs/*"},
+		{"*.md", "*.go"}, {"src/*", "docs/*"}, {"a*b", "ab*b"}, {"a*b", "a"}, {"", "*"}, {"", "?"}, {"*", "**"},
+		{"*a*b", "?b*"}, {`a\*`, "a/b"}, {"x *", "x *"}, {" *", ""}, {"*ab*", "*ba*"}, {"ab", "a*b*c"}, {"a*a", "a"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	sp := regular.New(regular.SetOf(func(rune) bool { return true }))
+	language := func(t *testing.T, pattern string) regular.Language {
+		l, err := format.Language(sp, pattern, func(r rune) rune { return r })
+		if err != nil {
+			t.Skip(err)
+		}
+		return l
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if len(a)+len(b) > 40 || strings.ContainsFunc(a+b, func(c rune) bool { return c == 0 || c >= utf8.RuneSelf }) {
+			t.Skip()
+		}
+		want := sp.Meets(language(t, a), language(t, b))
+		if got := format.Overlap(a, b); got != want {
+			t.Errorf("%q and %q: got %t, want %t", a, b, got, want)
+		}
+		if got := format.Overlap(b, a); got != want {
+			t.Errorf("%q and %q: got %t, want %t", b, a, got, want)
+		}
+	})
 }
 
 // Of two files a key stands where the first one has it, and says what the second one says.

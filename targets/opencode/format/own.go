@@ -81,7 +81,7 @@ func Joined(rules []Rule) (out []Rule) {
 	for i, r := range rules {
 		over := func(x Rule) bool {
 			return Match(x.Key, r.Key) && (x.Pattern == Every || x.Pattern == r.Pattern) ||
-				x.Key != r.Key && x.Decision < r.Decision && meets(x.Key, r.Key)
+				x.Key != r.Key && x.Decision < r.Decision && Overlap(x.Key, r.Key)
 		}
 		if !slices.ContainsFunc(rules[i+1:last[r.Key]+1], over) {
 			r.Tool = ""
@@ -148,42 +148,50 @@ func Order(rules []Rule) (order []string) {
 	return order
 }
 
-// meets reports whether some text may match two patterns.
-func meets(a, b string) bool {
-	trim := func(s string) []rune {
-		s = slashes(s)
-		if begin, open := strings.CutSuffix(s, " *"); open {
-			s = begin + "*"
-		}
-		return []rune(s)
+// Overlap reports whether some text matches two patterns.
+func Overlap(a, b string) bool {
+	a, b = slashes(a), slashes(b)
+	if begin, open := strings.CutSuffix(a, " *"); open && Meet([]rune(begin), []rune(b)) {
+		return true
 	}
-	return Meet(trim(a), trim(b))
+	if begin, open := strings.CutSuffix(b, " *"); open && Meet([]rune(a), []rune(begin)) {
+		return true
+	}
+	return Meet([]rune(a), []rune(b))
 }
 
 // Meet reports whether some text matches two patterns of "*" and "?".
 func Meet(a, b []rune) bool {
-	type at struct{ a, b int }
-	seen := map[at]bool{}
-	var from func(i, j int) bool
-	from = func(i, j int) bool {
-		if seen[at{i, j}] {
+	for len(a) > 0 && len(b) > 0 && a[0] != '*' && b[0] != '*' {
+		if !alike(a[0], b[0]) {
 			return false
 		}
-		seen[at{i, j}] = true
-		switch {
-		case i == len(a) && j == len(b):
-			return true
-		case i < len(a) && a[i] == '*':
-			return from(i+1, j) || j < len(b) && from(i, j+1)
-		case j < len(b) && b[j] == '*':
-			return from(i, j+1) || i < len(a) && from(i+1, j)
-		case i == len(a) || j == len(b):
-			return false
-		}
-		return (a[i] == b[j] || a[i] == '?' || b[j] == '?') && from(i+1, j+1)
+		a, b = a[1:], b[1:]
 	}
-	return from(0, 0)
+	// row says for each rest of b whether some text matches it and the rest of a.
+	row := make([]bool, len(b)+1)
+	for i := len(a); i >= 0; i-- {
+		behind := false // what row said for the rest of a behind this one, and the rest of b behind this one
+		for j := len(b); j >= 0; j-- {
+			before := row[j]
+			switch {
+			case i == len(a) && j == len(b):
+				row[j] = true
+			case i < len(a) && a[i] == '*':
+				row[j] = before || j < len(b) && row[j+1]
+			case j < len(b) && b[j] == '*':
+				row[j] = row[j+1] || i < len(a) && before
+			default:
+				row[j] = i < len(a) && j < len(b) && alike(a[i], b[j]) && behind
+			}
+			behind = before
+		}
+	}
+	return row[0]
 }
+
+// alike reports whether some character matches two signs of which none is "*".
+func alike(a, b rune) bool { return a == b || a == '?' || b == '?' }
 
 // Alike reports whether two lists have the same rules, in orders that decide alike: of two rules that may be about one
 // call, the same one stands behind the other in both.
@@ -203,7 +211,7 @@ func Alike(a, b []Rule) bool {
 		}
 		for _, x := range a[:i] {
 			behind := at[x.Text()] > n
-			if behind && x.Decision != r.Decision && meets(x.Key, r.Key) && meets(x.Pattern, r.Pattern) {
+			if behind && x.Decision != r.Decision && Overlap(x.Key, r.Key) && Overlap(x.Pattern, r.Pattern) {
 				return false
 			}
 		}
