@@ -3,7 +3,6 @@ package lastmatch
 import (
 	"errors"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
@@ -122,13 +121,17 @@ func (w *writer) spelled(g *grammar, s *policy.Subject, of *side) {
 // entries returns what a list of a key says, in their order, and what it says of the rest;
 // base is what no list names.
 func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Decision) {
+	stands := map[string]bool{}
 	add := func(d ir.Decision, patterns ...string) {
 		for _, p := range patterns { // a key stands once: the last one decides
 			if p == format.Every {
 				out, base = nil, d
 				continue
 			}
-			out = slices.DeleteFunc(out, func(e entry) bool { return e.pattern == p })
+			if stands[p] {
+				out = slices.DeleteFunc(out, func(e entry) bool { return e.pattern == p })
+			}
+			stands[p] = true
 			out = append(out, entry{p, d})
 		}
 	}
@@ -172,7 +175,7 @@ func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Deci
 	}
 	for i := range sides {
 		for _, p := range sides[i].deny {
-			if base > ir.Deny || w.meets(part{patterns: []string{p}}, w.opened(out)) {
+			if base > ir.Deny || opens(out, p) {
 				add(ir.Deny, p)
 			}
 		}
@@ -180,14 +183,11 @@ func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Deci
 	return out, base
 }
 
-// opened returns what entries permit.
-func (w *writer) opened(list []entry) (out []part) {
-	for _, e := range list {
-		if e.decision > ir.Deny {
-			out = append(out, part{patterns: []string{e.pattern}})
-		}
-	}
-	return out
+// opens reports whether some entry permits a text that a pattern may match.
+func opens(list []entry, pattern string) bool {
+	return slices.ContainsFunc(list, func(e entry) bool {
+		return e.decision > ir.Deny && (!ascii(e.pattern) || !ascii(pattern) || format.Overlap(e.pattern, pattern))
+	})
 }
 
 // depth orders parts: what takes back more than the part itself stands before others, and what takes nothing back
@@ -258,11 +258,14 @@ func (w *writer) askableAs(sides []side, i int, p part, d ir.Decision) bool {
 
 // ascii reports whether languages tell all letters of a part apart.
 func (p part) ascii() bool {
-	for _, list := range [][]string{p.patterns, p.but} {
-		for _, s := range list {
-			if strings.ContainsFunc(s, func(c rune) bool { return c >= utf8.RuneSelf }) {
-				return false
-			}
+	other := func(pattern string) bool { return !ascii(pattern) }
+	return !slices.ContainsFunc(p.patterns, other) && !slices.ContainsFunc(p.but, other)
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
 		}
 	}
 	return true
