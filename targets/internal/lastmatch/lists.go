@@ -121,17 +121,18 @@ func (w *writer) spelled(g *grammar, s *policy.Subject, of *side) {
 // entries returns what a list of a key says, in their order, and what it says of the rest;
 // base is what no list names.
 func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Decision) {
-	stands := map[string]bool{}
+	last := map[string]int{} // a key stands once: the last one decides
 	add := func(d ir.Decision, patterns ...string) {
-		for _, p := range patterns { // a key stands once: the last one decides
+		for _, p := range patterns {
 			if p == format.Every {
 				out, base = nil, d
+				clear(last)
 				continue
 			}
-			if stands[p] {
-				out = slices.DeleteFunc(out, func(e entry) bool { return e.pattern == p })
+			if i, ok := last[p]; ok {
+				out[i].pattern = "" // no rule has this one
 			}
-			stands[p] = true
+			last[p] = len(out)
 			out = append(out, entry{p, d})
 		}
 	}
@@ -180,13 +181,14 @@ func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Deci
 			}
 		}
 	}
-	return out, base
+	return slices.DeleteFunc(out, func(e entry) bool { return e.pattern == "" }), base
 }
 
 // opens reports whether some entry permits a text that a pattern may match.
 func opens(list []entry, pattern string) bool {
 	return slices.ContainsFunc(list, func(e entry) bool {
-		return e.decision > ir.Deny && (!ascii(e.pattern) || !ascii(pattern) || format.Overlap(e.pattern, pattern))
+		return e.decision > ir.Deny && e.pattern != "" &&
+			(!ascii(e.pattern) || !ascii(pattern) || format.Overlap(e.pattern, pattern))
 	})
 }
 
