@@ -230,11 +230,11 @@ func (w *writer) object() contract.Object {
 		if k.base != w.floor && k.base != ir.Agent {
 			entries = append([]entry{{format.Every, k.base}}, entries...)
 		}
-		last := map[string]int{}
+		last := make(map[string]int, len(entries))
 		for i, e := range entries {
 			last[e.pattern] = i
 		}
-		list := contract.Object{}
+		list := make(contract.Object, 0, 2*len(entries))
 		for i, e := range entries {
 			if i == last[e.pattern] { // a reader leaves a member that stands twice where it stood first
 				list = append(list, e.pattern, format.Word(e.decision))

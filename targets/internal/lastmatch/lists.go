@@ -243,15 +243,8 @@ func (w *writer) askableAs(sides []side, i int, p part, d ir.Decision) bool {
 		if j == i || sides[j].rest >= d {
 			continue
 		}
-		in := slices.Clone(sides[j].allow)
-		if d == ir.Ask {
-			for _, h := range sides[j].ask {
-				if h.hold.exact && !h.guard {
-					in = append(in, h.hold)
-				}
-			}
-		}
-		if !w.within(p, in) {
+		asks := func(h held) bool { return h.hold.exact && !h.guard && w.covers(h.hold, p) }
+		if !w.within(p, sides[j].allow) && (d != ir.Ask || !slices.ContainsFunc(sides[j].ask, asks)) {
 			return false
 		}
 	}
@@ -282,10 +275,13 @@ func (w *writer) meets(p part, others []part) bool {
 
 // within reports whether one of some parts has all of a part.
 func (w *writer) within(p part, others []part) bool {
-	return slices.ContainsFunc(others, func(o part) bool {
-		return slices.Equal(o.patterns, p.patterns) && slices.Equal(o.but, p.but) || p.ascii() && o.ascii() &&
-			w.known.within(p, o)
-	})
+	return slices.ContainsFunc(others, func(o part) bool { return w.covers(o, p) })
+}
+
+// covers reports whether a part has all of another one.
+func (w *writer) covers(all, p part) bool {
+	return slices.Equal(all.patterns, p.patterns) && slices.Equal(all.but, p.but) ||
+		p.ascii() && all.ascii() && w.known.within(p, all)
 }
 
 // stated returns the sides that say something of a group.

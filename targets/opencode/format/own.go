@@ -175,7 +175,11 @@ func Meet(a, b []rune) bool {
 		a, b = a[1:], b[1:]
 	}
 	// row says for each rest of b whether some text matches it and the rest of a.
-	row := make([]bool, len(b)+1)
+	var few [64]bool
+	row := few[:]
+	if len(b) >= len(row) {
+		row = make([]bool, len(b)+1)
+	}
 	for i := len(a); i >= 0; i-- {
 		behind := false // what row said for the rest of a behind this one, and the rest of b behind this one
 		for j := len(b); j >= 0; j-- {
