@@ -76,6 +76,20 @@ func (o Object) appendTo(b []byte, before, indent string) ([]byte, error) {
 	return append(append(append(b, '\n'), before...), '}'), nil
 }
 
+// room returns about how long an object is when it is written, each line of it behind an indent.
+func (o Object) room(indent int) int {
+	n := len(o)/2*(indent+8) + indent
+	for _, v := range o {
+		switch v := v.(type) {
+		case string:
+			n += len(v)
+		case Object:
+			n += v.room(indent + 2)
+		}
+	}
+	return n
+}
+
 func (o Object) odd() error {
 	return fmt.Errorf("got an object of %d keys and values, want pairs", len(o))
 }
@@ -92,7 +106,7 @@ func encode(v any, indent string) []byte {
 	var b []byte
 	var err error
 	if o, ok := v.(Object); ok && indent != "" {
-		if b, err = o.appendTo(nil, "", indent); err == nil {
+		if b, err = o.appendTo(make([]byte, 0, o.room(len(indent))), "", indent); err == nil {
 			b = append(b, '\n')
 		}
 	} else {

@@ -34,6 +34,7 @@ type writer struct {
 	keys    []keyed
 	own     []format.Rule // in the agent's own words
 	leaves  bool          // it says nothing of any server
+	said    contract.Object
 }
 
 // keyed is a key of a permission: what no pattern names, and the patterns.
@@ -89,6 +90,7 @@ func (e *Emitter) compiled(ref ir.SubjectRef, at diag.Pos) (*writer, bool) {
 	w.agents()
 	w.servers()
 	w.others()
+	w.said = w.object()
 	return w, true
 }
 
@@ -110,11 +112,10 @@ func (w *writer) least() ir.Decision {
 // loss warns that a subject may do less in a group than the source says. A role in a mode loses nothing
 // that one of the two does not.
 func (w *writer) loss(g ir.Group, code diag.Code, at diag.Pos, message string, args ...any) diag.Builder {
-	to := &w.Diags
 	if w.ref.Role != "" && w.ref.Mode != "" {
-		to = &diag.List{}
+		return diag.Build(&diag.Diagnostic{})
 	}
-	return to.Warnf(code, w.place(at), message, args...).
+	return w.Diags.Warnf(code, w.place(at), message, args...).
 		Target(w.agent.Name).
 		Subject(w.ref.String()).
 		Loses(diag.Narrowing, string(g))
@@ -229,11 +230,11 @@ func (w *writer) object() contract.Object {
 		if k.base != w.floor && k.base != ir.Agent {
 			entries = append([]entry{{format.Every, k.base}}, entries...)
 		}
-		last := map[string]int{}
+		last := make(map[string]int, len(entries))
 		for i, e := range entries {
 			last[e.pattern] = i
 		}
-		list := contract.Object{}
+		list := make(contract.Object, 0, 2*len(entries))
 		for i, e := range entries {
 			if i == last[e.pattern] { // a reader leaves a member that stands twice where it stood first
 				list = append(list, e.pattern, format.Word(e.decision))
@@ -409,7 +410,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 			return out, false
 		}
 		out.Permissions = of.permissions()
-		out.Own, out.Can = len(of.own) > 0, len(of.object()) > 0
+		out.Own, out.Can = len(of.own) > 0, len(of.said) > 0
 	}
 	for i := range p.Modes {
 		m := &p.Modes[i]
@@ -642,7 +643,15 @@ func allRefs(all map[string]string) map[string]string {
 func Text(o contract.Object) []byte {
 	data := contract.JSON(o)
 	for _, word := range []string{"env:", "file:"} {
-		data = bytes.ReplaceAll(data, []byte("{"+word), []byte(`\u007b`+word))
+		data = replaced(data, "{"+word, `\u007b`+word)
 	}
-	return bytes.ReplaceAll(data, []byte(reference), []byte("{"))
+	return replaced(data, reference, "{")
+}
+
+// replaced returns a text with another word in the place of one, without a copy where it has none.
+func replaced(data []byte, word, by string) []byte {
+	if !bytes.Contains(data, []byte(word)) {
+		return data
+	}
+	return bytes.ReplaceAll(data, []byte(word), []byte(by))
 }

@@ -59,28 +59,26 @@ func listCommand(w *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 		}
 		return errSet
 	}
-	text := strings.Join(strings.Fields(r.Pattern.Text), " ")
+	of := w.line(r.Pattern.Text)
 	if r.Decision < ir.Allow {
-		words, err := anywhere(text)
-		if err != nil {
-			return err
+		if of.noWords != nil {
+			return of.noWords
 		}
 		if r.Decision == ir.Deny {
-			s.deny = append(s.deny, words)
+			s.deny = append(s.deny, of.words)
 			return nil
 		}
-		h := held{hold: part{patterns: []string{words}}}
-		if own, err := commandPattern(text); err == nil {
-			h.ask = &part{patterns: []string{own}, exact: true}
+		h := held{hold: part{patterns: []string{of.words}}}
+		if of.noOwn == nil {
+			h.ask = &part{patterns: []string{of.own}, exact: true}
 		}
 		s.ask = append(s.ask, h)
 		return nil
 	}
-	own, err := commandPattern(text)
-	if err == nil {
-		s.allow = append(s.allow, part{patterns: []string{own}, exact: true})
+	if of.noOwn == nil {
+		s.allow = append(s.allow, part{patterns: []string{of.own}, exact: true})
 	}
-	return err
+	return of.noOwn
 }
 
 // errSet is about a built-in set, of which a list has only some lines.

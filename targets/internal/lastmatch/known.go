@@ -15,6 +15,7 @@ type known struct {
 	space    *regular.Space // of the texts that patterns match
 	subjects map[ir.SubjectRef]subject
 	paths    map[pathRule]pathPart
+	lines    map[string]linePattern
 	parts    map[string]regular.Language
 	common   map[[2]regular.Language]bool // whether some text is in both
 }
@@ -38,14 +39,33 @@ type pathPart struct {
 	err  error
 }
 
+// linePattern is what a rule about commands says: where it permits, and wherever its words stand; or why it cannot.
+type linePattern struct {
+	own, words     string
+	noOwn, noWords error
+}
+
 func newKnown() *known {
 	return &known{
 		space:    regular.New(regular.SetOf(func(rune) bool { return true })),
 		subjects: map[ir.SubjectRef]subject{},
 		paths:    map[pathRule]pathPart{},
+		lines:    map[string]linePattern{},
 		parts:    map[string]regular.Language{},
 		common:   map[[2]regular.Language]bool{},
 	}
+}
+
+// line returns what a rule about commands says.
+func (k *known) line(text string) linePattern {
+	of, ok := k.lines[text]
+	if !ok {
+		plain := strings.Join(strings.Fields(text), " ")
+		of.own, of.noOwn = commandPattern(plain)
+		of.words, of.noWords = anywhere(plain)
+		k.lines[text] = of
+	}
+	return of
 }
 
 // meets reports whether some text may be in two parts of ASCII.

@@ -3,7 +3,6 @@ package lastmatch
 import (
 	"errors"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
@@ -122,13 +121,18 @@ func (w *writer) spelled(g *grammar, s *policy.Subject, of *side) {
 // entries returns what a list of a key says, in their order, and what it says of the rest;
 // base is what no list names.
 func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Decision) {
+	last := map[string]int{} // a key stands once: the last one decides
 	add := func(d ir.Decision, patterns ...string) {
-		for _, p := range patterns { // a key stands once: the last one decides
+		for _, p := range patterns {
 			if p == format.Every {
 				out, base = nil, d
+				clear(last)
 				continue
 			}
-			out = slices.DeleteFunc(out, func(e entry) bool { return e.pattern == p })
+			if i, ok := last[p]; ok {
+				out[i].pattern = "" // no rule has this one
+			}
+			last[p] = len(out)
 			out = append(out, entry{p, d})
 		}
 	}
@@ -172,22 +176,20 @@ func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Deci
 	}
 	for i := range sides {
 		for _, p := range sides[i].deny {
-			if base > ir.Deny || w.meets(part{patterns: []string{p}}, w.opened(out)) {
+			if base > ir.Deny || opens(out, p) {
 				add(ir.Deny, p)
 			}
 		}
 	}
-	return out, base
+	return slices.DeleteFunc(out, func(e entry) bool { return e.pattern == "" }), base
 }
 
-// opened returns what entries permit.
-func (w *writer) opened(list []entry) (out []part) {
-	for _, e := range list {
-		if e.decision > ir.Deny {
-			out = append(out, part{patterns: []string{e.pattern}})
-		}
-	}
-	return out
+// opens reports whether some entry permits a text that a pattern may match.
+func opens(list []entry, pattern string) bool {
+	return slices.ContainsFunc(list, func(e entry) bool {
+		return e.decision > ir.Deny && e.pattern != "" &&
+			(!ascii(e.pattern) || !ascii(pattern) || format.Overlap(e.pattern, pattern))
+	})
 }
 
 // depth orders parts: what takes back more than the part itself stands before others, and what takes nothing back
@@ -241,15 +243,8 @@ func (w *writer) askableAs(sides []side, i int, p part, d ir.Decision) bool {
 		if j == i || sides[j].rest >= d {
 			continue
 		}
-		in := slices.Clone(sides[j].allow)
-		if d == ir.Ask {
-			for _, h := range sides[j].ask {
-				if h.hold.exact && !h.guard {
-					in = append(in, h.hold)
-				}
-			}
-		}
-		if !w.within(p, in) {
+		asks := func(h held) bool { return h.hold.exact && !h.guard && w.covers(h.hold, p) }
+		if !w.within(p, sides[j].allow) && (d != ir.Ask || !slices.ContainsFunc(sides[j].ask, asks)) {
 			return false
 		}
 	}
@@ -258,11 +253,14 @@ func (w *writer) askableAs(sides []side, i int, p part, d ir.Decision) bool {
 
 // ascii reports whether languages tell all letters of a part apart.
 func (p part) ascii() bool {
-	for _, list := range [][]string{p.patterns, p.but} {
-		for _, s := range list {
-			if strings.ContainsFunc(s, func(c rune) bool { return c >= utf8.RuneSelf }) {
-				return false
-			}
+	other := func(pattern string) bool { return !ascii(pattern) }
+	return !slices.ContainsFunc(p.patterns, other) && !slices.ContainsFunc(p.but, other)
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
 		}
 	}
 	return true
@@ -277,10 +275,13 @@ func (w *writer) meets(p part, others []part) bool {
 
 // within reports whether one of some parts has all of a part.
 func (w *writer) within(p part, others []part) bool {
-	return slices.ContainsFunc(others, func(o part) bool {
-		return slices.Equal(o.patterns, p.patterns) && slices.Equal(o.but, p.but) || p.ascii() && o.ascii() &&
-			w.known.within(p, o)
-	})
+	return slices.ContainsFunc(others, func(o part) bool { return w.covers(o, p) })
+}
+
+// covers reports whether a part has all of another one.
+func (w *writer) covers(all, p part) bool {
+	return slices.Equal(all.patterns, p.patterns) && slices.Equal(all.but, p.but) ||
+		p.ascii() && all.ascii() && w.known.within(p, all)
 }
 
 // stated returns the sides that say something of a group.

@@ -91,7 +91,7 @@ func (w *writer) permissions() (o contract.Object) {
 }
 
 // says reports whether a subject says anything.
-func (w *writer) says() bool { return len(w.object()) > 0 || len(w.own) > 0 }
+func (w *writer) says() bool { return len(w.said) > 0 || len(w.own) > 0 }
 
 // listedTools returns the list of tools that own rules are, nil for none.
 func listedTools(own []format.Rule) (o contract.Object) {
@@ -110,7 +110,7 @@ func (w *writer) withOwn() contract.Object {
 		return r.Form == format.Listed || w.floor != ir.Agent && r.Key == format.Every ||
 			slices.ContainsFunc(w.keys, func(k keyed) bool { return k.key == r.Key })
 	})
-	said := w.object()
+	said := w.said
 	o := contract.Object{}
 	if w.floor != ir.Agent {
 		o, said = append(o, said[:2]...), said[2:]

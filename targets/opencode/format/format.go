@@ -104,9 +104,14 @@ func Bare(key string) bool {
 func ToolKey(server, tool string) string { return Sanitized(server) + "_" + Sanitized(tool) }
 
 // Sanitized returns a name as opencode writes it in the key of a tool.
-func Sanitized(name string) string { return unsafe().ReplaceAllString(name, "_") }
-
-var unsafe = lazy.Regexp(`[^a-zA-Z0-9_-]`)
+func Sanitized(name string) string {
+	return strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' {
+			return c
+		}
+		return '_'
+	}, name)
+}
 
 // ResourcePattern returns the pattern of Read for resources of an MCP server.
 func ResourcePattern(server, uri string) string { return "mcp:" + server + ":" + uri }

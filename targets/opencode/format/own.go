@@ -150,6 +150,9 @@ func Order(rules []Rule) (order []string) {
 
 // Overlap reports whether some text matches two patterns.
 func Overlap(a, b string) bool {
+	if a != "" && b != "" && (apart(a[0], b[0]) || apart(a[len(a)-1], b[len(b)-1])) {
+		return false // most do not, and so it is seen soonest
+	}
 	a, b = slashes(a), slashes(b)
 	if begin, open := strings.CutSuffix(a, " *"); open && Meet([]rune(begin), []rune(b)) {
 		return true
@@ -160,6 +163,9 @@ func Overlap(a, b string) bool {
 	return Meet([]rune(a), []rune(b))
 }
 
+// apart reports whether two bytes of patterns match themselves alone, and are not the same.
+func apart(a, b byte) bool { return a != b && letter(a) && letter(b) }
+
 // Meet reports whether some text matches two patterns of "*" and "?".
 func Meet(a, b []rune) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] != '*' && b[0] != '*' {
@@ -169,7 +175,11 @@ func Meet(a, b []rune) bool {
 		a, b = a[1:], b[1:]
 	}
 	// row says for each rest of b whether some text matches it and the rest of a.
-	row := make([]bool, len(b)+1)
+	var few [64]bool
+	row := few[:]
+	if len(b) >= len(row) {
+		row = make([]bool, len(b)+1)
+	}
 	for i := len(a); i >= 0; i-- {
 		behind := false // what row said for the rest of a behind this one, and the rest of b behind this one
 		for j := len(b); j >= 0; j-- {
