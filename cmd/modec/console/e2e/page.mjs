@@ -10,7 +10,7 @@ import chromium from "@sparticuz/chromium";
 import { chromium as playwright } from "playwright-core";
 
 export const here = dirname(fileURLToPath(import.meta.url));
-const bin = process.env.MODEC_BIN;
+export const bin = process.env.MODEC_BIN;
 const fixture = process.env.MODEC_FIXTURE;
 assert(bin && fixture, "MODEC_BIN and MODEC_FIXTURE name the program and the showcase");
 
