@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -118,8 +119,9 @@ type tokensFile struct {
 	file        string
 	allow, deny []token
 
-	shellAllow, shellDeny []token         // those of them for commands
-	meaning               *policy.Subject // what a person means by the tokens that deny
+	shellAllow, shellDeny []token           // those of them for commands
+	meaning               *policy.Subject   // what a person means by the tokens that deny
+	hide                  *strings.Replacer // of the patterns of meaning; nil: nothing is to be hidden
 }
 
 // readTokens reads the cli.json of a folder: strict JSON, of which only permissions
@@ -136,8 +138,24 @@ func (r *reader) readTokens(dir string) *tokensFile {
 	}
 	t := tokensFile{file: name, allow: r.tokens(v, "allow"), deny: r.tokens(v, "deny")}
 	t.shellAllow, t.shellDeny = shellTokens(t.allow), shellTokens(t.deny)
-	t.meaning = meaning(t.deny)
+	t.meaning, t.hide = meaning(t.deny), hiding(t.deny)
 	return &t
+}
+
+// hiding returns what puts a token as it may be shown in the place of the pattern that is made of it: a secret in a
+// token is found by the form of the token, and not by that of the pattern. It is nil where no token has a secret.
+func hiding(tokens []token) *strings.Replacer {
+	var pairs []string
+	for i := range tokens {
+		shown := secret.Text(tokens[i].Inside)
+		if _, pattern, ok := tokens[i].pattern(); ok && shown != tokens[i].Inside {
+			pairs = append(pairs, pattern, shown)
+		}
+	}
+	if pairs == nil {
+		return nil
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // meaning returns a policy that denies the commands and the paths that the tokens are written
@@ -292,6 +310,9 @@ func (t *tokensFile) meant(a policy.Action) (refusal contract.Answer, why string
 	r := t.meaning.Decide(a)
 	if r.Decision != ir.Deny || a.Group != ir.Command && r.Pos.File == "" {
 		return refusal, ""
+	}
+	if t.hide != nil {
+		r.Rule = t.hide.Replace(r.Rule)
 	}
 	return contract.Answer{Rule: r.Rule, At: diag.Pos{File: t.file, Line: r.Pos.Line, Col: r.Pos.Col}}, whys[a.Group]
 }
