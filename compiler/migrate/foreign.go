@@ -48,8 +48,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 
 // judgeUnheld warns of files of agents that are no targets and that were not there when the first build was made.
 func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *diag.List) {
-	lock, _ := contract.ReadImport(f.req.Root, output.LockFile)
-	was := output.WasUnheld(lock)
+	was := output.WasUnheld(f.lock)
 	for _, x := range f.unheld(ctx, res) {
 		if was(x.What) {
 			continue
@@ -199,7 +198,7 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 func newForeign(req Request, res *compiler.Result) *foreign {
 	lock, _ := contract.ReadImport(req.Root, output.LockFile) // without one nothing is known
 	of := &foreign{
-		req: req, written: res.FS(), known: output.KnownOf(lock), built: builtBy(req.Root, output.LockFile)}
+		req: req, written: res.FS(), lock: lock, known: output.KnownOf(lock), built: output.Built(lock)}
 	own, _ := output.Locks(source.Local)
 	of.builtForOne = builtBy(req.Root, own)
 	return of
@@ -219,7 +218,8 @@ func placesOf(list []readSubject, ref ir.SubjectRef) map[string]bool {
 // foreign finds subjects that a compiled project has not.
 type foreign struct {
 	req                Request
-	written            fs.FS // the compiled files
+	written            fs.FS  // the compiled files
+	lock               []byte // of the project; nil: nothing is known
 	known              *output.Known
 	built, builtForOne func(file string) bool
 }
@@ -293,11 +293,7 @@ func (f *foreign) listed(ctx context.Context, t contract.Target, p *ir.Project, 
 			}
 		}
 	}
-	if f.req.Ignored == nil || len(servers) == 0 {
-		return servers
-	}
-	ignored := f.req.Ignored(ctx, slices.Compact(files))
-	return slices.DeleteFunc(servers, func(sv ir.Server) bool { return slices.Contains(ignored, sv.Pos.File) })
+	return committed(ctx, f, servers, func(sv *ir.Server) string { return sv.Pos.File })
 }
 
 // knownServer returns the line of a lock for a server that an import leaves in its list.
@@ -483,7 +479,7 @@ func (f *foreign) judgeGrants(
 	if !ok || !judges {
 		return
 	}
-	grants = f.shared(ctx, grants)
+	grants = committed(ctx, f, grants, func(g *contract.Grant) string { return g.At.File })
 	for found := true; found && len(grants) > 0; { // a rule hides those that permit the same
 		said := f.widened(ctx, res, granter, judged, grants)
 		grants = slices.DeleteFunc(grants, func(g contract.Grant) bool {
@@ -554,17 +550,17 @@ func (f *foreign) widened(
 	return said
 }
 
-// shared leaves out the grants of files that git ignores.
-func (f *foreign) shared(ctx context.Context, grants []contract.Grant) []contract.Grant {
-	if len(grants) == 0 || f.req.Ignored == nil {
-		return grants
+// committed leaves out what lies in files that git ignores: it is one's own.
+func committed[T any](ctx context.Context, f *foreign, list []T, file func(*T) string) []T {
+	if f.req.Ignored == nil || len(list) == 0 {
+		return list
 	}
-	var files []string
-	for _, g := range grants {
-		files = append(files, g.At.File)
+	files := map[string]bool{}
+	for i := range list {
+		files[file(&list[i])] = true
 	}
-	ignored := f.req.Ignored(ctx, files)
-	return slices.DeleteFunc(grants, func(g contract.Grant) bool { return slices.Contains(ignored, g.At.File) })
+	ignored := f.req.Ignored(ctx, slices.Sorted(maps.Keys(files)))
+	return slices.DeleteFunc(list, func(x T) bool { return slices.Contains(ignored, file(&x)) })
 }
 
 // firstWider returns the first thing that is wider than the source, nil where there is none.

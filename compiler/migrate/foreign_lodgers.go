@@ -123,13 +123,5 @@ func (f *foreign) lodgingServer(res *compiler.Result, t contract.Target, l *cont
 // sharedLodgers leaves out what is one's own: that of files that git ignores, and of an earlier build.
 func (f *foreign) sharedLodgers(ctx context.Context, list []contract.Lodger) []contract.Lodger {
 	list = slices.DeleteFunc(list, func(l contract.Lodger) bool { return f.left(l.At.File) })
-	if len(list) == 0 || f.req.Ignored == nil {
-		return list
-	}
-	var files []string
-	for i := range list {
-		files = append(files, list[i].At.File)
-	}
-	ignored := f.req.Ignored(ctx, slices.Compact(files))
-	return slices.DeleteFunc(list, func(l contract.Lodger) bool { return slices.Contains(ignored, l.At.File) })
+	return committed(ctx, f, list, func(l *contract.Lodger) string { return l.At.File })
 }

@@ -22,8 +22,7 @@ func (f *foreign) judgePrograms(ctx context.Context, res *compiler.Result, t con
 	if !ok || !judges {
 		return
 	}
-	lock, _ := contract.ReadImport(f.req.Root, output.LockFile)
-	adopted := output.AdoptedPrograms(lock)
+	adopted := output.AdoptedPrograms(f.lock)
 	list := slices.DeleteFunc(answered.Programs(f.req.Root), func(p contract.Program) bool {
 		return p.Judged || adopted(p.At.File, p.Sum)
 	})
@@ -94,21 +93,13 @@ func (f *foreign) allowed(
 
 // sharedPrograms returns programs by the files that name them, without those that git ignores.
 func (f *foreign) sharedPrograms(ctx context.Context, list []contract.Program) (byFile [][]contract.Program) {
-	var files []string
+	list = committed(ctx, f, list, func(p *contract.Program) string { return p.At.File })
 	for _, p := range list {
-		files = append(files, p.At.File)
-	}
-	files = slices.Compact(files)
-	var ignored []string
-	if f.req.Ignored != nil && len(files) > 0 {
-		ignored = f.req.Ignored(ctx, files)
-	}
-	for _, file := range files {
-		if slices.Contains(ignored, file) {
-			continue
+		if n := len(byFile); n > 0 && byFile[n-1][0].At.File == p.At.File {
+			byFile[n-1] = append(byFile[n-1], p)
+		} else {
+			byFile = append(byFile, []contract.Program{p})
 		}
-		other := func(p contract.Program) bool { return p.At.File != file }
-		byFile = append(byFile, slices.DeleteFunc(slices.Clone(list), other))
 	}
 	return byFile
 }
