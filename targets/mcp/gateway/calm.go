@@ -44,6 +44,13 @@ func (c *calm) tell(f func()) {
 	f()
 }
 
+// forget has the next be told at once.
+func (c *calm) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.due, c.last = false, time.Time{}
+}
+
 // How much of a call's progress is passed on: so many notifications at once, and then so many a second. The rest is
 // lost, which the protocol permits.
 const (
@@ -105,52 +112,41 @@ func (l *lately) first(what string) bool {
 // nobody drives out of the audit what is written of others.
 type strangers struct {
 	write func(audit.Event)
+	calm  calm
 
-	mu    sync.Mutex
-	more  int         // since the last that was written
-	last  audit.Event // of them
-	timer *time.Timer // nil: the next one is written at once
+	mu   sync.Mutex
+	more int         // since the last that was written
+	last audit.Event // of them
+}
+
+func newStrangers(write func(audit.Event)) *strangers {
+	return &strangers{write: write, calm: calm{gap: quiet}}
 }
 
 // add writes an event, now or counted with others.
 func (s *strangers) add(e audit.Event) {
 	s.mu.Lock()
-	if s.timer != nil {
-		s.more, s.last = s.more+1, e
-		s.mu.Unlock()
-		return
-	}
-	s.timer = time.AfterFunc(quiet, s.tell)
+	s.more, s.last = s.more+1, e
 	s.mu.Unlock()
-	s.write(e)
+	s.calm.tell(s.tell)
 }
 
-// tell writes how many more there were.
+// tell writes how many there were.
 func (s *strangers) tell() {
 	s.mu.Lock()
 	n, e := s.more, s.last
-	if s.more = 0; n > 0 && s.timer != nil {
-		s.timer = time.AfterFunc(quiet, s.tell)
-	} else {
-		s.timer = nil
-	}
+	s.more = 0
 	s.mu.Unlock()
-	switch {
-	case n > 1:
+	if n > 1 {
 		e.Detail = fmt.Sprintf("%s; the last of %d such requests since the event before", e.Detail, n)
-		fallthrough
-	case n == 1:
+	}
+	if n > 0 {
 		s.write(e)
 	}
 }
 
 // end writes what is still counted.
 func (s *strangers) end() {
-	s.mu.Lock()
-	if s.timer != nil {
-		s.timer.Stop()
-		s.timer = nil
-	}
-	s.mu.Unlock()
 	s.tell()
+	s.calm.forget()
 }

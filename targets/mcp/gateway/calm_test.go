@@ -263,7 +263,7 @@ func TestErrorsOfServers(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ev := &written{}
-		s := &strangers{write: ev.add}
+		s := newStrangers(ev.add)
 		want := func(want ...string) {
 			t.Helper()
 			var got []string

@@ -75,7 +75,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if costsSession(req, res) && !names(sent, "initialize") && !names(sent, "server/discover") {
+	if costsSession(req, sent, res) {
 		res.Body = &lone{Closer: res.Body, sent: sent, status: res.Status, from: &bounded{res.Body, maxMessage}}
 		res.StatusCode, res.Status, res.ContentLength = http.StatusOK, "200 OK", -1
 		res.Header.Set("Content-Type", "application/json")
@@ -93,8 +93,9 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 // costsSession reports whether the SDK may end the session for an answer to a request: by its status, or by what its
 // body has. A server that refuses one call with 403 costs that call alone. A session that is gone is one (404), and
 // what passes is left to the SDK.
-func costsSession(req *http.Request, res *http.Response) bool {
-	if req.Method != http.MethodPost || !strings.Contains(req.Header.Get("Accept"), "text/event-stream") {
+func costsSession(req *http.Request, sent []byte, res *http.Response) bool {
+	if req.Method != http.MethodPost || !strings.Contains(req.Header.Get("Accept"), "text/event-stream") ||
+		names(sent, "initialize") || names(sent, "server/discover") { // before which there is none
 		return false
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode == http.StatusOK {
@@ -123,33 +124,29 @@ func (l *lone) Read(p []byte) (int, error) {
 
 // answer returns the body for the SDK: as it came where it answers the request, and else an error that says why not.
 func (l *lone) answer(data []byte, err error) []byte {
-	var of struct{ ID json.RawMessage }
-	if json.Unmarshal(l.sent, &of) != nil || of.ID == nil {
+	sent, _ := jsonrpc.DecodeMessage(l.sent)
+	call, ok := sent.(*jsonrpc.Request)
+	if !ok || !call.IsCall() {
 		return data // nobody waits for an answer
 	}
-	id, bad := jsonrpc.DecodeMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, of.ID))
-	if bad != nil {
-		return data
-	}
-	own := id.(*jsonrpc.Response)
 	came, _ := jsonrpc.DecodeMessage(data)
 	res, answers := came.(*jsonrpc.Response)
-	ok := strings.HasPrefix(l.status, "200")
-	switch {
+	own := &jsonrpc.Response{ID: call.ID}
+	failed := func(why string) { own.Error = &jsonrpc.Error{Code: transportCode, Message: why} }
+	switch refusal := errorIn(data); {
 	case err != nil:
-		own.Error = &jsonrpc.Error{Code: transportCode, Message: err.Error()}
-	case errorIn(data) != nil:
-		own.Error = errorIn(data)
-	case !ok:
-		own.Error = &jsonrpc.Error{Code: transportCode, Message: "it answered with " + l.status}
+		failed(err.Error())
+	case refusal != nil:
+		own.Error = refusal
+	case !strings.HasPrefix(l.status, "200"):
+		failed("it answered with " + l.status)
 	case !answers:
-		own.Error = &jsonrpc.Error{Code: transportCode, Message: "its answer is no message of the protocol"}
+		failed("its answer is no message of the protocol")
 	case res.ID != own.ID:
-		own.Error = &jsonrpc.Error{Code: transportCode, Message: "it answered another request than this one"}
+		failed("it answered another request than this one")
 	default:
 		return data
 	}
-	own.Result = nil
 	out, bad := jsonrpc.EncodeMessage(own)
 	if bad != nil {
 		return data

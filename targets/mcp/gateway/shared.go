@@ -201,7 +201,7 @@ func (s *Shared) count() {
 		took: map[string]*histogram{}, known: func(server string) bool { return p.Server(server) != nil }}
 	write := s.opt.Audit
 	if write != nil {
-		s.strangers = &strangers{write: write}
+		s.strangers = newStrangers(write)
 	}
 	s.opt.Audit = func(e audit.Event) {
 		s.counts.observe(&e)
@@ -853,11 +853,11 @@ func moreCallers(first, now *ir.Role) (list []string) {
 		add("its callers")
 		return list
 	case wide(now) > wide(first):
-		add("every caller with a token")
+		who := "every caller with a token"
 		if now.Principals == ir.Anyone {
-			list = nil
-			add("every caller")
+			who = "every caller"
 		}
+		add(who)
 		return list
 	case wide(first) > 0:
 		return nil // everybody has it already
