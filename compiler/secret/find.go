@@ -24,8 +24,7 @@ var expressions = sync.OnceValue(func() (x struct {
 		`\{(?:env|file):[^}]*\}|%[A-Z_][A-Z0-9_]*%|\b(?:op|vault)://[^\s"']+`)
 	x.scheme = regexp.MustCompile(`^\s*` + scheme + `?`)
 	x.bearer = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+(` + value + `)`)
-	// Cursor's rules have a command and its arguments apart: a colon may have become a blank.
-	x.userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*[: ]//([^/?#\s"'\x60]+)@`)
+	x.userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^/?#\s"'\x60]+)@`)
 	x.named = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]*)(?:` + quote + `)?\s*[=:][ \t]*(` + quote + `)?` +
 		scheme + `?`)
 	x.option = regexp.MustCompile(`(?:^|[\s"'])(--?[A-Za-z][A-Za-z0-9_-]*)` +
@@ -60,7 +59,7 @@ func in(text string) (found []span) {
 	x := expressions()
 	found = tokens(text)
 	low := strings.ToLower(text)
-	for _, m := range matches(x.userinfo, text, strings.Contains(low, "//") && strings.Contains(low, "@")) {
+	for _, m := range matches(x.userinfo, text, strings.Contains(low, "://") && strings.Contains(low, "@")) {
 		user, _, both := strings.Cut(text[m[2]:m[3]], ":")
 		if password := m[2] + len(user) + 1; both {
 			found = append(found, shift(whole("password", text[password:m[3]]), password)...)
