@@ -29,10 +29,10 @@ type JudgedHook struct {
 	Allows  bool // --may-allow
 }
 
-// Follow has a hook decide by the policy that its line names. The error says why it refuses every call.
-func (h *JudgedHook) Follow(line *HookLine, policies *HookPolicies) (err error) {
+// Follow has a hook decide by a policy, for the subject of its line. The error says why it refuses every call.
+func (h *JudgedHook) Follow(name string, line *HookLine, policies *HookPolicies) (err error) {
 	h.Role, h.Allows = HookModec, line.MayAllow
-	if h.Policy, h.Subject, err = policies.Of(line.Model, line); err != nil {
+	if h.Policy, h.Subject, err = policies.Of(name, line); err != nil {
 		h.Role = HookRefuses
 	}
 	return err
@@ -68,11 +68,11 @@ func (h *JudgedHook) AddPermitted(to map[ir.Group][]ir.Pattern, ref ir.SubjectRe
 	}
 }
 
-// AddHookLanguages adds what the policies of hooks decide by about a subject's plain arguments, and returns the tools
-// that they list of a server.
-func AddHookLanguages(
-	to *[]regular.Language, sp *regular.Space, hooks []*JudgedHook, ref ir.SubjectRef, of policy.Field,
-) (tools []string, err error) {
+// HookLanguages returns what the policies of hooks decide by about a subject's plain arguments, and the tools that they
+// list of a server.
+func HookLanguages(
+	sp *regular.Space, hooks []*JudgedHook, ref ir.SubjectRef, of policy.Field,
+) (all []regular.Language, tools []string, err error) {
 	seen := map[JudgedHook]bool{}
 	for _, h := range hooks {
 		same := JudgedHook{Role: h.Role, Policy: h.Policy, Subject: h.Subject}
@@ -83,26 +83,26 @@ func AddHookLanguages(
 		for _, ref := range h.deciding(ref) {
 			s, err := h.Policy.Subject(ref)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			said, err := s.Languages(sp, of)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			*to = append(*to, said...)
+			all = append(all, said...)
 		}
 		sv := h.Policy.Project().Server(of.Server)
 		if of.Group != ir.MCP || sv == nil {
 			continue
 		}
 		if !h.Policy.Project().ListsTools(sv) { // a name may be that of several that are not listed
-			return nil, regular.ErrNotRegular
+			return nil, nil, regular.ErrNotRegular
 		}
 		for i := range sv.Tools {
 			tools = append(tools, sv.Tools[i].Name)
 		}
 	}
-	return tools, nil
+	return all, tools, nil
 }
 
 // KeyOf returns the key of what decides about a subject: some files' content, and the hooks in them.

@@ -21,7 +21,8 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 	if of.Group == ir.MCP {
 		l.named(s)
 	}
-	tools, err := contract.AddHookLanguages(&l.all, sp, s.judged(), ref, of)
+	said, tools, err := contract.HookLanguages(sp, s.judged(), ref, of)
+	l.all = append(l.all, said...)
 	l.tools(tools...)
 	return l.all, err
 }

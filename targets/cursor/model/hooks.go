@@ -26,29 +26,13 @@ type hooksFile struct {
 // hookEntry is one hook of an event.
 type hookEntry struct {
 	format.Hook
-	role hookRole
-
-	// What the command line of modec's hook names.
-	policy  *policy.Engine
-	root    string // of the project, as the hook takes it from the policy's path
-	subject ir.SubjectRef
-	allows  bool // --may-allow
-
+	contract.JudgedHook
+	root string         // of the project, as modec's hook takes it from the policy's path
 	lack *contract.Lack // why it holds nothing
 }
 
 // text returns the command or the prompt as written.
 func (e *hookEntry) text() string { return cmp.Or(e.Command, e.Prompt) }
-
-// hookRole is what is known of the answers of a hook.
-type hookRole uint8
-
-const (
-	stranger hookRole = iota // may answer anything
-	absent                   // may not refuse where modec does: as if it were not there
-	refuser                  // refuses every call
-	modec                    // runs modec's hook for its subject
-)
 
 // slowest is the longest that modec takes to answer: a shorter time-out may end
 // it before.
@@ -60,7 +44,7 @@ func (f *hooksFile) ours() bool {
 		return false
 	}
 	for _, list := range f.events {
-		if slices.ContainsFunc(list, func(e hookEntry) bool { return e.role != stranger || e.lack != nil }) {
+		if slices.ContainsFunc(list, func(e hookEntry) bool { return e.Role != contract.HookStranger || e.lack != nil }) {
 			return true
 		}
 	}
@@ -122,28 +106,26 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 	model, here := modelPath(line.Model)
 	switch {
 	case line.Agent != "cursor":
-		e.role = refuser // modec refuses a payload that is not of its agent
+		e.Role = contract.HookRefuses // modec refuses a payload that is not of its agent
 		r.ignored(h.At, "the hook is for %q: it refuses whatever Cursor asks", line.Agent)
 	case without == allowed:
 		e.lack = r.lacks(h.At, "the hook allows every call where modec is missing or fails")
 	case !line.Refuses && without != denied:
-		e.role = absent
+		e.Role = contract.HookAbsent
 		e.lack = r.lacks(h.At,
 			"the hook lets pass what modec refuses: its line needs `[ $? = 2 ] && exit 2`, or `|| exit 2`")
 	case h.Other != nil:
-		e.role = absent
+		e.Role = contract.HookAbsent
 		e.lack = r.lacks(h.Other.Pos, "what Cursor makes of %q in the hook is not known", h.Other.Key)
 	case !h.FailClosed && h.Timeout <= slowest.Seconds():
-		e.role = absent
+		e.Role = contract.HookAbsent
 		e.lack = r.lacks(h.TimeoutAt, "the time of the hook may end before modec answers, which lets the call pass")
 	case !here:
 		e.lack = r.lacks(h.At, "the policy %q is not this project's: what this hook answers is not known",
 			line.Model)
 	default:
-		e.role, e.allows = modec, line.MayAllow
 		e.root = filepath.Join(r.disk.Root, filepath.FromSlash(path.Dir(path.Dir(model))))
-		if e.policy, e.subject, err = r.policies.Of(model, &line); err != nil {
-			e.role = refuser
+		if err = e.Follow(model, &line, r.policies); err != nil {
 			r.ignored(h.At, "%v", err)
 		}
 	}
@@ -198,10 +180,10 @@ func (o *opened) ask(f *hooksFile, c call) (opinion, *hookEntry) {
 				continue // one that takes too long may be one that misses
 			}
 		}
-		if payload == nil && e.role == modec {
+		if payload == nil && e.Role == contract.HookModec {
 			payload = c.payload.json()
 		}
-		if p := o.answer(e, payload); rank[p] > rank[said] || by == nil && e.role == modec {
+		if p := o.answer(e, payload); rank[p] > rank[said] || by == nil && e.Role == contract.HookModec {
 			said, by = p, e
 		}
 	}
@@ -209,12 +191,12 @@ func (o *opened) ask(f *hooksFile, c call) (opinion, *hookEntry) {
 }
 
 func (o *opened) answer(e *hookEntry, payload []byte) opinion {
-	switch e.role {
-	case stranger:
+	switch e.Role {
+	case contract.HookStranger:
 		return allowed
-	case refuser:
+	case contract.HookRefuses:
 		return denied
-	case modec:
+	case contract.HookModec:
 		return o.remembered(e, payload)
 	}
 	return none
@@ -234,7 +216,7 @@ const keptAnswers = 4096
 // remembered asks modec's hook, once for both surfaces and all files that call it at about the
 // same time.
 func (o *opened) remembered(e *hookEntry, payload []byte) opinion {
-	key := hookCall{e.policy, e.subject, e.allows, e.root, string(payload)}
+	key := hookCall{e.Policy, e.Subject, e.Allows, e.root, string(payload)}
 	said, ok := o.answers.Get(key)
 	if !ok {
 		said = o.run(e, payload)
@@ -252,7 +234,7 @@ func (o *opened) run(e *hookEntry, payload []byte) (said opinion) {
 	}()
 	disk := o.disk
 	disk.Root = e.root
-	req := contract.HookRequest{Payload: payload, Policy: e.policy, Subject: e.subject, MayAllow: e.allows}
+	req := contract.HookRequest{Payload: payload, Policy: e.Policy, Subject: e.Subject, MayAllow: e.Allows}
 	a := o.hook(req.At(disk))
 	if a.Exit != 0 {
 		return denied

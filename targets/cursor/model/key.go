@@ -46,7 +46,7 @@ func (o *opened) key(setups []setup) (digest.Key, error) {
 		}
 		for _, event := range format.HookEvents {
 			for _, e := range s.hooks.events[event] {
-				sum, err := o.engines.Sum(e.policy, e.subject)
+				sum, err := o.engines.Sum(e.Policy, e.Subject)
 				if err != nil {
 					return key, err
 				}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
@@ -152,12 +153,12 @@ func (f *hooksFile) languages(of policy.Field, sp *regular.Space) ([]regular.Lan
 				}
 				all = append(all, sp.After(l, prefix))
 			}
-			who := asked{e.policy, e.subject}
-			if e.role != modec || seen[who] {
+			who := asked{e.Policy, e.Subject}
+			if e.Role != contract.HookModec || seen[who] {
 				continue
 			}
 			seen[who] = true
-			subject, err := e.policy.Subject(e.subject)
+			subject, err := e.Policy.Subject(e.Subject)
 			if err != nil {
 				return nil, err
 			}

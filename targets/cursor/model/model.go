@@ -239,8 +239,8 @@ func (o *opened) projectWide(s setup, options contract.Options) []ir.SubjectRef 
 	if s.hooks != nil {
 		for _, list := range s.hooks.events {
 			for _, e := range list {
-				if e.role == modec && !slices.Contains(refs, e.subject) {
-					refs = append(refs, e.subject)
+				if e.Role == contract.HookModec && !slices.Contains(refs, e.Subject) {
+					refs = append(refs, e.Subject)
 				}
 			}
 		}
