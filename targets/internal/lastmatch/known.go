@@ -126,7 +126,7 @@ func (k *known) language(p part) regular.Language {
 func (k *known) union(patterns []string) regular.Language {
 	var any []regular.Language
 	for _, pattern := range patterns {
-		l, err := format.Language(k.space, pattern, func(r rune) rune { return r })
+		l, err := format.Language(k.space, pattern, format.AsWritten)
 		if err != nil {
 			l = regular.All
 		}

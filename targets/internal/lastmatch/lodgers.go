@@ -5,7 +5,6 @@ import (
 	"path"
 	"reflect"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -72,13 +71,12 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	}
 	for _, dir := range p.Dirs {
 		out = append(out, programs(project, compiled, dir)...)
-		for _, of := range []string{"agent", "agents", "mode", "modes"} {
-			markdown(project, dir+"/"+of, strings.HasPrefix(of, "agent"), func(a *format.Agent) {
-				if _, err := fs.Stat(compiled, a.At.File); err != nil {
-					agent(a, a.At)
-				}
-			})
-		}
+		format.EachMarkdown(project, dir, func(file, below string, data []byte) {
+			if _, err := fs.Stat(compiled, file); err != nil {
+				a := format.ReadMarkdown(file, below, data)
+				agent(&a, a.At)
+			}
+		})
 	}
 	return out
 }
@@ -113,26 +111,4 @@ func programs(project, compiled fs.FS, dir string) (out []contract.Lodger) {
 		}
 	}
 	return out
-}
-
-// markdown calls do with each agent of a folder.
-func markdown(project fs.FS, dir string, below bool, do func(*format.Agent)) {
-	_ = fs.WalkDir(project, dir, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil // there is no such folder
-		case d.IsDir():
-			if name != dir && !below {
-				return fs.SkipDir
-			}
-			return nil
-		case path.Ext(name) != ".md":
-			return nil
-		}
-		if data, err := fs.ReadFile(project, name); err == nil {
-			a := format.ReadMarkdown(name, strings.TrimPrefix(name, dir+"/"), data)
-			do(&a)
-		}
-		return nil
-	})
 }

@@ -35,11 +35,18 @@ const (
 	Schema = "https://app.kilo.ai/config.json"
 )
 
-// ProjectFiles returns the settings that every session reads, the last one decides.
-func ProjectFiles() (files []string) {
-	files = []string{FloorFile, FloorFile + "c", format.ConfigFile, format.ConfigFile + "c"}
-	for _, dir := range []string{OldDir, Dir} {
-		for _, name := range []string{"kilo.jsonc", "kilo.json", "opencode.jsonc", "opencode.json"} {
+// The settings that every session reads, the last one decides: those at the root, and in each folder those of Kilo's.
+var (
+	RootFiles = []string{FloorFile, FloorFile + "c", format.ConfigFile, format.ConfigFile + "c"}
+	Dirs      = []string{OldDir, Dir}
+	DirFiles  = []string{"kilo.jsonc", "kilo.json", "opencode.jsonc", "opencode.json"}
+)
+
+// ProjectFiles returns all of them.
+func ProjectFiles() []string {
+	files := slices.Clone(RootFiles)
+	for _, dir := range Dirs {
+		for _, name := range DirFiles {
 			files = append(files, dir+"/"+name)
 		}
 	}
@@ -146,7 +153,7 @@ func SecretFiles(sp *regular.Space) regular.Language {
 		matched := func(patterns ...string) regular.Language {
 			var any []regular.Language
 			for _, p := range patterns {
-				of, err := format.Language(sp, p, func(r rune) rune { return r })
+				of, err := format.Language(sp, p, format.AsWritten)
 				if err != nil {
 					panic(err) // a pattern of this package's own
 				}

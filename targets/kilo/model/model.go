@@ -70,24 +70,22 @@ func readProject(r *model.Reader) (all *opencode.Config) {
 			all = opencode.Merged(all, c)
 		}
 	}
-	for _, name := range []string{"kilo.json", "kilo.jsonc", "opencode.json", "opencode.jsonc"} {
+	for _, name := range format.RootFiles {
 		merge(name)
 	}
-	for _, dir := range []string{format.OldDir, format.Dir} {
-		for _, name := range []string{"kilo.jsonc", "kilo.json", "opencode.jsonc", "opencode.json"} {
+	for _, dir := range format.Dirs {
+		for _, name := range format.DirFiles {
 			merge(dir + "/" + name)
 		}
-		for _, of := range opencode.AgentFolders {
-			r.Markdown(dir+"/"+of.Name, of.Below, func(file, at string, data []byte) {
-				a, problem := opencode.ReadAgent(file, at, data, opencode.WithNulls)
-				if problem != "" { // Kilo goes on without one that has a wrong permission
-					r.Diags.Warnf(format.BadFile, diag.Pos{File: file}, "Kilo goes on without this agent: %s", problem).
-						Target("kilo")
-					return
-				}
-				all = opencode.Merged(all, &opencode.Config{Agents: []opencode.Agent{a}})
-			})
-		}
+		opencode.EachMarkdown(r.FS, dir, func(file, below string, data []byte) {
+			a, problem := opencode.ReadAgent(file, below, data, opencode.WithNulls)
+			if problem != "" { // Kilo goes on without one that has a wrong permission
+				r.Diags.Warnf(format.BadFile, diag.Pos{File: file}, "Kilo goes on without this agent: %s", problem).
+					Target("kilo")
+				return
+			}
+			all = opencode.Merged(all, &opencode.Config{Agents: []opencode.Agent{a}})
+		})
 	}
 	return all
 }

@@ -169,5 +169,5 @@ func command(sp *regular.Space, pattern string) (regular.Language, error) {
 	case strings.Contains(pattern, "_"):
 		return opencode.Language(sp, pattern, replaced)
 	}
-	return opencode.Language(sp, pattern, func(r rune) rune { return r })
+	return opencode.Language(sp, pattern, opencode.AsWritten)
 }

@@ -1,6 +1,8 @@
 package format
 
 import (
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -170,6 +172,31 @@ const (
 	Deep = true
 	Flat = false
 )
+
+// EachMarkdown calls do with each file of an agent below a folder of a program's own, and its path below the folder of
+// agents.
+func EachMarkdown(fsys fs.FS, dir string, do func(file, below string, data []byte)) {
+	for _, folder := range AgentFolders {
+		dir := dir + "/" + folder.Name
+		_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return nil // there is no such folder
+			case d.IsDir():
+				if file != dir && !folder.Below {
+					return fs.SkipDir
+				}
+				return nil
+			case path.Ext(file) != ".md":
+				return nil
+			}
+			if data, err := fs.ReadFile(fsys, file); err == nil {
+				do(file, strings.TrimPrefix(file, dir+"/"), data)
+			}
+			return nil
+		})
+	}
+}
 
 // ReadMarkdown reads an agent from Markdown by its path below the folder of agents. Of one whose front matter is broken
 // opencode takes the name, and no permission.

@@ -315,6 +315,9 @@ func wildcard(pattern, text string) bool {
 	return p == len(pattern)
 }
 
+// AsWritten has letters compared as they are.
+func AsWritten(r rune) rune { return r }
+
 // Language returns the texts that a pattern matches, of those that letters is about.
 func Language(sp *regular.Space, pattern string, as func(rune) rune) (regular.Language, error) {
 	var b strings.Builder

@@ -47,7 +47,7 @@ var opencode = &Program{
 	Edit:  func(_ string, o Outcome) Outcome { return o },
 	Split: split, Known: Known,
 	Command: func(sp *regular.Space, pattern string) (regular.Language, error) {
-		return format.Language(sp, pattern, asWritten)
+		return format.Language(sp, pattern, format.AsWritten)
 	},
 }
 

@@ -156,15 +156,13 @@ func (l *lists) askedAnyway(g ir.Group, r *format.Rule) regular.Language {
 	return l.program.Asks(l.Space, g, r)
 }
 
-func asWritten(r rune) rune { return r }
-
 // named returns what a rule's pattern matches.
 func (l *lists) named(r *format.Rule) regular.Language { return l.pattern(r.Pattern) }
 
 // pattern returns the language of a pattern, which is made once.
 func (l *lists) pattern(pattern string) regular.Language {
 	return l.of(l.Once(ofPattern(pattern), func() (regular.Language, error) {
-		return format.Language(l.Space, pattern, asWritten)
+		return format.Language(l.Space, pattern, format.AsWritten)
 	}))
 }
 

@@ -90,12 +90,10 @@ func readProject(r *Reader) (all *format.Config) {
 			all = format.Merged(all, c)
 		}
 	}
-	for _, folder := range format.AgentFolders {
-		r.Markdown(format.Dir+"/"+folder.Name, folder.Below, func(file, at string, data []byte) {
-			a := format.ReadMarkdown(file, at, data)
-			all = format.Merged(all, &format.Config{Agents: []format.Agent{a}})
-		})
-	}
+	format.EachMarkdown(r.FS, format.Dir, func(file, below string, data []byte) {
+		a := format.ReadMarkdown(file, below, data)
+		all = format.Merged(all, &format.Config{Agents: []format.Agent{a}})
+	})
 	return all
 }
 

@@ -3,8 +3,6 @@ package model
 import (
 	"errors"
 	"io/fs"
-	"path"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -40,27 +38,6 @@ func (r *Reader) Config(file string) *format.Config {
 		return nil
 	}
 	return c
-}
-
-// Markdown reads the agents that people have in a folder, each with its path below.
-func (r *Reader) Markdown(dir string, below bool, each func(file, at string, data []byte)) {
-	_ = fs.WalkDir(r.FS, dir, func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil // there is no such folder
-		case d.IsDir():
-			if file != dir && !below {
-				return fs.SkipDir
-			}
-			return nil
-		case path.Ext(file) != ".md":
-			return nil
-		}
-		if data, err := fs.ReadFile(r.FS, file); err == nil {
-			each(file, strings.TrimPrefix(file, dir+"/"), data)
-		}
-		return nil
-	})
 }
 
 // Sessions reads the files of sessions in a folder: of each the subject that it starts as, and a role in the modes that
