@@ -171,9 +171,9 @@ func (im *Imported) NoteRule(k NoteKind, at diag.Pos, subject, what, why string)
 // it where says.
 func (im *Imported) Join(b *Imported, where string) {
 	switch {
-	case len(b.Files) == 0 && len(b.Notes) == 0:
+	case b.Empty():
 		return
-	case len(im.Files) == 0 && len(im.Notes) == 0:
+	case im.Empty():
 		*im = *b
 		return
 	}

@@ -100,7 +100,7 @@ func Import(src contract.Source) (Result, diag.List) {
 	}
 	im := newImporter(src)
 	im.read()
-	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+	if im.out.Empty() {
 		return Result{}, im.diags
 	}
 	im.joined()

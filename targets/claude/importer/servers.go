@@ -61,13 +61,8 @@ func (im *importer) knows(server, tool string, at diag.Pos) bool {
 	if !contract.ServerName(server) || slices.ContainsFunc(slices.Collect(maps.Keys(im.servers)), alike) {
 		return false
 	}
-	im.servers[server] = external(server, at)
+	im.servers[server] = contract.NamedServer(server, at)
 	return true
-}
-
-// external is a server of which only the name is known.
-func external(name string, at diag.Pos) *ir.Server {
-	return &ir.Server{Name: name, Pos: at, Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{}}
 }
 
 // serversFile reads the mcpServers of .mcp.json or ~/.claude.json, and returns the names of
@@ -165,8 +160,10 @@ type refusal struct {
 func newServer(m located.Member) (*ir.Server, refusal) {
 	v := m.Value
 	text := func(key string) string { s, _ := v.Get(key).Str(); return s }
-	refused := func(at diag.Pos, why string) (*ir.Server, refusal) { return external(m.Key, m.Pos), refusal{at, why} }
-	s := external(m.Key, m.Pos)
+	refused := func(at diag.Pos, why string) (*ir.Server, refusal) {
+		return contract.NamedServer(m.Key, m.Pos), refusal{at, why}
+	}
+	s := contract.NamedServer(m.Key, m.Pos)
 	command, url, kind := text("command"), text("url"), text("type")
 	switch {
 	case url != "" && command != "":

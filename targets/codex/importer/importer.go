@@ -56,16 +56,10 @@ func Import(src contract.Source) (contract.Imported, diag.List) {
 			im.settings(in, data)
 		}
 	}
-	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+	if im.out.Empty() {
 		return contract.Imported{}, im.diags
 	}
-	p := &ir.Project{Version: ir.Version}
-	for _, name := range slices.Sorted(maps.Keys(im.servers)) {
-		p.Servers = append(p.Servers, *im.servers[name])
-	}
-	for _, slug := range slices.Sorted(maps.Keys(im.modes)) {
-		p.Modes = append(p.Modes, im.modes[slug])
-	}
+	p := contract.ProjectOf(im.servers, im.modes)
 	im.out.Project = p
 	im.diags.Sort()
 	return im.out, im.diags
@@ -174,9 +168,9 @@ func (im *importer) server(from *format.Server) {
 		im.out.NoteRule(contract.Refused, from.At, of, from.Name, "the source cannot have a server of this name")
 		return
 	}
-	s := &ir.Server{Name: from.Name, Pos: from.At, DefaultEnabled: true, Tools: []ir.Tool{}}
+	s := contract.FoundServer(from.Name, from.At)
 	if why := start(from.Entry, s); why != "" {
-		*s = ir.Server{Name: from.Name, Pos: from.At, DefaultEnabled: true, Tools: []ir.Tool{}, Type: ir.External}
+		s = contract.NamedServer(from.Name, from.At)
 		im.out.NoteRule(contract.Refused, from.At, of, from.Name, why)
 	}
 	for _, tool := range slices.Concat(from.Enabled, from.Disabled, slices.Sorted(maps.Keys(from.Tools))) {
@@ -205,7 +199,7 @@ func start(v *located.Value, s *ir.Server) (why string) {
 	if t := v.Get("tool_timeout_sec"); t != nil {
 		n, err := strconv.Atoi(t.Text)
 		if err != nil || n <= 0 {
-			return "its timeout is not in whole seconds"
+			return contract.NoWholeSeconds
 		}
 		s.TimeoutSeconds = n
 	}
@@ -243,7 +237,7 @@ func start(v *located.Value, s *ir.Server) (why string) {
 			s.Headers = nil
 		}
 	default:
-		return "it has neither a command nor an http address: the server is known by its name alone"
+		return contract.NoStart
 	}
 	return ""
 }

@@ -8,10 +8,8 @@ package importer
 
 import (
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -89,20 +87,14 @@ func Import(src contract.Source) (contract.Imported, diag.List) {
 			im.list(in, data)
 		}
 	}
-	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+	if im.out.Empty() {
 		return contract.Imported{}, im.diags
 	}
-	p := &ir.Project{Version: ir.Version}
-	for _, n := range slices.Sorted(maps.Keys(im.servers)) {
-		p.Servers = append(p.Servers, *im.servers[n])
+	im.out.Project = contract.ProjectOf(im.servers, im.modes)
+	for _, m := range im.out.Project.Modes {
+		im.out.Originals = append(im.out.Originals, contract.Original{File: m.Pos.File, Files: im.trees[m.Slug],
+			Subjects: []ir.SubjectRef{{Mode: m.Slug}}, Surface: format.AgentSurface})
 	}
-	for _, slug := range slices.Sorted(maps.Keys(im.modes)) {
-		m := im.modes[slug]
-		p.Modes = append(p.Modes, m)
-		im.out.Originals = append(im.out.Originals, contract.Original{File: m.Pos.File, Files: im.trees[slug],
-			Subjects: []ir.SubjectRef{{Mode: slug}}, Surface: format.AgentSurface})
-	}
-	im.out.Project = p
 	im.diags.Sort()
 	return im.out, im.diags
 }
@@ -267,29 +259,15 @@ var serverKeys = []string{"args", "command", "cwd", "env", "headers", "timeout",
 
 // server reads an entry of such a list.
 func (im *importer) server(m located.Member) {
-	of := "server " + m.Key
-	if old := im.servers[m.Key]; old != nil {
-		im.out.Note(contract.Refused, m.Pos, of, m.Key, "the one at "+old.Pos.String()+" counts")
+	if im.out.Server(m, im.servers, start) == nil {
 		return
-	}
-	if !contract.ServerName(m.Key) {
-		im.out.NoteRule(contract.Refused, m.Pos, of, m.Key, "the source cannot have a server of this name")
-		return
-	}
-	s := &ir.Server{Name: m.Key, Pos: m.Pos, DefaultEnabled: true, Tools: []ir.Tool{}}
-	if why := start(m.Value, s); why != "" {
-		*s = ir.Server{Name: m.Key, Pos: m.Pos, DefaultEnabled: true, Tools: []ir.Tool{}, Type: ir.External}
-		im.out.NoteRule(contract.Refused, m.Pos, of, m.Key, why)
-	}
-	if m.Value.Comment != "" {
-		im.out.Comments[m.Pos] = m.Value.Comment
 	}
 	for _, x := range m.Value.Fields() {
 		if !slices.Contains(serverKeys, x.Key) {
-			im.out.Note(contract.Left, x.Pos, of, x.Key, "the source has no word for it: it stays in the entry")
+			im.out.Note(contract.Left, x.Pos, "server "+m.Key, x.Key,
+				"the source has no word for it: it stays in the entry")
 		}
 	}
-	im.servers[m.Key] = s
 }
 
 // start reads how a server is started or reached, or returns why the source cannot say it.
@@ -297,17 +275,13 @@ func start(v *located.Value, s *ir.Server) (why string) {
 	kind, _ := v.Get("type").Str()
 	url, _ := v.Get("url").Str()
 	s.Command, _ = v.Get("command").Str()
-	milliseconds := 0
-	if t := v.Get("timeout"); t != nil {
-		var err error
-		if milliseconds, err = strconv.Atoi(t.Text); err != nil || milliseconds <= 0 || milliseconds%1000 != 0 {
-			return "its timeout is not in whole seconds"
-		}
-	}
-	s.TimeoutSeconds = milliseconds / 1000
+	seconds, whole := contract.Seconds(v.Get("timeout"))
+	s.TimeoutSeconds = seconds
 	tools := v.Get("tools").Strings()
 	same := func(text string, _ diag.Pos) string { return text }
 	switch {
+	case !whole:
+		return contract.NoWholeSeconds
 	case !slices.Equal(tools, []string{"*"}):
 		return "its entry lists its tools for everybody, and stays in force: the server is known by its name alone"
 	case (kind == "http" || kind == "sse") && contract.ServerURL(url):
@@ -317,7 +291,7 @@ func start(v *located.Value, s *ir.Server) (why string) {
 		s.Env, s.Args = contract.TextFields(v.Get("env"), same), contract.TextList(v.Get("args"), same)
 		s.Cwd, _ = v.Get("cwd").Str()
 	default:
-		return "it has neither a command nor an http address: the server is known by its name alone"
+		return contract.NoStart
 	}
 	if len(s.Args) == 0 {
 		s.Args = nil

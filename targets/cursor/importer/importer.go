@@ -77,7 +77,7 @@ func Import(src contract.Source) (contract.Imported, diag.List) {
 	}
 	im := newImporter(src)
 	im.read()
-	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+	if im.out.Empty() {
 		return contract.Imported{}, im.diags
 	}
 	im.finish()

@@ -43,7 +43,7 @@ func (im *importer) mcpServer(m located.Member) {
 		return
 	}
 	f := fields{im: im, subject: subject, v: m.Value}
-	s := &ir.Server{Name: m.Key, Pos: m.Pos, DefaultEnabled: true, Tools: []ir.Tool{}}
+	s := contract.FoundServer(m.Key, m.Pos)
 	switch command, url := f.text("command"), f.text("url"); {
 	case command != "":
 		s.Type, s.Command, s.Env, s.Args = "stdio", command, f.texts("env"), f.list("args")
@@ -55,7 +55,7 @@ func (im *importer) mcpServer(m located.Member) {
 	default:
 		s.Type = ir.External
 		im.out.NoteRule(contract.Refused, m.Pos, subject, m.Key,
-			"it has neither a command nor an http address: the server is known by its name alone")
+			contract.NoStart)
 	}
 	if m.Value.Comment != "" {
 		im.out.Comments[m.Pos] = m.Value.Comment

@@ -105,7 +105,7 @@ func (im *importer) server(name string, at diag.Pos, r *ir.Role) *ir.Server {
 	if !contract.ServerName(strings.ToLower(name)) {
 		return nil
 	}
-	s := &ir.Server{Name: name, Pos: at, Type: ir.External, DefaultEnabled: true, Tools: []ir.Tool{}}
+	s := contract.NamedServer(name, at)
 	im.servers[name] = s
 	return s
 }

@@ -185,7 +185,7 @@ func (im *importer) tools(list *located.Value) *ir.MCPTable {
 		}
 		s := im.servers[server]
 		if s == nil {
-			s = &ir.Server{Name: server, Type: ir.External, Pos: item.Pos, DefaultEnabled: true, Tools: []ir.Tool{}}
+			s = contract.NamedServer(server, item.Pos)
 			im.servers[server] = s
 			im.out.Note(contract.Left, item.Pos, "server "+server, server,
 				"no file says how it is started: the server is known by its name alone")

@@ -12,7 +12,6 @@ package importer
 import (
 	"errors"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ func Import(src contract.Source) (contract.Imported, diag.List) {
 			im.agent(in, data)
 		}
 	}
-	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+	if im.out.Empty() {
 		return contract.Imported{}, im.diags
 	}
 	im.finish()
@@ -247,13 +246,7 @@ func (im *importer) others(root *located.Value) {
 // finish makes a project of what was collected.
 func (im *importer) finish() {
 	im.policies()
-	p := &ir.Project{Version: ir.Version}
-	for _, name := range slices.Sorted(maps.Keys(im.servers)) {
-		p.Servers = append(p.Servers, *im.servers[name])
-	}
-	for _, slug := range slices.Sorted(maps.Keys(im.modes)) {
-		p.Modes = append(p.Modes, im.modes[slug])
-	}
+	p := contract.ProjectOf(im.servers, im.modes)
 	var refs []ir.SubjectRef
 	if im.role != nil {
 		p.Roles = append(p.Roles, *im.role)

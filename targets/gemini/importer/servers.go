@@ -20,43 +20,14 @@ var serverKeys = []string{
 // server reads an entry of mcpServers.
 func (im *importer) server(m located.Member) {
 	of := "server " + m.Key
-	if old := im.servers[m.Key]; old != nil {
-		im.out.Note(contract.Refused, m.Pos, of, m.Key, "the one at "+old.Pos.String()+" counts")
+	s := im.out.Server(m, im.servers, fields{im: im, subject: of, v: m.Value}.start)
+	if s == nil {
 		return
-	}
-	if !contract.ServerName(m.Key) {
-		im.out.NoteRule(contract.Refused, m.Pos, of, m.Key, "the source cannot have a server of this name")
-		return
-	}
-	f := fields{im: im, subject: of, v: m.Value}
-	s := &ir.Server{Name: m.Key, Pos: m.Pos, DefaultEnabled: true, Tools: []ir.Tool{}}
-	command, url, kind := f.text("command"), f.text("url"), f.text("type")
-	http := f.text("httpUrl")
-	milliseconds, _ := strconv.Atoi(f.number("timeout"))
-	switch whole := milliseconds%1000 == 0; {
-	case !whole:
-		f.external("its timeout is not in whole seconds", s)
-	case contract.ServerURL(http):
-		s.Type, s.URL, s.Headers = "http", http, f.texts("headers")
-	case contract.ServerURL(url) && (kind == "http" || kind == "sse"):
-		s.Type, s.URL, s.Headers = kind, url, f.texts("headers")
-	case contract.ServerURL(url):
-		s.Type, s.URL, s.Headers = "http", url, f.texts("headers") // tried first; a build says it
-	case command != "":
-		s.Type, s.Command, s.Args, s.Env, s.Cwd = "stdio", command, f.list("args"), f.texts("env"), f.text("cwd")
-	default:
-		f.external("it has neither a command nor an http address: the server is known by its name alone", s)
-	}
-	if s.Type != ir.External {
-		s.TimeoutSeconds = milliseconds / 1000
 	}
 	for _, item := range m.Value.Get("excludeTools").List() {
 		if tool, ok := item.Str(); ok && contract.ToolName(tool) {
 			s.Tools = append(s.Tools, ir.Tool{Name: tool, Pos: item.Pos})
 		}
-	}
-	if m.Value.Comment != "" {
-		im.out.Comments[m.Pos] = m.Value.Comment
 	}
 	for _, x := range m.Value.Fields() {
 		if !slices.Contains(serverKeys, x.Key) {
@@ -67,7 +38,6 @@ func (im *importer) server(m located.Member) {
 			im.out.Note(contract.Left, x.Pos, of, x.Key, why)
 		}
 	}
-	im.servers[m.Key] = s
 }
 
 // fields reads the fields of a server.
@@ -77,10 +47,27 @@ type fields struct {
 	v       *located.Value
 }
 
-// external leaves a server's entry where it is.
-func (f fields) external(why string, s *ir.Server) {
-	s.Type = ir.External
-	f.im.out.NoteRule(contract.Refused, s.Pos, f.subject, s.Name, why)
+// start reads how the server is started or reached, or returns why the source cannot say it.
+func (f fields) start(_ *located.Value, s *ir.Server) (why string) {
+	command, url, kind := f.text("command"), f.text("url"), f.text("type")
+	http := f.text("httpUrl")
+	milliseconds, _ := strconv.Atoi(f.number("timeout"))
+	switch whole := milliseconds%1000 == 0; {
+	case !whole:
+		return contract.NoWholeSeconds
+	case contract.ServerURL(http):
+		s.Type, s.URL, s.Headers = "http", http, f.texts("headers")
+	case contract.ServerURL(url) && (kind == "http" || kind == "sse"):
+		s.Type, s.URL, s.Headers = kind, url, f.texts("headers")
+	case contract.ServerURL(url):
+		s.Type, s.URL, s.Headers = "http", url, f.texts("headers") // tried first; a build says it
+	case command != "":
+		s.Type, s.Command, s.Args, s.Env, s.Cwd = "stdio", command, f.list("args"), f.texts("env"), f.text("cwd")
+	default:
+		return contract.NoStart
+	}
+	s.TimeoutSeconds = milliseconds / 1000
+	return ""
 }
 
 // refs writes references to the environment as the source does, and notes the others.

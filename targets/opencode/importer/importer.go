@@ -10,7 +10,6 @@ package importer
 
 import (
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -76,7 +75,7 @@ func (p *Program) Import(src contract.Source) (contract.Imported, diag.List) {
 			im.settings(in, data)
 		}
 	}
-	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+	if im.out.Empty() {
 		return contract.Imported{}, im.diags
 	}
 	im.finish()
@@ -320,13 +319,7 @@ func plain(v *located.Value) any {
 
 // finish makes a project of what was collected.
 func (im *importer) finish() {
-	p := &ir.Project{Version: ir.Version}
-	for _, name := range slices.Sorted(maps.Keys(im.servers)) {
-		p.Servers = append(p.Servers, *im.servers[name])
-	}
-	for _, slug := range slices.Sorted(maps.Keys(im.modes)) {
-		p.Modes = append(p.Modes, im.modes[slug])
-	}
+	p := contract.ProjectOf(im.servers, im.modes)
 	options := map[string]any{}
 	im.out.Options = map[string]any{}
 	if im.file != "" && im.file != im.by.File {

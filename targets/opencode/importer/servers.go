@@ -2,7 +2,6 @@ package importer
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -18,22 +17,8 @@ var serverKeys = []string{"type", "command", "cwd", "environment", "url", "heade
 // server reads an entry of mcp.
 func (im *importer) server(m located.Member) {
 	of := "server " + m.Key
-	if old := im.servers[m.Key]; old != nil {
-		im.out.Note(contract.Refused, m.Pos, of, m.Key, "the one at "+old.Pos.String()+" counts")
+	if im.out.Server(m, im.servers, start) == nil {
 		return
-	}
-	if !contract.ServerName(m.Key) {
-		im.out.NoteRule(contract.Refused, m.Pos, of, m.Key, "the source cannot have a server of this name")
-		return
-	}
-	s := &ir.Server{Name: m.Key, Pos: m.Pos, DefaultEnabled: true, Tools: []ir.Tool{}}
-	why := start(m.Value, s)
-	if why != "" {
-		*s = ir.Server{Name: m.Key, Pos: m.Pos, DefaultEnabled: true, Tools: []ir.Tool{}, Type: ir.External}
-		im.out.NoteRule(contract.Refused, m.Pos, of, m.Key, why)
-	}
-	if m.Value.Comment != "" {
-		im.out.Comments[m.Pos] = m.Value.Comment
 	}
 	for _, x := range m.Value.Fields() {
 		switch {
@@ -45,7 +30,6 @@ func (im *importer) server(m located.Member) {
 			im.out.Note(contract.Left, x.Pos, of, x.Key, "the source has no word for it: it stays in the entry")
 		}
 	}
-	im.servers[m.Key] = s
 }
 
 // start reads how a server is started or reached, or returns why the source cannot say it.
@@ -53,15 +37,11 @@ func start(v *located.Value, s *ir.Server) (why string) {
 	kind, _ := v.Get("type").Str()
 	url, _ := v.Get("url").Str()
 	command := contract.TextList(v.Get("command"), sourceRefs)
-	milliseconds := 0
-	if t := v.Get("timeout"); t != nil {
-		var err error
-		if milliseconds, err = strconv.Atoi(t.Text); err != nil || milliseconds <= 0 || milliseconds%1000 != 0 {
-			return "its timeout is not in whole seconds"
-		}
-	}
-	s.TimeoutSeconds = milliseconds / 1000
+	seconds, whole := contract.Seconds(v.Get("timeout"))
+	s.TimeoutSeconds = seconds
 	switch {
+	case !whole:
+		return contract.NoWholeSeconds
 	case refersToFile(v):
 		return "it refers to a file, and the source has references to variables alone"
 	case kind == "remote" && contract.ServerURL(url):
@@ -73,7 +53,7 @@ func start(v *located.Value, s *ir.Server) (why string) {
 		s.Cwd, _ = v.Get("cwd").Str()
 		s.Cwd = sourceRefs(s.Cwd, v.Pos)
 	default:
-		return "it has neither a command nor an http address: the server is known by its name alone"
+		return contract.NoStart
 	}
 	if len(s.Args) == 0 {
 		s.Args = nil

@@ -43,7 +43,7 @@ func Import(src contract.Source, d format.Dialect) (contract.Imported, diag.List
 		return contract.Imported{}, nil // the files are Roo's
 	}
 	im.read()
-	if len(im.out.Files) == 0 && len(im.out.Notes) == 0 {
+	if im.out.Empty() {
 		im.diags.Sort()
 		return contract.Imported{}, im.diags
 	}
