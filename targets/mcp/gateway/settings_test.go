@@ -164,10 +164,11 @@ func TestMoreCallers(t *testing.T) {
 		first, next string
 		want        []string
 	}{
-		"the same":      {claims, claims, nil},
-		"less":          {claims, `"claims": {"groups": "ops", "area": "west", "more": "x"}, `, nil},
-		"nobody":        {claims, ``, nil},
-		"a value":       {claims, `"claims": {"groups": ["dev", "boss"], "area": "west"}, `, []string{`role dev: callers with the claim groups = "boss"`}},
+		"the same": {claims, claims, nil},
+		"less":     {claims, `"claims": {"groups": "ops", "area": "west", "more": "x"}, `, nil},
+		"nobody":   {claims, ``, nil},
+		"a value": {claims, `"claims": {"groups": ["dev", "boss"], "area": "west"}, `,
+			[]string{`role dev: callers with the claim groups = "boss"`}},
 		"a claim less":  {claims, `"claims": {"groups": "dev"}, `, []string{"role dev: callers without its claim area"}},
 		"from nobody":   {``, claims, []string{"role dev: its callers"}},
 		"all by tokens": {claims, `"claims": "authenticated", `, []string{"role dev: every caller with a token"}},

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/targets/internal/imported"
 	"modec.dev/modec/targets/opencode/format"
 	"modec.dev/modec/targets/opencode/importer"
 )
@@ -20,24 +22,11 @@ func FuzzImport(f *testing.F) {
 			Root: memfs.FS{"opencode.json": []byte(settings), ".opencode/agent/a/b.md": []byte(agent)},
 			Home: memfs.FS{".config/opencode/opencode.jsonc": []byte(settings)},
 		})
-		if got.Project == nil {
-			return
-		}
-		for _, m := range got.Project.Modes {
-			if m.Slug == "" || m.RoleDefinition == "" {
-				t.Errorf("got the mode %+v", m)
-			}
-			for _, n := range m.Native {
-				r, err := format.ParseRule(n.Text, n.Decision)
-				if err != nil || r.Text() != n.Text {
-					t.Errorf("got the rule %q, and read %q: %v", n.Text, r.Text(), err)
-				}
-			}
-		}
-		for _, s := range got.Project.Servers {
-			if !contract.ServerName(s.Name) {
-				t.Errorf("got the server %q", s.Name)
-			}
-		}
+		imported.Hold(t, got.Project, spelled)
 	})
+}
+
+func spelled(text string, d ir.Decision) (string, error) {
+	r, err := format.ParseRule(text, d)
+	return r.Text(), err
 }
