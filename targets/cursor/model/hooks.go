@@ -44,7 +44,8 @@ func (f *hooksFile) ours() bool {
 		return false
 	}
 	for _, list := range f.events {
-		if slices.ContainsFunc(list, func(e hookEntry) bool { return e.Role != contract.HookStranger || e.lack != nil }) {
+		known := func(e hookEntry) bool { return e.Role != contract.HookStranger || e.lack != nil }
+		if slices.ContainsFunc(list, known) {
 			return true
 		}
 	}
