@@ -23,14 +23,20 @@ func (ev *written) add(e audit.Event) {
 	ev.all = append(ev.all, e)
 }
 
-// take returns what was written since, as "OUTCOME SERVER TOOL DECISION: RULE".
-func (ev *written) take() (list []string) {
+// events returns what was written since.
+func (ev *written) events() []audit.Event {
 	ev.mu.Lock()
 	defer ev.mu.Unlock()
-	for _, e := range ev.all {
+	all := ev.all
+	ev.all = nil
+	return all
+}
+
+// take returns what was written since, as "OUTCOME SERVER TOOL DECISION: RULE".
+func (ev *written) take() (list []string) {
+	for _, e := range ev.events() {
 		list = append(list, fmt.Sprintf("%s %s %s %s: %s", e.Outcome, e.Server, e.Tool, e.Decision, e.Rule))
 	}
-	ev.all = nil
 	return list
 }
 

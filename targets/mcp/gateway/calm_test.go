@@ -266,11 +266,12 @@ func TestStrangers(t *testing.T) {
 		s := newStrangers(ev.add)
 		want := func(want ...string) {
 			t.Helper()
+			synctest.Wait()
 			var got []string
-			for _, e := range ev.all {
+			for _, e := range ev.events() {
 				got = append(got, e.Detail)
 			}
-			if ev.all = nil; !slices.Equal(got, want) {
+			if !slices.Equal(got, want) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		}
