@@ -8,6 +8,7 @@
 package shape
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func (c *checker) source(data *source.Node) (usable *source.Node, ok bool) {
 			c.diags.Errorf(diag.UnknownField, f.Pos,
 				"got unknown field %q, want one of %s", f.Name, diag.Quote(topLevel)).
 				Path(f.Name).
-				Hint(diag.DidYouMean(f.Name, topLevel))
+				Hint(cmp.Or(c.below(f.Name), diag.DidYouMean(f.Name, topLevel)))
 		case f.Node.Kind != source.Struct:
 			if ok = false; f.Node.Kind != source.Broken {
 				c.diags.Errorf(diag.WrongType, f.Node.Pos, "got %s, want a struct", f.Node.Typed()).Path(f.Name)
@@ -59,6 +60,21 @@ func (c *checker) source(data *source.Node) (usable *source.Node, ok bool) {
 		}
 	}
 	return data.With(changed, nil), ok
+}
+
+// below says where a field belongs that stands at the top and is one of a server, mode, role or policy. It returns ""
+// for another one.
+func (c *checker) below(field string) string {
+	var places []string
+	for _, sec := range topLevel {
+		if _, ok := c.shapes.of[sec].index[field]; ok {
+			places = append(places, sec+": NAME: "+field)
+		}
+	}
+	if places == nil {
+		return ""
+	}
+	return "write it below a name: " + strings.Join(places, ", or ")
 }
 
 // section checks the servers, modes, roles or policies.
