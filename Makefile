@@ -97,9 +97,9 @@ unit:
 whole:
 	@$(call part,whole,go test -timeout 30m ./...)
 
-# What runs side by side, by the race detector: generated sources are no news to it.
+# What runs side by side, by the race detector: generated sources and keys are no news to it.
 race:
-	@$(call part,race,go test -short -race -timeout 20m -skip 'Install|Killed|Mutants|Pairs|OrdinarySources|FuzzSource|InCells' ./compiler $(addprefix ./targets/mcp/,gateway seal serve) \
+	@$(call part,race,go test -short -race -timeout 20m -skip 'Install|Killed|Mutants|Pairs|OrdinarySources|FuzzSource|InCells|Keys' ./compiler $(addprefix ./targets/mcp/,gateway seal serve) \
 		$(addprefix ./compiler/,contract gittree output policy record source verify))
 
 # installed TESTS installs by their lock files the packages that tests need.

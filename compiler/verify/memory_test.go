@@ -22,8 +22,15 @@ import (
 	"modec.dev/modec/targets"
 )
 
-// fixtures are the sources whose subjects are verified with a memory here.
-var fixtures = []string{"acme", "promise", "mcp-restrictions", "gateway"}
+// fixtures returns the sources whose subjects are verified with a memory here. The showcase has ten agents, which take
+// most of the time and remember in the same way.
+func fixtures() []string {
+	list := []string{"promise", "mcp-restrictions", "gateway"}
+	if !testing.Short() {
+		list = append(list, "acme")
+	}
+	return list
+}
 
 func request(res *compiler.Result, m *verify.Memory) verify.Request {
 	req := verify.Request{Policy: res.Policy, Targets: judgedTargets(res), Seed: 1, Memory: m}
@@ -49,7 +56,7 @@ func report(t *testing.T, req verify.Request) string {
 // A run that remembers all subjects reports what the run before did, to the byte, and leaves
 // nothing new.
 func TestMemory(t *testing.T) {
-	for _, name := range fixtures {
+	for _, name := range fixtures() {
 		res := compile(t, name)
 		without := report(t, request(res, nil))
 		cold := verify.NewMemory("p", nil)
@@ -159,7 +166,7 @@ func TestMemoryAfterChanges(t *testing.T) {
 
 // A line that is added above the rules changes no subject, and moves what is reported.
 func TestMemoryMoves(t *testing.T) {
-	for _, name := range []string{"promise", "acme"} {
+	for _, name := range fixtures() {
 		m := verify.NewMemory("p", nil)
 		before := report(t, request(compile(t, name), m))
 		files := memfs.FS{}
