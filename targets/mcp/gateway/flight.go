@@ -67,6 +67,23 @@ func (f *flight[T]) forget(value T) {
 	}
 }
 
+// shorten has the answer count until a time at most.
+func (f *flight[T]) shorten(until time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if until.Before(f.until) {
+		f.until = until
+	}
+}
+
+// held returns the last answer, also one that counts no more; false where there is none, or an error.
+func (f *flight[T]) held() (T, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var none T
+	return f.value, f.err == nil && f.value != none
+}
+
 // fail puts an error in the place of the answer, for a while.
 func (f *flight[T]) fail(err error, until time.Time) {
 	f.mu.Lock()

@@ -78,6 +78,8 @@ type Gateway struct {
 	late   late     // lists
 	lately lately   // what failed
 
+	listeners atomic.Int32 // streams of clients that hear what the gateway tells
+
 	mu       sync.Mutex
 	progress map[string]progress
 	telling  map[*kind]bool      // whether the item that announces it is there

@@ -131,6 +131,8 @@ const mostAgain = 3
 
 // fetch reads all pages of a list.
 func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, error) {
+	defer u.use(k.method)()
+	u.attend()
 	s, err := u.connected(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -171,7 +173,7 @@ func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, er
 		}
 		p = &params{}
 		if next := a.fields["nextCursor"]; next == nil || json.Unmarshal(next, &p.Cursor) != nil || p.Cursor == "" {
-			return l, lifetime(a), nil
+			return l, u.heardFor(s, k, lifetime(a)), nil
 		}
 	}
 	return nil, 0, fmt.Errorf("its list of %s has more than %d pages", k.field, maxPages)

@@ -55,6 +55,9 @@ type SharedOptions struct {
 	Callers int
 	// Idle is after how long without a request a principal's servers end; default 10 minutes.
 	Idle time.Duration
+	// Spared is after how long a session of a principal with a remote server ends that was only asked for lists, and
+	// that tells nobody of changes; default 10 seconds.
+	Spared time.Duration
 	// Now is the clock, for what is permitted at times; nil: the machine's.
 	Now func() time.Time
 }
@@ -173,6 +176,7 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
 	opt.Callers, opt.Idle = cmp.Or(opt.Callers, 1000), cmp.Or(opt.Idle, 10*time.Minute)
+	opt.Spared = cmp.Or(opt.Spared, sparedAfter)
 	if opt.HTTP.Keys == nil {
 		opt.HTTP.Keys = seal.New() // ids of sessions are sealed for their principals
 	}
@@ -480,6 +484,9 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 	if s.askedBefore(v); v.isGone() {
 		http.Error(w, "what gave you access was taken away", http.StatusUnauthorized)
 		return
+	}
+	if v.reads {
+		defer v.to.gateway.listen()()
 	}
 	r = r.Clone(ctx)
 	r.Header.Del("Authorization")

@@ -185,6 +185,13 @@ type upstream struct {
 	callers    map[*callerOf]bool // with a call under way
 	subscribed map[string]bool
 	last       *session // the one that runs, or ran last
+	// heard reports whether a client hears what the server tells; nil: the session stays until the gateway's end.
+	heard       func() bool
+	sparedAfter time.Duration
+	sparing     *time.Timer   // ends the session; nil: it was not set yet
+	listening   chan struct{} // closed while what the server tells is heard
+	uses        int           // of the session, under way
+	asked       bool          // for more than lists
 }
 
 // events are what an upstream tells of itself.
@@ -199,6 +206,7 @@ type session struct {
 	*sdk.ClientSession
 	started time.Time
 	stop    context.CancelFunc
+	spared  bool // the gateway ended it; with the server's lock
 }
 
 func newUpstream(entry ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
@@ -251,7 +259,10 @@ func (u *upstream) watch(s *session) {
 	err := s.Wait()
 	s.stop()
 	_ = s.Close() // it has ended
-	if u.life.Err() != nil {
+	u.mu.Lock()
+	spared := s.spared
+	u.mu.Unlock()
+	if spared || u.life.Err() != nil {
 		return
 	}
 	u.log.Warn("the server ended", "error", u.masked(fmt.Sprint(err)))
@@ -338,7 +349,13 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 		maps.DeleteFunc(e.Headers, func(other, _ string) bool { return strings.EqualFold(other, name) })
 		e.Headers[name] = value
 	}
-	client, err := newRemote(e, u.events.progressed)
+	var listening <-chan struct{}
+	if u.entry.Type != "sse" { // all that such a server says comes in its stream
+		u.mu.Lock()
+		listening = u.listening
+		u.mu.Unlock()
+	}
+	client, err := newRemote(e, listening, u.events.progressed)
 	if err != nil {
 		return nil, quiet, err
 	}
@@ -413,6 +430,7 @@ func (u *upstream) client() *sdk.Client {
 
 // call calls a method of the server.
 func (u *upstream) call(ctx context.Context, method string, p *params) (*answer, error) {
+	defer u.use(method)()
 	s, err := u.connected(ctx)
 	if err != nil {
 		return nil, u.failed(ctx, err)
@@ -524,6 +542,7 @@ func (u *upstream) instructions() string {
 
 // subscribe asks the server to tell of changes of a resource, or to do so no longer.
 func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) error {
+	defer u.use("resources/subscribe")()
 	s, err := u.connected(ctx)
 	if err != nil {
 		return u.failed(ctx, err)
@@ -583,6 +602,9 @@ func (u *upstream) close() {
 	}
 	u.mu.Lock()
 	s := u.last
+	if u.sparing != nil {
+		u.sparing.Stop()
+	}
 	u.mu.Unlock()
 	if s != nil {
 		_ = s.Close() // it may have ended
