@@ -65,6 +65,7 @@ func (g *Gateway) lives(ctx context.Context, method string, req sdk.Request) (ow
 	if extra := req.GetExtra(); extra != nil && extra.TokenInfo != nil {
 		if v, ok := extra.TokenInfo.Extra[visitKey].(*visit); ok {
 			dones = append(dones, v.begin(method, end))
+			own = context.WithValue(own, tokenKey{}, v.token)
 		}
 	}
 	return own, func() {

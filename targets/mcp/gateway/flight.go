@@ -58,6 +58,14 @@ func (f *flight[T]) drop() {
 	f.until, f.dropped = time.Time{}, true
 }
 
+// empty forgets the answer, and keeps nothing of it.
+func (f *flight[T]) empty() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var none T
+	f.value, f.until, f.dropped = none, time.Time{}, true
+}
+
 // forget forgets the answer if it is still this one.
 func (f *flight[T]) forget(value T) {
 	f.mu.Lock()

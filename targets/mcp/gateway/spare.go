@@ -32,7 +32,7 @@ func (u *upstream) use(method string) (done func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.uses++
-	if u.lists[method] == nil {
+	if !isList(method) {
 		u.asked = true
 	}
 	return func() {
@@ -62,18 +62,18 @@ func (u *upstream) spare() {
 	if s == nil || u.uses > 0 || u.asked || len(u.subscribed) > 0 || u.life.Err() != nil {
 		return
 	}
-	told := slices.ContainsFunc(kinds, func(k *kind) bool { return announces(s, k) })
+	told := slices.ContainsFunc(kinds[:], func(k *kind) bool { return announces(s, k) })
 	if told && heard {
 		u.spareLater() // whoever hears it may leave
 		return
 	}
 	s.spared, u.last = true, nil
-	u.session.drop()
+	u.session.empty()
 	if listens(u.listening) {
 		u.listening = make(chan struct{})
 		for _, k := range kinds {
 			if announces(s, k) {
-				u.lists[k.method].shorten(time.Now().Add(unheardTTL))
+				u.listing(k).shorten(time.Now().Add(unheardTTL))
 			}
 		}
 	}
@@ -128,11 +128,11 @@ func (u *upstream) hear() {
 		return
 	}
 	for _, k := range kinds {
-		old, ok := u.lists[k.method].held()
+		old, ok := u.listing(k).held()
 		if !ok {
 			continue
 		}
-		u.lists[k.method].drop()
+		u.listing(k).drop()
 		if l, err := u.list(u.life, k); err == nil && l.sum() != old {
 			u.events.changed(k)
 		}

@@ -155,7 +155,7 @@ func TestUnheard(t *testing.T) {
 		}
 		o.hubMu.Lock()
 		for _, h := range o.hubs {
-			f := h.up.lists["tools/list"]
+			f := h.up.listing(tools)
 			f.mu.Lock()
 			if left := time.Until(f.until); (left > unheardTTL) == tells || left < unheardTTL/2 {
 				t.Errorf("tells of changes: %t, and the list counts for %s", tells, left)

@@ -106,18 +106,39 @@ func (a *answer) read(list bool) (err error) {
 	return nil
 }
 
+// parts are the fields of results that have a form, and how it begins.
+var parts = map[string]map[string]string{
+	"tools/call":          {"content": "[", "isError": "tf"},
+	"prompts/get":         {"messages": "["},
+	"resources/read":      {"contents": "["},
+	"completion/complete": {"completion": "{"},
+}
+
+// check fails for a result to a method that is none: a client may take it for another one than the next client does.
+func (a *answer) check(method string) error {
+	for key, begins := range parts[method] {
+		if raw := a.fields[key]; len(raw) > 0 && !strings.Contains(begins, string(raw[:1])) {
+			return fmt.Errorf("its result has a field %q of the wrong form", key)
+		}
+	}
+	return nil
+}
+
 // plain cleans the texts of a result that people and models read. Structured content, and what resources have, are data
 // and stay as they are.
 func (a *answer) plain() error {
 	for _, key := range []string{"content", "messages"} {
 		raw := a.fields[key]
 		odd := func(c byte) bool { return c >= utf8.RuneSelf }
-		if !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) && !slices.ContainsFunc(raw, odd) {
+		if !bytes.Contains(raw, []byte(`"src"`)) && !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) && !slices.ContainsFunc(raw, odd) {
 			continue // nothing in it needs to be escaped
 		}
 		clean, err := tidy(raw, func(key, s string) (string, error) {
-			if key == "text" {
+			switch {
+			case key == "text" || key == "name" || forPeople[key]:
 				s = resultText(s)
+			case key == "src" && !isImage(s):
+				s = ""
 			}
 			return s, nil
 		})
@@ -173,10 +194,9 @@ type upstream struct {
 	backOff  time.Duration // after the second failure
 
 	session flight[*session]
-	lists   map[string]*flight[sum] // by the method
-	shelf   *shelf                  // of what the lists say
-	news    map[string]*calm        // of the lists
-	told    onceEach                // of what the server tries or offers, and does not get
+	lists   [len(kinds)]listing // in the order of kinds
+	shelf   *shelf              // of what the lists say
+	told    onceEach            // of what the server tries or offers, and does not get
 
 	mu         sync.Mutex
 	raw        bool     // the texts of results are passed on as they are
@@ -211,14 +231,16 @@ type session struct {
 
 func newUpstream(entry ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
 	u := &upstream{entry: entry, root: root, version: version, log: log.With("server", entry.Name), events: ev,
-		lists: map[string]*flight[sum]{}, news: map[string]*calm{}, subscribed: map[string]bool{}, backOff: backOff,
-		shelf: newShelf(mostKept)}
+		backOff: backOff, shelf: newShelf(mostKept)}
 	u.life, u.end = context.WithCancel(context.Background())
 	for _, k := range kinds {
-		u.lists[k.method], u.news[k.method] = &flight[sum]{}, &calm{gap: newsGap}
+		u.listing(k).news.gap = newsGap
 	}
 	return u
 }
+
+// listing returns what is known of the server's list of a kind.
+func (u *upstream) listing(k *kind) *listing { return &u.lists[slices.Index(kinds[:], k)] }
 
 // connected returns the session with the server, which it starts where none runs.
 func (u *upstream) connected(ctx context.Context) (*session, error) {
@@ -273,7 +295,7 @@ func (u *upstream) watch(s *session) {
 	}
 	u.session.fail(errors.New("it ended, and is started again soon"), time.Now().Add(u.pause()))
 	for _, k := range kinds {
-		u.lists[k.method].drop()
+		u.listing(k).drop()
 	}
 }
 
@@ -369,8 +391,8 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 func (u *upstream) client() *sdk.Client {
 	changed := func(ks ...*kind) {
 		for _, k := range ks {
-			u.lists[k.method].drop()
-			u.news[k.method].tell(func() { u.events.changed(k) })
+			u.listing(k).drop()
+			u.listing(k).news.tell(func() { u.events.changed(k) })
 		}
 	}
 	self := &sdk.Implementation{Name: "modec", Title: "modec gateway", Version: u.version}
@@ -449,7 +471,10 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	if err != nil {
 		return nil, u.failed(ctx, err)
 	}
-	if err := a.read(u.lists[method] != nil); err != nil {
+	if err := a.read(isList(method)); err != nil {
+		return nil, u.failed(ctx, err)
+	}
+	if err := a.check(method); err != nil {
 		return nil, u.failed(ctx, err)
 	}
 	if read := method == "tools/call" || method == "prompts/get"; read && !u.isRaw() {
@@ -459,7 +484,8 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	}
 	var kind string
 	if t := a.fields["resultType"]; t != nil && (json.Unmarshal(t, &kind) != nil || kind != "complete") {
-		return nil, u.failed(ctx, errors.New("it asks the client for something, which modec gateway does not pass on"))
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("server %q asks the client for "+
+			"something before it answers, which modec gateway does not pass on", u.entry.Name)}
 	}
 	return a, nil
 }
@@ -484,7 +510,7 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 	var of *jsonrpc.Error
 	if errors.As(err, &of) && !ofTransport(of) {
 		out := &jsonrpc.Error{Code: of.Code, Message: shorten(u.masked(of.Message))}
-		if data, bad := tidy(of.Data, u.maskedText); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
+		if data, bad := tidy(of.Data, u.plainMasked); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
 			out.Data = data
 		}
 		// The codes of a hop are those of the one to the server. But what a client cannot do is passed on as it is.
@@ -520,8 +546,10 @@ func (u *upstream) masked(text string) string {
 	return text
 }
 
-// maskedText does so for a text of a value.
-func (u *upstream) maskedText(_, text string) (string, error) { return u.masked(text), nil }
+// plainMasked does so for a text of a value, and takes away what drives a terminal.
+func (u *upstream) plainMasked(_, text string) (string, error) {
+	return u.masked(resultText(text)), nil
+}
 
 // shortestForwarded is how long a value of a caller's header is at least that is looked for: shorter ones are names,
 // which a server may speak of.
@@ -556,6 +584,9 @@ func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) e
 		return refusal("There are as many subscriptions to this server as there may be.")
 	}
 	if to == begun {
+		if u.subscribed == nil {
+			u.subscribed = map[string]bool{}
+		}
 		u.subscribed[uri] = true
 	} else {
 		delete(u.subscribed, uri)
