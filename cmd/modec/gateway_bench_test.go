@@ -27,28 +27,37 @@ import (
 const manyCallers, manyServers = 1000, 5
 
 // BenchmarkGatewayResident measures the memory of a gateway's process with a thousand callers of five servers: in
-// revision 2026-07-28 on one connection and on one for each caller, and in 2025-11-25 with a session for each. The
-// callers and the servers are this process. MiB-anon is what the gateway keeps, MiB-file what is mapped of its program,
-// MiB-peak both at their most.
+// revision 2026-07-28 on one connection and on one for each caller, and in 2025-11-25 with a session for each. In listed
+// and called each caller has sessions of its own with the servers: it lists what they offer, and in called it calls one
+// of them. The callers and the servers are this process. MiB-anon is what the gateway keeps, MiB-file what is mapped of
+// its program, MiB-peak both at their most.
 func BenchmarkGatewayResident(b *testing.B) {
 	for _, c := range []struct {
 		name               string
 		connections, inEra bool
+		sharing            string
+		visit              func(*caller, *testing.B, int)
 	}{
-		{"one-connection", false, false}, {"connections", true, false}, {"sessions", true, true},
+		{"one-connection", false, false, allShared, (*caller).visit},
+		{"connections", true, false, allShared, (*caller).visit},
+		{"sessions", true, true, allShared, (*caller).visit},
+		{"listed", false, false, "", (*caller).list},
+		{"called", false, false, "", (*caller).visit},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				address, pid := crowdedGateway(b)
+				address, pid := crowdedGateway(b, c.sharing)
 				for i := range manyCallers {
 					v := caller{address: address, token: callerToken(i), client: http.DefaultClient, sessions: c.inEra}
 					if c.connections {
 						v.client = &http.Client{Transport: &http.Transport{}}
 						b.Cleanup(v.client.CloseIdleConnections)
 					}
-					v.visit(b, i)
+					c.visit(&v, b, i)
 				}
-				if !c.connections {
+				if c.sharing == "" {
+					time.Sleep(sparedAfter)
+				} else if !c.connections {
 					callsOf(b, address, pid)
 				}
 				time.Sleep(unmapEvery + time.Second)
@@ -105,8 +114,14 @@ func ticksOf(b *testing.B, pid int) time.Duration {
 	return time.Duration(user+system) * time.Second / 100
 }
 
-// crowdedGateway starts a gateway with five shared servers, and returns where it serves.
-func crowdedGateway(b *testing.B) (address string, pid int) {
+// allShared is the setting of servers of which there is one for all callers.
+const allShared = "shared = true\n"
+
+// sparedAfter is how long the gateway keeps sessions with servers that it has not called.
+const sparedAfter = 15 * time.Second
+
+// crowdedGateway starts a gateway with five servers that have a setting, and returns where it serves.
+func crowdedGateway(b *testing.B, sharing string) (address string, pid int) {
 	config := &strings.Builder{}
 	source := &strings.Builder{}
 	allowed := &strings.Builder{}
@@ -114,7 +129,7 @@ func crowdedGateway(b *testing.B) (address string, pid int) {
 	fmt.Fprintln(source, "package modec")
 	for i := range manyServers {
 		url := manyToolServer(b)
-		fmt.Fprintf(config, "[gateway.servers.s%d]\nshared = true\n", i)
+		fmt.Fprintf(config, "[gateway.servers.s%d]\n%s", i, sharing)
 		fmt.Fprintf(source, "servers: s%d: {type: \"http\", url: %q, tools: {%s}}\n", i, url,
 			strings.Join(manyTools(func(name string) string { return name + ": {}" }), ", "))
 		fmt.Fprintf(allowed, "s%d: allow: [\"tool_1*\"], ", i)
@@ -193,6 +208,14 @@ type caller struct {
 	sessions                bool // speaks the revision with sessions
 }
 
+// list lists the tools.
+func (c *caller) list(b *testing.B, _ int) {
+	b.Helper()
+	if text := c.post(b, "tools/list", ""); strings.Count(text, `"inputSchema"`) != manyServers*11 {
+		b.Fatalf("got the list %.2000s", text)
+	}
+}
+
 // visit lists the tools and calls one.
 func (c *caller) visit(b *testing.B, i int) {
 	b.Helper()
@@ -200,9 +223,7 @@ func (c *caller) visit(b *testing.B, i int) {
 		c.post(b, "initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}`)
 		c.post(b, "notifications/initialized", "")
 	}
-	if text := c.post(b, "tools/list", ""); strings.Count(text, `"inputSchema"`) != manyServers*11 {
-		b.Fatalf("got the list %.2000s", text)
-	}
+	c.list(b, i)
 	text := c.post(b, "tools/call", fmt.Sprintf(`"name":"s%d_tool_1","arguments":{"first":"%d"}`, i%manyServers, i))
 	if !strings.Contains(text, fmt.Sprintf(`{\"first\":\"%d\"}`, i)) && !strings.Contains(text, fmt.Sprintf(`{\\\"first\\\":\\\"%d\\\"}`, i)) {
 		b.Fatalf("got %.2000s", text)

@@ -375,6 +375,9 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// plainToken is a token that no form tells from a word.
+const plainToken = "nightly-export-of-reports"
+
 const canary = "ghp_CANARYcanary0123456789CANARYcanary01"
 
 // No secret is in a log, whatever field it comes in, with arguments and without.
@@ -384,10 +387,10 @@ func TestNoSecrets(t *testing.T) {
 		s.Arguments = arguments
 		l := open(t, s)
 		input := `{"command":"curl -H 'Authorization: Bearer ` + canary + `' https://x","password":"hunter2secret","` +
-			canary + `":["` + canary + `"],"n":12345678901234567890}`
-		e := Event{Via: ViaGateway, Agent: canary, Principal: canary, Role: canary, Mode: canary, Server: canary,
+			canary + `":["` + canary + `"],"tok":"` + plainToken + `","` + plainToken + `":1,"n":12345678901234567890}`
+		e := Event{Token: plainToken, Via: ViaGateway, Agent: canary, Principal: canary, Role: canary, Mode: canary, Server: canary,
 			Tool: canary, About: "curl -H 'X-Key: " + canary + "'", Rule: `deny "git push https://ada:hunter2secret@host"`,
-			Detail:  "it failed: token=" + canary,
+			Detail:  "it failed: token=" + canary + " of " + plainToken,
 			Outcome: Failed, Input: []byte(input)}
 		if err := l.Append(e); err != nil {
 			t.Fatal(err)
@@ -409,7 +412,7 @@ func TestNoSecrets(t *testing.T) {
 					return err
 				}
 				data, err := os.ReadFile(name)
-				for _, secret := range []string{canary, "hunter2secret"} {
+				for _, secret := range []string{canary, "hunter2secret", plainToken} {
 					if bytes.Contains(data, []byte(secret)) {
 						t.Errorf("%s has %s: %s", name, secret, data)
 					}

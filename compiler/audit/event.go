@@ -71,6 +71,8 @@ type Event struct {
 
 	// Input are the call's arguments as JSON. Append makes Digest and Arguments of them.
 	Input []byte `json:"-"`
+	// Token is the caller's, which is masked wherever it stands.
+	Token string `json:"-"`
 }
 
 // Denied reports whether the event is about something that was refused.
@@ -104,7 +106,7 @@ func (e Event) tidy(key []byte, s ir.Audit) Event {
 	}
 	for _, text := range []*string{&e.Agent, &e.Principal, &e.Role, &e.Mode, &e.Server, &e.Tool, &e.About, &e.Rule,
 		&e.Detail} {
-		*text = masked(*text)
+		*text = masked(e.withoutToken(*text))
 	}
 	e.Digest, e.Arguments = "", nil
 	if len(e.Input) == 0 {
@@ -112,9 +114,20 @@ func (e Event) tidy(key []byte, s ir.Audit) Event {
 	}
 	e.Digest = "hmac-sha256:" + mac(key, "arguments", e.Input)
 	if s.Arguments {
-		e.Arguments = maskedJSON(e.Input)
+		e.Arguments = maskedJSON(e.Input, e.withoutToken)
 	}
 	return e
+}
+
+// shortestToken is how long a token is at least that is looked for: a shorter one is in ordinary words.
+const shortestToken = 8
+
+// withoutToken returns a text without the caller's token.
+func (e *Event) withoutToken(text string) string {
+	if len(e.Token) < shortestToken {
+		return text
+	}
+	return strings.ReplaceAll(text, e.Token, "***")
 }
 
 // masked returns a text in one line without secrets, cut where it is long.
@@ -156,7 +169,7 @@ func plain(text string) bool {
 }
 
 // maskedJSON returns a JSON text with its secrets masked; nil where it is none, or too long.
-func maskedJSON(text []byte) json.RawMessage {
+func maskedJSON(text []byte, masked func(string) string) json.RawMessage {
 	if len(text) > mostArguments {
 		return nil
 	}
@@ -166,25 +179,25 @@ func maskedJSON(text []byte) json.RawMessage {
 	if d.Decode(&v) != nil {
 		return nil
 	}
-	out, err := json.Marshal(maskedValue("", v))
+	out, err := json.Marshal(maskedValue("", v, masked))
 	if err != nil {
 		return nil
 	}
 	return out
 }
 
-func maskedValue(name string, v any) any {
+func maskedValue(name string, v any, masked func(string) string) any {
 	switch v := v.(type) {
 	case string:
-		return secret.Text(secret.Value(name, v))
+		return secret.Text(secret.Value(name, masked(v)))
 	case []any:
 		for i := range v {
-			v[i] = maskedValue(name, v[i])
+			v[i] = maskedValue(name, v[i], masked)
 		}
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k := range v {
-			out[secret.Text(k)] = maskedValue(k, v[k])
+			out[secret.Text(masked(k))] = maskedValue(k, v[k], masked)
 		}
 		return out
 	}

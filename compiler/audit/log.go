@@ -131,7 +131,7 @@ func (l *Log) Masked(e Event) (Event, error) {
 		e.Time = time.Now()
 	}
 	e = e.tidy(key, l.settings)
-	e.Input = nil
+	e.Input, e.Token = nil, ""
 	return e, nil
 }
 

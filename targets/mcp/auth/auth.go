@@ -18,6 +18,7 @@ package auth
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"modec.dev/modec/compiler/ir"
 )
@@ -189,6 +191,9 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 	if err := id.Claims(&raw); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
+	if !unambiguous(token) {
+		return nil, fmt.Errorf("%w: it has a claim twice", ErrInvalid)
+	}
 	if err := exact(raw, time.Now().Add(v.skew)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -197,6 +202,18 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 		return nil, fmt.Errorf("%w: it has more than %d claims", ErrInvalid, maxClaims)
 	}
 	return p, nil
+}
+
+// unambiguous reports whether each part of a token that is JSON has a key once: readers differ in which of two counts
+// (RFC 7519, section 4).
+func unambiguous(token string) bool {
+	for part := range strings.SplitSeq(token[:strings.LastIndexByte(token, '.')], ".") {
+		text, err := base64.RawURLEncoding.DecodeString(part)
+		if err != nil || !jsontext.Value(text).IsValid() {
+			return false
+		}
+	}
+	return true
 }
 
 // exact fails for a token that another reader could take for another one: with a claim whose name differs from a

@@ -165,6 +165,9 @@ func TestTokens(t *testing.T) {
 		{"a second expiry", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"exp": 1, "EXP": 9999999999})), false},
 		{"a second audience", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"aud": "other", "Aud": audience})), false},
 		{"a folded letter", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"i\u017f\u017f": "x"})), false},
+		{"a claim twice", authtest.SignedText(t, jose.ES256, key, "a", []byte(`{"groups":["dev"],"groups":["boss"],`+text(is.claims(nil))[1:])), false},
+		{"a claim within one twice", authtest.SignedText(t, jose.ES256, key, "a", []byte(`{"x":{"groups":["dev"],"groups":["boss"]},`+text(is.claims(nil))[1:])), false},
+		{"a text of claims", authtest.SignedText(t, jose.ES256, key, "a", []byte(text(is.claims(nil)))), true},
 		{"an event", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"events": object{}})), false},
 		{"in a minute", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(time.Minute).Unix()})), false},
 		{"in a moment", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(10 * time.Second).Unix()})), true},
@@ -184,6 +187,15 @@ func TestTokens(t *testing.T) {
 	if err != nil || p.ID != is.URL+" alice" || cmp.Diff(p.Claims["roles"], []string{"dev", "ops"}) != "" {
 		t.Errorf("got %v, %v", p, err)
 	}
+}
+
+// text returns claims as JSON.
+func text(claims object) string {
+	data, err := json.Marshal(claims)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
 }
 
 func TestClaims(t *testing.T) {

@@ -71,7 +71,7 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 		res, err = nil, why
 	}
 	e := audit.Event{Time: start, Via: audit.ViaGateway, Principal: g.opt.principal, Role: t.ref.Role,
-		Mode: t.ref.Mode, Tool: k.act(),
+		Mode: t.ref.Mode, Tool: k.act(), Token: tokenOf(ctx),
 		Group: string(ir.MCP), Policy: t.inForce(), Input: args, MS: audit.Since(start)}
 	if k != resources {
 		e.Tool = name
@@ -183,4 +183,12 @@ func (g *Gateway) denied(t *Table, k *kind, name string) (d denial, ok bool) {
 func arguments(of any) []byte {
 	data, _ := json.Marshal(of) // texts can be written
 	return data
+}
+
+type tokenKey struct{}
+
+// tokenOf returns the caller's token; "" where nobody is asked for one.
+func tokenOf(ctx context.Context) string {
+	token, _ := ctx.Value(tokenKey{}).(string)
+	return token
 }

@@ -149,7 +149,12 @@ type childConn struct {
 func (*childConn) SessionID() string { return "" }
 
 func (c *childConn) loop(out io.Reader) {
-	defer close(c.read)
+	defer func() {
+		if c.failed != nil && !errors.Is(c.failed, io.EOF) {
+			kill(c.cmd) // it is not read any more, and would be waited for
+		}
+		close(c.read)
+	}()
 	r := bufio.NewReaderSize(out, 64<<10)
 	var line []byte
 	for noise := 0; noise < maxNoise; {

@@ -51,6 +51,9 @@ const lasting = "subscriptions/listen"
 func (g *Gateway) lives(ctx context.Context, method string, req sdk.Request) (own context.Context, done func()) {
 	own, end := context.WithCancelCause(ctx)
 	dones := []func(){func() { end(nil) }}
+	if method == lasting {
+		dones = append(dones, g.listen())
+	}
 	if life := g.opt.life; life != nil {
 		of := life.calls
 		if method == lasting {
@@ -62,6 +65,7 @@ func (g *Gateway) lives(ctx context.Context, method string, req sdk.Request) (ow
 	if extra := req.GetExtra(); extra != nil && extra.TokenInfo != nil {
 		if v, ok := extra.TokenInfo.Extra[visitKey].(*visit); ok {
 			dones = append(dones, v.begin(method, end))
+			own = context.WithValue(own, tokenKey{}, v.token)
 		}
 	}
 	return own, func() {

@@ -58,6 +58,14 @@ func (f *flight[T]) drop() {
 	f.until, f.dropped = time.Time{}, true
 }
 
+// empty forgets the answer, and keeps nothing of it.
+func (f *flight[T]) empty() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var none T
+	f.value, f.until, f.dropped = none, time.Time{}, true
+}
+
 // forget forgets the answer if it is still this one.
 func (f *flight[T]) forget(value T) {
 	f.mu.Lock()
@@ -65,6 +73,23 @@ func (f *flight[T]) forget(value T) {
 	if f.value == value && f.err == nil {
 		f.until = time.Time{}
 	}
+}
+
+// shorten has the answer count until a time at most.
+func (f *flight[T]) shorten(until time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if until.Before(f.until) {
+		f.until = until
+	}
+}
+
+// held returns the last answer, also one that counts no more; false where there is none, or an error.
+func (f *flight[T]) held() (T, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var none T
+	return f.value, f.err == nil && f.value != none
 }
 
 // fail puts an error in the place of the answer, for a while.

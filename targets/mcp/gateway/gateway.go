@@ -78,6 +78,10 @@ type Gateway struct {
 	late   late     // lists
 	lately lately   // what failed
 
+	known known // lists
+
+	listeners atomic.Int32 // streams of clients that hear what the gateway tells
+
 	mu       sync.Mutex
 	progress map[string]progress
 	telling  map[*kind]bool      // whether the item that announces it is there
@@ -364,13 +368,20 @@ func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, ne
 	case *sdk.CompleteRequest:
 		return g.complete(ctx, r)
 	}
+	if v, ok := req.(request); ok && method == lasting && v.ProtocolVersion() < stateless {
+		return nil, noMethod(method) // in its revision
+	}
 	switch method {
 	case "initialize", "ping", "server/discover", "resources/subscribe", "resources/unsubscribe",
 		"subscriptions/listen", "notifications/initialized", "notifications/cancelled", "notifications/progress",
 		"notifications/roots/list_changed":
 		return next(ctx, method, req)
 	}
-	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("there is no method %q", method)}
+	return nil, noMethod(method)
+}
+
+func noMethod(method string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("there is no method %q", method)}
 }
 
 // offer is an item that the subject may see.
@@ -382,6 +393,7 @@ type offer struct {
 	up     caller // nil in a join, which several gateways may have
 	// otherwise is set where it is hidden because it is not as it was pinned.
 	otherwise bool
+	down      bool // its server does not answer now: nobody else answers in its place
 }
 
 // at returns an offer with the server that answers for it in a state.
@@ -393,10 +405,9 @@ func (o *offer) at(st *state) *offer {
 
 // join is what servers offer of a kind, as far as a table lets the subject see it. It does not change.
 type join struct {
-	offers  []*offer
-	byName  map[string]*offer
-	several []*offer // what more than one server offers under one name
-	listed  []byte   // the list as JSON
+	offers []*offer
+	byName map[string]*offer
+	listed []byte // the list as JSON
 	// otherwise are the names of what is hidden because it is not as it was pinned.
 	otherwise map[string]bool
 }
@@ -404,10 +415,8 @@ type join struct {
 // size returns about how many bytes a join takes. The definitions are those of the lists.
 func (j *join) size() int {
 	n := ofItem + cap(j.listed)
-	for _, list := range [][]*offer{j.offers, j.several} {
-		for _, o := range list {
-			n += 2*ofItem + len(o.name)
-		}
+	for _, o := range j.offers {
+		n += 2*ofItem + len(o.name)
 	}
 	return n
 }
@@ -430,8 +439,10 @@ func (g *Gateway) joined(ctx context.Context, k *kind) (*state, *join) {
 			l, err := up.list(ctx, k)
 			if err == nil {
 				lists[i] = l
+				g.known.set(s.entry.Name, k, l.sum())
 				return
 			}
+			lists[i] = g.known.down(g.shelf, s.entry.Name, k)
 			if _, late := context.Cause(ctx).(lateError); late && g.late.begin(s.entry.Name, k) {
 				go g.waitFor(up, s.entry.Name, k)
 			}
@@ -521,11 +532,41 @@ func (s *serverTable) offers(k *kind) bool {
 	return s.resources.Access > Hidden
 }
 
-// join joins lists with the table. What two servers offer under one name or address belongs to none of them: one
-// of them could stand in for the other.
+// known are the sums of the lists that servers had last.
+type known struct {
+	mu sync.Mutex
+	of map[string]sum
+}
+
+// set notes a list.
+func (n *known) set(server string, k *kind, of sum) {
+	if k == tools { // whose names belong to one server each
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.of == nil {
+		n.of = map[string]sum{}
+	}
+	n.of[server+" "+k.method] = of
+}
+
+// down returns the list that a server had which does not answer now; nil where there is none, or not any more.
+func (n *known) down(s *shelf, server string, k *kind) *list {
+	n.mu.Lock()
+	of, ok := n.of[server+" "+k.method]
+	n.mu.Unlock()
+	if l := s.list(of); ok && l != nil {
+		return &list{items: l.items, down: true}
+	}
+	return nil
+}
+
+// join joins lists with the table. What several servers offer under one name or address is the first one's, by the order
+// of the source, also while that one does not answer: so none takes away what another one before it offers, or stands in
+// for it.
 func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
 	j := &join{byName: map[string]*offer{}, otherwise: map[string]bool{}}
-	times := map[string]int{}
 	for i, s := range t.servers {
 		if lists[i] == nil {
 			continue
@@ -544,26 +585,22 @@ func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
 					"name", shorten(it.key))
 				continue
 			}
-			times[o.name]++
+			if first := j.byName[o.name]; first != nil {
+				g.opt.Logger.Warn("this is left out, since a server before offers it too", "of", k.field, "server",
+					o.server, "name", shorten(o.name), "before", first.server)
+				continue
+			}
+			o.down = lists[i].down
 			j.offers = append(j.offers, o)
 			j.byName[o.name] = o
 		}
 	}
-	j.offers = slices.DeleteFunc(j.offers, func(o *offer) bool {
-		if times[o.name] > 1 {
-			j.several = append(j.several, o)
-		}
-		return times[o.name] > 1
-	})
-	for name, n := range times {
-		if n > 1 {
-			delete(j.byName, name)
-			g.opt.Logger.Warn("several servers offer this, so it is left out", "of", k.field, "name", shorten(name))
-		}
-	}
 	j.listed = []byte{'['}
-	for i, o := range j.offers {
-		if i > 0 {
+	for _, o := range j.offers {
+		if o.down {
+			continue
+		}
+		if len(j.listed) > 1 {
 			j.listed = append(j.listed, ',')
 		}
 		if k == tools || k == prompts {
@@ -703,31 +740,20 @@ func (g *Gateway) unknown(t *Table, k *kind, name string, none error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: diag.Clean(text)}
 }
 
-// resource returns the resource of an address, or the template that it is of. An address that several servers list, or
-// that the templates of several take, belongs to none of them: no template stands in for a resource that is left out.
+// resource returns the resource of an address, or the template that it is of: the first one that takes it, by the order
+// of the source. A resource that is listed goes before every template.
 func (g *Gateway) resource(ctx context.Context, uri string) (*offer, error) {
 	st, j := g.joined(ctx, resources)
 	if o := j.byName[uri]; o != nil {
 		return o.at(st), nil
 	}
-	if slices.ContainsFunc(j.several, func(o *offer) bool { return o.name == uri }) {
-		return nil, unknownResource(uri)
-	}
-	var found *offer
 	st, j = g.joined(ctx, templates)
-	for _, o := range slices.Concat(j.offers, j.several) {
-		if !o.matches.MatchString(uri) {
-			continue
+	for _, o := range j.offers {
+		if o.matches.MatchString(uri) {
+			return o.at(st), nil
 		}
-		if found != nil && found.server != o.server {
-			return nil, unknownResource(uri)
-		}
-		found = o
 	}
-	if found == nil {
-		return nil, unknownResource(uri)
-	}
-	return found.at(st), nil
+	return nil, unknownResource(uri)
 }
 
 // updated tells the client that a resource changed, if it may know the resource and it is that server's.

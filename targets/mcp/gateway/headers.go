@@ -111,10 +111,12 @@ func readHeaderMap(values []string) (m headerMap, err error) {
 			pattern string
 			headers map[string]string
 		}{pattern, headers})
-		return eachKey(d, func(key string) error {
+		named := false
+		err := eachKey(d, func(key string) error {
 			if key != "headers" {
 				return d.SkipValue()
 			}
+			named = true
 			return eachKey(d, func(name string) error {
 				tok, err := d.ReadToken()
 				if err != nil || tok.Kind() != '"' || !httpguts.ValidHeaderFieldName(name) ||
@@ -128,6 +130,10 @@ func readHeaderMap(values []string) (m headerMap, err error) {
 				return nil
 			})
 		})
+		if err == nil && !named { // the server would get none, and its caller not learn of it
+			err = fmt.Errorf("pattern %d has no \"headers\"", len(m))
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err

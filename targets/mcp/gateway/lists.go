@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,8 +35,19 @@ var (
 	resources = &kind{"resources/list", "resources", "uri", policy.Resource, ""}
 	templates = &kind{"resources/templates/list", "resourceTemplates", "uriTemplate", policy.Resource, pins.Templates}
 
-	kinds = []*kind{tools, prompts, resources, templates}
+	kinds = [...]*kind{tools, prompts, resources, templates}
 )
+
+// listing is what is known of a list of a server.
+type listing struct {
+	flight[sum]
+	news calm
+}
+
+// isList reports whether a method lists what a server has.
+func isList(method string) bool {
+	return slices.ContainsFunc(kinds[:], func(k *kind) bool { return k.method == method })
+}
 
 // noun returns what one item of the kind is called.
 func (k *kind) noun() string {
@@ -65,6 +77,7 @@ type item struct {
 // list is what a server offers of a kind. It does not change.
 type list struct {
 	items []item
+	down  bool // the server listed this before, and does not answer now
 
 	once sync.Once
 	of   sum
@@ -77,6 +90,9 @@ type sum [sha256.Size]byte
 func (l *list) sum() sum {
 	l.once.Do(func() {
 		h := sha256.New()
+		if l.down {
+			h.Write([]byte("down "))
+		}
 		for i := range l.items {
 			it := &l.items[i]
 			fmt.Fprintf(h, "%d %d %d ", len(it.key), len(it.raw), len(it.pin.Sum))
@@ -105,7 +121,7 @@ func (l *list) size() int {
 // again.
 func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
 	for range mostAgain {
-		of, err := u.lists[k.method].get(ctx, time.Now, func() (sum, time.Duration, error) {
+		of, err := u.listing(k).get(ctx, time.Now, func() (sum, time.Duration, error) {
 			ctx, cancel := context.WithTimeoutCause(u.life, startLimit+fetchLimit,
 				errors.New("its list does not end in time"))
 			defer cancel()
@@ -121,7 +137,7 @@ func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
 		if l := u.shelf.list(of); l != nil {
 			return l, nil
 		}
-		u.lists[k.method].forget(of)
+		u.listing(k).forget(of)
 	}
 	return nil, u.failed(ctx, errors.New("its list is too long beside those of others"))
 }
@@ -131,6 +147,8 @@ const mostAgain = 3
 
 // fetch reads all pages of a list.
 func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, error) {
+	defer u.use(k.method)()
+	u.attend()
 	s, err := u.connected(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -171,7 +189,7 @@ func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, er
 		}
 		p = &params{}
 		if next := a.fields["nextCursor"]; next == nil || json.Unmarshal(next, &p.Cursor) != nil || p.Cursor == "" {
-			return l, lifetime(a), nil
+			return l, u.heardFor(s, k, lifetime(a)), nil
 		}
 	}
 	return nil, 0, fmt.Errorf("its list of %s has more than %d pages", k.field, maxPages)

@@ -68,7 +68,7 @@ func TestRugPull(t *testing.T) {
 				t.Fatalf("got %v", got)
 			}
 			w.result("tools/call", object{"name": "s_turn"})
-			upstreamOf(g, "s").lists[tools.method].drop() // as the notification does, which may still be on its way
+			upstreamOf(g, "s").listing(tools).drop() // as the notification does, which may still be on its way
 			for range 3 {
 				if got := w.listed(tools); !slices.Equal(got, []string{"s_turn"}) {
 					t.Errorf("got %v, want the changed and the new tool hidden", got)

@@ -12,12 +12,30 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/secret"
 )
+
+// calls are the connections to all servers that calls have, and streams those of what servers tell by themselves: they
+// are many and idle, so that what is read and written of them at once is little.
+var (
+	calls   = sync.OnceValue(func() *http.Transport { return connections(4 << 10) })
+	streams = sync.OnceValue(func() *http.Transport { return connections(firstRead) })
+)
+
+func connections(buffer int) *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = mostIdle
+	t.ReadBufferSize, t.WriteBufferSize = buffer, buffer
+	return t
+}
+
+// mostIdle is how many connections to a server are kept for calls to come.
+const mostIdle = 32
 
 // alias stands before a method of the protocol that is called as one of modec's own: the SDK would decode
 // the answer to the method itself into types that lack what modec does not know.
@@ -37,19 +55,21 @@ func ownName(msg jsonrpc.Message) jsonrpc.Message {
 // remote carries the requests to one server over HTTP: with the headers of its entry, to its own origin only, and
 // with answers of a bounded size.
 type remote struct {
-	base    http.RoundTripper
 	origin  *url.URL
 	headers map[string]string
+	// listening is closed once what the server tells by itself is heard; nil: it is from the start on.
+	listening <-chan struct{}
 	// progressed hears of a call's progress before its result is read: the SDK may tell of it later.
 	progressed func(*sdk.ProgressNotificationParams)
 }
 
-func newRemote(e secret.Entry, progressed func(*sdk.ProgressNotificationParams)) (*http.Client, error) {
+func newRemote(e secret.Entry, listening <-chan struct{}, progressed func(*sdk.ProgressNotificationParams)) (
+	*http.Client, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("got the address %q, want one that begins with https:// or http://", shorten(e.URL))
 	}
-	return &http.Client{Transport: &remote{base: http.DefaultTransport, origin: u, headers: e.Headers,
+	return &http.Client{Transport: &remote{origin: u, headers: e.Headers, listening: listening,
 		progressed: progressed}}, nil
 }
 
@@ -61,6 +81,16 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("the server sends modec to another one, %s://%s, which its entry does not name",
 			req.URL.Scheme, shorten(req.URL.Host))
 	}
+	if isStream(req) && r.listening != nil && !listens(r.listening) {
+		l := &later{Context: req.Context(), listening: r.listening}
+		l.open = func() (*http.Response, error) { return r.send(req) }
+		return l.answer(req), nil
+	}
+	return r.send(req)
+}
+
+// send sends a request to the server.
+func (r *remote) send(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	for name, value := range r.headers {
 		if !strings.HasPrefix(http.CanonicalHeaderKey(name), "Mcp-") { // the protocol's own
@@ -71,7 +101,11 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := r.base.RoundTrip(req)
+	over, part := calls(), 4<<10
+	if isStream(req) {
+		over, part = streams(), firstRead
+	}
+	res, err := over.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +119,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/event-stream" {
 		res.Body = &bounded{res.Body, maxMessage}
 	} else if r.progressed != nil {
-		res.Body = &inOrder{Closer: res.Body, lines: bufio.NewReaderSize(res.Body, maxProgress), tell: r.progressed}
+		res.Body = &inOrder{Closer: res.Body, lines: bufio.NewReaderSize(res.Body, part), tell: r.progressed}
 	}
 	return res, nil
 }
@@ -232,22 +266,31 @@ type inOrder struct {
 	lines *bufio.Reader
 	tell  func(*sdk.ProgressNotificationParams)
 
-	rest   []byte // of the line that was read last
-	within bool   // a line that is longer than the buffer
+	long   []byte // a line that is longer than the buffer, as far as it was read
+	rest   []byte // of what was read last
+	within bool   // a line that is longer than maxProgress
 }
+
+// firstRead is how much is read at once of what a server tells by itself.
+const firstRead = 1 << 10
 
 func (o *inOrder) Read(p []byte) (int, error) {
 	for len(o.rest) == 0 {
 		line, err := o.lines.ReadSlice('\n')
-		began := !o.within
-		o.within = errors.Is(err, bufio.ErrBufferFull)
-		if len(line) == 0 && err != nil {
+		part := errors.Is(err, bufio.ErrBufferFull)
+		if len(line) == 0 && err != nil && len(o.long) == 0 {
 			return 0, err
 		}
-		if began && !o.within && o.progress(line) {
+		if !o.within && (part || len(o.long) > 0) {
+			if o.long = append(o.long, line...); part && len(o.long) < maxProgress {
+				continue
+			}
+			line, o.long = o.long, nil
+		}
+		if !o.within && !part && o.progress(line) {
 			continue
 		}
-		o.rest = line // what ends the stream is read again
+		o.rest, o.within = line, part // what ends the stream is read again
 	}
 	n := copy(p, o.rest)
 	o.rest = o.rest[n:]

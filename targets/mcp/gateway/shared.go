@@ -55,6 +55,9 @@ type SharedOptions struct {
 	Callers int
 	// Idle is after how long without a request a principal's servers end; default 10 minutes.
 	Idle time.Duration
+	// Spared is after how long a session of a principal with a remote server ends that was only asked for lists, and
+	// that tells nobody of changes; default 10 seconds.
+	Spared time.Duration
 	// Now is the clock, for what is permitted at times; nil: the machine's.
 	Now func() time.Time
 }
@@ -173,6 +176,7 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
 	opt.Callers, opt.Idle = cmp.Or(opt.Callers, 1000), cmp.Or(opt.Idle, 10*time.Minute)
+	opt.Spared = cmp.Or(opt.Spared, sparedAfter)
 	if opt.HTTP.Keys == nil {
 		opt.HTTP.Keys = seal.New() // ids of sessions are sealed for their principals
 	}
@@ -286,10 +290,7 @@ func (s *Shared) Handler() (http.Handler, error) {
 			ResourceMetadataURL: where, AllowMissingExpiration: true, // the verifier judges it
 			ClockSkew: auth.MaxSkew,
 		})(mcp)
-		mcp = once(mcp)
-		if where == "" { // then the SDK has no challenge (RFC 6750, section 3)
-			mcp = challenged(mcp)
-		}
+		mcp = challenged(where, once(mcp))
 	}
 	for _, path := range []string{"/mcp", "/mcp/{role}", "/mcp/{role}/{mode}"} {
 		mux.Handle(path, mcp)
@@ -321,13 +322,51 @@ func once(next http.Handler) http.Handler {
 	})
 }
 
-// challenged says to a caller without a token that one is needed.
-func challenged(next http.Handler) http.Handler {
+// challenge begins the header by which a caller learns what is wanted (RFC 6750, section 3). where is the address of the
+// metadata; "": there is none.
+func challenge(where, fault string) string {
+	var params []string
+	if fault != "" {
+		params = append(params, fmt.Sprintf("error=%q", fault))
+	}
+	if where != "" {
+		params = append(params, fmt.Sprintf("resource_metadata=%q", where))
+	}
+	return strings.TrimSpace("Bearer " + strings.Join(params, ", "))
+}
+
+// challenged says to a caller without a token that one is needed, to one whose token is not taken that it is not, and
+// to one who has no role that it may not call.
+func challenged(where string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(&challenger{ResponseWriter: w, where: where, token: r.Header.Get("Authorization") != ""}, r)
 	})
 }
+
+// challenger writes the header beside the status that it belongs to.
+type challenger struct {
+	http.ResponseWriter
+	where string
+	token bool // the request has one
+}
+
+func (c *challenger) WriteHeader(status int) {
+	switch {
+	case status == http.StatusUnauthorized && c.token:
+		c.Header().Set("WWW-Authenticate", challenge(c.where, "invalid_token"))
+	case status == http.StatusUnauthorized:
+		c.Header().Set("WWW-Authenticate", challenge(c.where, ""))
+	case status == http.StatusForbidden:
+		c.Header().Set("WWW-Authenticate", challenge(c.where, "insufficient_scope"))
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (c *challenger) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// Flush is for the SDK, which looks for it itself.
+func (c *challenger) Flush() { _ = http.NewResponseController(c.ResponseWriter).Flush() }
 
 // describe serves the metadata by which clients find the issuer. It returns their address.
 func (s *Shared) describe(mux *http.ServeMux) (where string, err error) {
@@ -448,7 +487,6 @@ const visitKey = "visit"
 
 // serve answers one request for its own principal.
 func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
-	w.Header().Del("WWW-Authenticate")
 	v := &visit{who: &auth.Principal{ID: "anyone"}}
 	if info := sdkauth.TokenInfoFromContext(r.Context()); info != nil {
 		v, _ = info.Extra[visitKey].(*visit)
@@ -480,6 +518,9 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 	if s.askedBefore(v); v.isGone() {
 		http.Error(w, "what gave you access was taken away", http.StatusUnauthorized)
 		return
+	}
+	if v.reads {
+		defer v.to.gateway.listen()()
 	}
 	r = r.Clone(ctx)
 	r.Header.Del("Authorization")

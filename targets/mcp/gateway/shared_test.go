@@ -24,6 +24,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/audit"
@@ -355,8 +356,12 @@ func TestShared(t *testing.T) {
 			if err != nil || code != c.code {
 				t.Errorf("%s: got %d %v %v, want %d", c.name, code, out, err, c.code)
 			}
-			if challenge := head.Get("WWW-Authenticate"); (challenge != "") != (c.code == 401) {
-				t.Errorf("%s: got the challenge %q", c.name, challenge)
+			want := map[int]string{401: `Bearer error="invalid_token"`, 403: `Bearer error="insufficient_scope"`}[c.code]
+			if c.token == "" {
+				want = "Bearer"
+			}
+			if got := head.Get("WWW-Authenticate"); got != want {
+				t.Errorf("%s: got the challenge %q, want %q", c.name, got, want)
 			}
 		}
 	}
@@ -367,6 +372,18 @@ func TestShared(t *testing.T) {
 	_, z, _, _ := other.send("tools/list", nil)
 	if d := cmp.Diff(a, z); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestListenInSession holds that a method of the revision without sessions is unknown in a session.
+func TestListenInSession(t *testing.T) {
+	b := newBackend(t)
+	o := newOffice(t, engine(t, people(b.URL)), nil)
+	v := o.visit(t, "/mcp", o.tokens.of(t, "alice", time.Hour, "dev"), eras[0])
+	_, out, _, err := v.send("subscriptions/listen", object{"notifications": object{"toolsListChanged": true}})
+	e, _ := out["error"].(object)
+	if err != nil || e["code"] != float64(jsonrpc.CodeMethodNotFound) {
+		t.Errorf("got %v %v", out, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -401,30 +402,50 @@ func TestReload(t *testing.T) {
 	w.hears("notifications/tools/list_changed")
 }
 
-// What two servers list under one address is not there: neither by the template of one of them, nor by templates that
-// both have.
+// What several servers list under one address is the first one's, by the order of the source, also while that one does
+// not answer: another one neither takes it away nor stands in for it.
 func TestNoServerStandsIn(t *testing.T) {
-	source := `{"servers": {"hr": {"command": "x", "tools": {"t": {}}}, "evil": {"command": "y", "tools": {"t": {}}}},
-		"roles": {"r": {"can": {"mcp": "allow"}}}}`
+	source := `{"servers": {"hr": {"order": 1, "command": "x", "tools": {"t": {}}},
+		"evil": {"order": 2, "command": "y", "tools": {"t": {}}}}, "roles": {"r": {"can": {"mcp": "allow"}}}}`
 	fakes := map[string]*fake{
 		"hr":   offering(t, nil, nil, []string{"hr://people", "hr://own"}, []string{"hr://p/{id}"}),
 		"evil": offering(t, nil, nil, []string{"hr://people"}, []string{"{+any}", "hr://p/{id}"}),
 	}
-	w := dial(t, faked(t, engine(t, source), reviewer, fakes), eras[1], object{})
-	read := func(uri string) any { return w.call("resources/read", object{"uri": uri})["error"] }
-	for _, uri := range []string{"hr://people", "hr://p/1"} {
-		if read(uri) == nil {
-			t.Errorf("%s is read", uri)
+	g := faked(t, engine(t, source), reviewer, fakes)
+	for _, k := range []*kind{resources, templates} {
+		g.shelf.putList(fakes["hr"].lists[k]) // as servers do whose lists are fetched
+	}
+	w := dial(t, g, eras[1], object{})
+	var want []string
+	reads := func(uri, server string) {
+		t.Helper()
+		if e := w.call("resources/read", object{"uri": uri})["error"]; e != nil {
+			t.Errorf("%s: got %v", uri, e)
+		}
+		if server == "hr" {
+			want = append(want, "resources/read "+uri)
+		}
+		if got := fakes["hr"].called(); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", uri, got, want)
 		}
 	}
-	if e := read("hr://own"); e != nil {
-		t.Errorf("hr://own: got %v", e)
-	}
-	if calls := fakes["evil"].called(); len(calls) > 0 {
-		t.Errorf("the other server was asked: %v", calls)
-	}
-	if got := fakes["hr"].called(); !slices.Equal(got, []string{"resources/read hr://own"}) {
+	reads("hr://people", "hr")
+	reads("hr://own", "hr")
+	reads("hr://p/1", "hr")
+	reads("evil://x", "evil")
+	if got := w.listed(resources); !slices.Equal(got, []string{"hr://people", "hr://own"}) {
 		t.Errorf("got %v", got)
+	}
+	fakes["hr"].mu.Lock()
+	fakes["hr"].err = errors.New("it is down")
+	fakes["hr"].mu.Unlock()
+	if got := w.listed(resources); len(got) > 0 {
+		t.Errorf("got %v while the server is down", got)
+	}
+	reads("hr://people", "hr") // which answers that it is down, where it is a real one
+	reads("hr://p/2", "hr")
+	if got, want := fakes["evil"].called(), []string{"resources/read evil://x"}; !slices.Equal(got, want) {
+		t.Errorf("the other server was asked for %v, want %v", got, want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -207,10 +208,20 @@ func definitionText(key, s string) (string, error) {
 	if forPeople[key] {
 		return plainText(s), nil
 	}
+	if key == "src" && !isImage(s) {
+		return "", fmt.Errorf("got the address %+.40q of an icon, want one of https, http or data", s)
+	}
 	if i := strings.IndexFunc(s, pins.Invisible); i >= 0 {
 		return "", fmt.Errorf("got the invisible character %U in %+.40q", []rune(s[i:])[0], s)
 	}
 	return s, nil
+}
+
+// isImage reports whether a client may fetch an icon from an address, or has it in it. With other schemes it would run
+// what is there.
+func isImage(address string) bool {
+	scheme, _, _ := strings.Cut(strings.ToLower(address), ":")
+	return slices.Contains([]string{"https", "http", "data"}, scheme)
 }
 
 // maxNodes is how many values a schema may have once all its references are followed.

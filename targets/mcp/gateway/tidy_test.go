@@ -39,8 +39,10 @@ func TestDefinitionText(t *testing.T) {
 		`{"x":{"description":"é 漢 🏗\u200d"}}`:                                             `{"x":{"description":"é 漢 🏗"}}`,
 		`{"enum":["a\u200b"]}`:                                                            "!U+200B",
 		`{"properties":{"a\u202e":{}}}`:                                                   "!U+202E",
-		`{"default":"\u001b[31m"}`:                                                        "!U+001B",
-		`{"properties":{"title":{"enum":["\udb40\udc41"]}}}`:                              "!U+E0041",
+		`{"icons":[{"src":"javascript:alert(1)"}]}`:                                       "!icon",
+		`{"icons":[{"src":"HTTPS://e.example/i.png"}],"properties":{"src":{"type":"string"}},"required":["src"]}`: `{"icons":[{"src":"HTTPS://e.example/i.png"}],"properties":{"src":{"type":"string"}},"required":["src"]}`,
+		`{"default":"\u001b[31m"}`:                           "!U+001B",
+		`{"properties":{"title":{"enum":["\udb40\udc41"]}}}`: "!U+E0041",
 	} {
 		got, err := tidy([]byte(in), definitionText)
 		if why, bad := strings.CutPrefix(want, "!"); bad {
@@ -74,7 +76,7 @@ func TestResultText(t *testing.T) {
 func TestPlainResults(t *testing.T) {
 	const odd = `a\u001b[31mb\u200bc\ud83d\udc69\u200d\ud83d\udcbb`
 	const call = `{"content":[{"type":"text","text":"` + odd + `"},{"type":"resource","resource":{"uri":"x://y","text":"` + odd +
-		`"}}],"structuredContent":{"text":"` + odd + `"}}`
+		`"}},{"type":"resource_link","uri":"x://z","name":"` + odd + `","title":"` + odd + `","icons":[{"src":"javascript:x"}]}],"structuredContent":{"text":"` + odd + `"}}`
 	answers, err := json.Marshal(map[string]string{"tools/call": call,
 		"tools/list":   `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`,
 		"prompts/list": `{"prompts":[{"name":"p"}]}`,
@@ -91,13 +93,14 @@ func TestPlainResults(t *testing.T) {
 		opt := reviewer
 		opt.Raw = map[string]bool{"s": raw}
 		w := dial(t, real(t, one(program("raw", "ANSWERS", string(answers))), opt), eras[0], object{})
-		want := clean
+		want, icon := clean, ""
 		if raw {
-			want = dirty
+			want, icon = dirty, "javascript:x"
 		}
 		r := w.result("tools/call", object{"name": "s_echo"})
 		if got := fmt.Sprintf("%q", r["content"]); got != fmt.Sprintf("%q", []any{object{"type": "text", "text": want},
-			object{"type": "resource", "resource": object{"uri": "x://y", "text": want}}}) {
+			object{"type": "resource", "resource": object{"uri": "x://y", "text": want}},
+			object{"type": "resource_link", "uri": "x://z", "name": want, "title": want, "icons": []any{object{"src": icon}}}}) {
 			t.Errorf("raw=%t: got %s, want %q", raw, got, want)
 		}
 		if got := r["structuredContent"].(object)["text"]; got != dirty {

@@ -106,18 +106,39 @@ func (a *answer) read(list bool) (err error) {
 	return nil
 }
 
+// parts are the fields of results that have a form, and how it begins.
+var parts = map[string]map[string]string{
+	"tools/call":          {"content": "[", "isError": "tf"},
+	"prompts/get":         {"messages": "["},
+	"resources/read":      {"contents": "["},
+	"completion/complete": {"completion": "{"},
+}
+
+// check fails for a result to a method that is none: a client may take it for another one than the next client does.
+func (a *answer) check(method string) error {
+	for key, begins := range parts[method] {
+		if raw := a.fields[key]; len(raw) > 0 && !strings.Contains(begins, string(raw[:1])) {
+			return fmt.Errorf("its result has a field %q of the wrong form", key)
+		}
+	}
+	return nil
+}
+
 // plain cleans the texts of a result that people and models read. Structured content, and what resources have, are data
 // and stay as they are.
 func (a *answer) plain() error {
 	for _, key := range []string{"content", "messages"} {
 		raw := a.fields[key]
 		odd := func(c byte) bool { return c >= utf8.RuneSelf }
-		if !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) && !slices.ContainsFunc(raw, odd) {
+		if !bytes.Contains(raw, []byte(`"src"`)) && !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) && !slices.ContainsFunc(raw, odd) {
 			continue // nothing in it needs to be escaped
 		}
 		clean, err := tidy(raw, func(key, s string) (string, error) {
-			if key == "text" {
+			switch {
+			case key == "text" || key == "name" || forPeople[key]:
 				s = resultText(s)
+			case key == "src" && !isImage(s):
+				s = ""
 			}
 			return s, nil
 		})
@@ -173,10 +194,9 @@ type upstream struct {
 	backOff  time.Duration // after the second failure
 
 	session flight[*session]
-	lists   map[string]*flight[sum] // by the method
-	shelf   *shelf                  // of what the lists say
-	news    map[string]*calm        // of the lists
-	told    onceEach                // of what the server tries or offers, and does not get
+	lists   [len(kinds)]listing // in the order of kinds
+	shelf   *shelf              // of what the lists say
+	told    onceEach            // of what the server tries or offers, and does not get
 
 	mu         sync.Mutex
 	raw        bool     // the texts of results are passed on as they are
@@ -185,6 +205,13 @@ type upstream struct {
 	callers    map[*callerOf]bool // with a call under way
 	subscribed map[string]bool
 	last       *session // the one that runs, or ran last
+	// heard reports whether a client hears what the server tells; nil: the session stays until the gateway's end.
+	heard       func() bool
+	sparedAfter time.Duration
+	sparing     *time.Timer   // ends the session; nil: it was not set yet
+	listening   chan struct{} // closed while what the server tells is heard
+	uses        int           // of the session, under way
+	asked       bool          // for more than lists
 }
 
 // events are what an upstream tells of itself.
@@ -199,18 +226,21 @@ type session struct {
 	*sdk.ClientSession
 	started time.Time
 	stop    context.CancelFunc
+	spared  bool // the gateway ended it; with the server's lock
 }
 
 func newUpstream(entry ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
 	u := &upstream{entry: entry, root: root, version: version, log: log.With("server", entry.Name), events: ev,
-		lists: map[string]*flight[sum]{}, news: map[string]*calm{}, subscribed: map[string]bool{}, backOff: backOff,
-		shelf: newShelf(mostKept)}
+		backOff: backOff, shelf: newShelf(mostKept)}
 	u.life, u.end = context.WithCancel(context.Background())
 	for _, k := range kinds {
-		u.lists[k.method], u.news[k.method] = &flight[sum]{}, &calm{gap: newsGap}
+		u.listing(k).news.gap = newsGap
 	}
 	return u
 }
+
+// listing returns what is known of the server's list of a kind.
+func (u *upstream) listing(k *kind) *listing { return &u.lists[slices.Index(kinds[:], k)] }
 
 // connected returns the session with the server, which it starts where none runs.
 func (u *upstream) connected(ctx context.Context) (*session, error) {
@@ -251,7 +281,10 @@ func (u *upstream) watch(s *session) {
 	err := s.Wait()
 	s.stop()
 	_ = s.Close() // it has ended
-	if u.life.Err() != nil {
+	u.mu.Lock()
+	spared := s.spared
+	u.mu.Unlock()
+	if spared || u.life.Err() != nil {
 		return
 	}
 	u.log.Warn("the server ended", "error", u.masked(fmt.Sprint(err)))
@@ -262,7 +295,7 @@ func (u *upstream) watch(s *session) {
 	}
 	u.session.fail(errors.New("it ended, and is started again soon"), time.Now().Add(u.pause()))
 	for _, k := range kinds {
-		u.lists[k.method].drop()
+		u.listing(k).drop()
 	}
 }
 
@@ -338,7 +371,13 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 		maps.DeleteFunc(e.Headers, func(other, _ string) bool { return strings.EqualFold(other, name) })
 		e.Headers[name] = value
 	}
-	client, err := newRemote(e, u.events.progressed)
+	var listening <-chan struct{}
+	if u.entry.Type != "sse" { // all that such a server says comes in its stream
+		u.mu.Lock()
+		listening = u.listening
+		u.mu.Unlock()
+	}
+	client, err := newRemote(e, listening, u.events.progressed)
 	if err != nil {
 		return nil, quiet, err
 	}
@@ -352,8 +391,8 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 func (u *upstream) client() *sdk.Client {
 	changed := func(ks ...*kind) {
 		for _, k := range ks {
-			u.lists[k.method].drop()
-			u.news[k.method].tell(func() { u.events.changed(k) })
+			u.listing(k).drop()
+			u.listing(k).news.tell(func() { u.events.changed(k) })
 		}
 	}
 	self := &sdk.Implementation{Name: "modec", Title: "modec gateway", Version: u.version}
@@ -413,6 +452,7 @@ func (u *upstream) client() *sdk.Client {
 
 // call calls a method of the server.
 func (u *upstream) call(ctx context.Context, method string, p *params) (*answer, error) {
+	defer u.use(method)()
 	s, err := u.connected(ctx)
 	if err != nil {
 		return nil, u.failed(ctx, err)
@@ -431,7 +471,10 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	if err != nil {
 		return nil, u.failed(ctx, err)
 	}
-	if err := a.read(u.lists[method] != nil); err != nil {
+	if err := a.read(isList(method)); err != nil {
+		return nil, u.failed(ctx, err)
+	}
+	if err := a.check(method); err != nil {
 		return nil, u.failed(ctx, err)
 	}
 	if read := method == "tools/call" || method == "prompts/get"; read && !u.isRaw() {
@@ -441,7 +484,8 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	}
 	var kind string
 	if t := a.fields["resultType"]; t != nil && (json.Unmarshal(t, &kind) != nil || kind != "complete") {
-		return nil, u.failed(ctx, errors.New("it asks the client for something, which modec gateway does not pass on"))
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("server %q asks the client for "+
+			"something before it answers, which modec gateway does not pass on", u.entry.Name)}
 	}
 	return a, nil
 }
@@ -466,7 +510,7 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 	var of *jsonrpc.Error
 	if errors.As(err, &of) && !ofTransport(of) {
 		out := &jsonrpc.Error{Code: of.Code, Message: shorten(u.masked(of.Message))}
-		if data, bad := tidy(of.Data, u.maskedText); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
+		if data, bad := tidy(of.Data, u.plainMasked); len(of.Data) > 0 && bad == nil && len(data) <= maxErrorData {
 			out.Data = data
 		}
 		// The codes of a hop are those of the one to the server. But what a client cannot do is passed on as it is.
@@ -502,8 +546,10 @@ func (u *upstream) masked(text string) string {
 	return text
 }
 
-// maskedText does so for a text of a value.
-func (u *upstream) maskedText(_, text string) (string, error) { return u.masked(text), nil }
+// plainMasked does so for a text of a value, and takes away what drives a terminal.
+func (u *upstream) plainMasked(_, text string) (string, error) {
+	return u.masked(resultText(text)), nil
+}
 
 // shortestForwarded is how long a value of a caller's header is at least that is looked for: shorter ones are names,
 // which a server may speak of.
@@ -524,6 +570,7 @@ func (u *upstream) instructions() string {
 
 // subscribe asks the server to tell of changes of a resource, or to do so no longer.
 func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) error {
+	defer u.use("resources/subscribe")()
 	s, err := u.connected(ctx)
 	if err != nil {
 		return u.failed(ctx, err)
@@ -537,6 +584,9 @@ func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) e
 		return refusal("There are as many subscriptions to this server as there may be.")
 	}
 	if to == begun {
+		if u.subscribed == nil {
+			u.subscribed = map[string]bool{}
+		}
 		u.subscribed[uri] = true
 	} else {
 		delete(u.subscribed, uri)
@@ -583,6 +633,9 @@ func (u *upstream) close() {
 	}
 	u.mu.Lock()
 	s := u.last
+	if u.sparing != nil {
+		u.sparing.Stop()
+	}
 	u.mu.Unlock()
 	if s != nil {
 		_ = s.Close() // it may have ended

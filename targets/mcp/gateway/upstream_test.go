@@ -296,10 +296,12 @@ func TestHostileServer(t *testing.T) {
 		"no list":               {`{"tools":"x"}`, call, nil, `has no list`},
 		"a giant message":       {`{"tools":[],"x":"@9000000"}`, call, nil, "is not available"},
 		"a giant result":        {list(), `{"content":[{"type":"text","text":"@9000000"}]}`, []string{"s_echo"}, "more than"},
+		"no list of parts":      {list(), `{"content":"x"}`, []string{"s_echo"}, `a field \"content\" of the wrong form`},
+		"maybe an error":        {list(), `{"content":[],"isError":"maybe"}`, []string{"s_echo"}, `a field \"isError\" of the wrong form`},
 		"a result twice":        {list(), `{"content":[],"content":[1]}`, []string{"s_echo"}, "twice"},
 		"a deep result":         {list(), `{"x":` + strings.Repeat(`[`, 100) + strings.Repeat(`]`, 100) + `}`, []string{"s_echo"}, "nested"},
 		"a result of no object": {list(), `[]`, []string{"s_echo"}, "no object"},
-		"a result that wants":   {list(), `{"resultType":"input_required","inputRequests":{}}`, []string{"s_echo"}, "asks the client"},
+		"a result that wants":   {list(), `{"resultType":"input_required","inputRequests":{}}`, []string{"s_echo"}, "asks the client for something before"},
 		"reserved keys":         {list(), `{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"evil"},"own":1}}`, []string{"s_echo"}, `"_meta":{"own":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -318,6 +320,24 @@ func TestHostileServer(t *testing.T) {
 			}
 			w.result("ping", nil)
 		})
+	}
+}
+
+// A program that sends more than it may is ended at once: the next call does not wait for it.
+func TestGreedyProgram(t *testing.T) {
+	answers := `{"tools/list": {"tools":[{"name":"echo","inputSchema":{"type":"object"}}]},
+		"tools/call": {"content":[{"type":"text","text":"@9000000"}]}}`
+	w := dial(t, real(t, one(program("raw", "ANSWERS", answers)), reviewer), eras[0], object{})
+	w.listed(tools)
+	start := time.Now()
+	for range 2 {
+		if e, _ := w.call("tools/call", object{"name": "s_echo"})["error"].(object); e == nil {
+			t.Error("it is answered")
+		}
+	}
+	w.result("ping", nil)
+	if took := time.Since(start); took > farewell {
+		t.Errorf("two calls take %s", took)
 	}
 }
 
