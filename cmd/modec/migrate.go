@@ -56,6 +56,7 @@ type migrateReport struct {
 	Written []string `json:"written" jsonschema:"the files of the new source"`
 	*migrate.Report
 	Edits       []migrate.Edit       `json:"edits,omitempty" jsonschema:"what people changed in files that modec wrote"`
+	Coming      []string             `json:"coming,omitempty" jsonschema:"files of agents of which the source has nothing yet"`
 	Widens      []string             `json:"widens,omitempty" jsonschema:"what these edits permit more"`
 	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
 	Patches     []patch              `json:"patches,omitempty"`
@@ -409,7 +410,8 @@ func (c *migrateCmd) taken(e *env, req migrate.Request, file string, p *ir.Proje
 	return !slices.ContainsFunc(res.Project.Roles, func(r ir.Role) bool { return p.Role(r.Name) == nil }) &&
 		!slices.ContainsFunc(res.Project.Servers, func(s ir.Server) bool {
 			return !slices.ContainsFunc(p.Servers, func(has ir.Server) bool {
-				return has.Name == s.Name && has.Type == s.Type || has.As == s.Name
+				alike := has.Command == s.Command && has.URL == s.URL && slices.Equal(has.Args, s.Args)
+				return has.Name == s.Name && has.Type == s.Type && alike || has.As == s.Name
 			})
 		})
 }
