@@ -328,7 +328,7 @@ func (e *env) keepEarlier(files map[string][]byte) error {
 // built looks at a project that was built. It reports whether it said all that there is to say.
 func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error) {
 	if !c.again(e, req) {
-		return false, nil
+		return c.joinOne(e, req)
 	}
 	c.asks(e, req, originals.Load(e.home(e.dir)))
 	return c.edits(e, req)
@@ -347,7 +347,12 @@ func (c *migrateCmd) asks(e *env, req *migrate.Request, record *originals.Record
 
 // again reports whether a project is imported again as a whole that was built, or whose source a migration made.
 func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
-	if len(c.Paths) > 0 || c.User || req.From != "" || c.Force {
+	return req.From == "" && c.continues(e, req)
+}
+
+// continues reports whether an import is about all of a project that was built, or whose source a migration made.
+func (c *migrateCmd) continues(e *env, req *migrate.Request) bool {
+	if len(c.Paths) > 0 || c.User || req.Args != nil || c.Force {
 		return false
 	}
 	if _, err := fs.Stat(req.Root, path.Join(e.local, config.File)); err != nil {

@@ -86,6 +86,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 		report := without(e, "edited", []string{}, diags)
 		report.Edits, report.Widens, report.Patches = was.Edits, widens, patches(was.Files)
 		report.Coming = files
+		report.Notes = append(report.Notes, was.Repaired...)
 		if c.Apply && !c.DryRun {
 			for _, f := range was.Files {
 				report.Written = append(report.Written, f.Path)
@@ -309,6 +310,7 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 		}
 		e.ui.printf("%-12s %s %s\n", word, diag.Clean(x.Pos.String()), diag.Clean(x.What+why))
 	}
+	e.ui.migrateNotes(was.Repaired)
 	for _, text := range texts {
 		e.ui.unified(text)
 	}
@@ -327,6 +329,6 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 	case c.Apply && !c.DryRun:
 		e.ui.note("wrote %s of the source; next: modec build\n", count(len(was.Files), "file"))
 	default:
-		e.ui.note("next: %s --apply writes this into the source\n", e.importing())
+		e.ui.note("next: %s --apply writes this into the source\n", c.asked(e))
 	}
 }

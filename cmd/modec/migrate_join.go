@@ -39,10 +39,11 @@ func (c *migrateCmd) coming(
 		lock = nil
 	}
 	wrote := output.Knows(lock)
+	read := func(name string) ([]byte, error) { return fs.ReadFile(req.Root, name) }
 	known := func(file string) bool {
-		_, original := record.Original(file)
+		original, ok := record.Original(file)
 		_, left := record.Left[file]
-		return original || left || wrote(file)
+		return ok && record.Stands(original, read) || left || wrote(file)
 	}
 	for _, t := range req.Targets {
 		if _, ok := t.(contract.Importer); !ok {
@@ -84,10 +85,18 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 	}
 	c.advise(e, res.Report.Seen)
 	var texts []string // of what is there, before it is written
+	imported := *res   // without that: it stands for no file
+	imported.Files = nil
 	for _, f := range res.Files {
-		if have, err := fs.ReadFile(req.Root, f.Path); err == nil {
+		have, err := fs.ReadFile(req.Root, f.Path)
+		if err == nil {
 			texts = append(texts, patchOf(f.Path, have, f.Data))
+			continue
 		}
+		imported.Files = append(imported.Files, f)
+	}
+	if len(imported.Files) == 0 {
+		imported.Files = res.Files
 	}
 	write, kept := c.Apply && !c.DryRun, 0
 	if write {
@@ -98,7 +107,7 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 			e.acceptOwn(was, res.Compiled)
 		}
 		var err error
-		if kept, err = c.keep(e, res); err != nil {
+		if kept, err = c.keep(e, &imported); err != nil {
 			fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build needs --force\n", diag.Clean(err.Error()))
 		}
 	}
@@ -119,7 +128,33 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 	}
 	as.tell(e, res, nil, kept)
 	if !write {
-		e.ui.note("next: %s --apply writes this into the source\n", e.importing())
+		e.ui.note("next: %s --apply writes this into the source\n", c.asked(e))
 	}
 	return nil
+}
+
+// joinOne takes the one agent into a project whose files were asked for, if it is no target yet. It reports whether it
+// did.
+func (c *migrateCmd) joinOne(e *env, req *migrate.Request) (found bool, err error) {
+	if req.From == "" || !c.continues(e, req) {
+		return false, nil
+	}
+	of := migrate.Formats(req.Targets)[req.From]
+	res, diags := compiler.Compile(e.ctx, e.request())
+	if of == nil || diags.HasErrors() || hasTarget(res, of.(contract.Target).Name()) {
+		return false, nil
+	}
+	return true, c.join(e, req, res, []string{of.(contract.Target).Name()})
+}
+
+// asked returns the command that was called.
+func (c *migrateCmd) asked(e *env) string {
+	line := e.importing()
+	if c.From != "" && c.From != "auto" {
+		line += " --from " + c.From
+	}
+	if c.Repair {
+		line += " --repair"
+	}
+	return line
 }

@@ -278,6 +278,7 @@ type imports struct {
 	secrets   []string        // what the files state in clear text, and the source must not
 	personal  map[string]bool // files that were not read, since they belong to one person
 	without   diag.List       // why agents refuse files that the import does without
+	mendable  map[string]bool // which of these an import that mends reads
 }
 
 // empty reports whether nothing was imported of which a source could be made.
@@ -300,7 +301,7 @@ func read(ctx context.Context, req Request, guards []string) (in *imports, diags
 
 // importAll lets each target import its files below a root.
 func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
-	in := &imports{merger: newMerger(), config: projectConfig{name: req.Name}}
+	in := &imports{merger: newMerger(), config: projectConfig{name: req.Name}, mendable: map[string]bool{}}
 	from := contract.Source{
 		Root: root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args,
 		Approved: req.Approved, Guards: guards, Repair: req.Repair, Ours: req.ours, Own: req.own,
@@ -317,6 +318,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 			continue
 		}
 		got, list, without := doWithout(im, from, req.Must)
+		maps.Copy(in.mendable, mendable(im, from, without))
 		for _, l := range []diag.List{list, without} {
 			for i := range l {
 				l[i].Target = cmp.Or(l[i].Target, t.Name())

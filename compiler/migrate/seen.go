@@ -71,7 +71,7 @@ func (in *imports) seen(ctx context.Context, req Request) []Seen {
 	team, own := builtBy(req.Root, output.LockFile), builtBy(req.Root, lock)
 	s.built = func(path string) bool { return team(path) || own(path) }
 	s.ofOne(req.Root, in.personal)
-	s.refused(in.without)
+	s.refused(in)
 	root := s.open(req.Root, "", "")
 	s.folder(root)
 	if req.Home != nil {
