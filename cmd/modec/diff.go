@@ -87,10 +87,11 @@ func (c *diffCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
+	c.joined(e, &before, after)
 	if c.Text {
 		return c.text(e, before, after)
 	}
-	report, err := diff.Projects(before.engine(), after.engine(), verifySeed)
+	report, err := before.compared(after)
 	if err != nil {
 		return err
 	}
@@ -282,6 +283,42 @@ func (c *diffCmd) adopted(e *env, p diffSide, tree fs.FS) (diffSide, diag.List, 
 	p.runs, p.tree = runsOf(p.res, tree, e.targets), tree
 	p.strays = p.straysIn(e, nil)
 	return p, nil, nil
+}
+
+// compared compares what the subjects of two sides may do.
+func (p diffSide) compared(after diffSide) (*diff.Report, error) {
+	var names diff.Targets
+	if p.res != nil && after.res != nil {
+		names = diff.Targets{Before: targetNames(p.res), After: targetNames(after.res)}
+	}
+	return diff.ProjectsFor(p.engine(), after.engine(), names, verifySeed)
+}
+
+// joined adds to a project what the files of agents say that are targets on the other side alone, as an import
+// understands them: the change that takes them in is compared with these.
+func (c *diffCmd) joined(e *env, p *diffSide, after diffSide) {
+	if c.Text || p.res == nil || p.refused || p.tree == nil || after.res == nil {
+		return
+	}
+	var names []string
+	for _, t := range after.res.Config.Targets {
+		_, ok := t.Target.(contract.Importer)
+		if ok && !hasTarget(p.res, t.Target.Name()) {
+			names = append(names, t.Target.Name())
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	req := migrate.Request{Root: p.tree, Name: filepath.Base(e.dir), Targets: e.targets, Today: time.Now().UTC(),
+		Seed: verifySeed}
+	res, diags := migrate.Join(e.ctx, req, p.res, names)
+	if diags.HasErrors() {
+		return // nothing of them is there, or nothing that their agents load
+	}
+	p.name += fmt.Sprintf(" (with %s as imported)", few(res.Report.Files))
+	p.res, p.runs, p.leaves = res.Compiled, runsOf(res.Compiled, p.tree, e.targets), leftOut(res.Compiled)
+	p.strays = p.straysIn(e, nil)
 }
 
 // afterBuild returns the files of the project as a build leaves them, where people did not change what modec wrote.

@@ -56,6 +56,7 @@ type migrateReport struct {
 	Written []string `json:"written" jsonschema:"the files of the new source"`
 	*migrate.Report
 	Edits       []migrate.Edit       `json:"edits,omitempty" jsonschema:"what people changed in files that modec wrote"`
+	Coming      []string             `json:"coming,omitempty" jsonschema:"files of agents of which the source has nothing yet"`
 	Widens      []string             `json:"widens,omitempty" jsonschema:"what these edits permit more"`
 	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
 	Patches     []patch              `json:"patches,omitempty"`
@@ -327,7 +328,7 @@ func (e *env) keepEarlier(files map[string][]byte) error {
 // built looks at a project that was built. It reports whether it said all that there is to say.
 func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error) {
 	if !c.again(e, req) {
-		return false, nil
+		return c.joinOne(e, req)
 	}
 	c.asks(e, req, originals.Load(e.home(e.dir)))
 	return c.edits(e, req)
@@ -346,7 +347,12 @@ func (c *migrateCmd) asks(e *env, req *migrate.Request, record *originals.Record
 
 // again reports whether a project is imported again as a whole that was built, or whose source a migration made.
 func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
-	if len(c.Paths) > 0 || c.User || req.From != "" || c.Force {
+	return req.From == "" && c.continues(e, req)
+}
+
+// continues reports whether an import is about all of a project that was built, or whose source a migration made.
+func (c *migrateCmd) continues(e *env, req *migrate.Request) bool {
+	if len(c.Paths) > 0 || c.User || req.Args != nil || c.Force {
 		return false
 	}
 	if _, err := fs.Stat(req.Root, path.Join(e.local, config.File)); err != nil {
@@ -409,7 +415,8 @@ func (c *migrateCmd) taken(e *env, req migrate.Request, file string, p *ir.Proje
 	return !slices.ContainsFunc(res.Project.Roles, func(r ir.Role) bool { return p.Role(r.Name) == nil }) &&
 		!slices.ContainsFunc(res.Project.Servers, func(s ir.Server) bool {
 			return !slices.ContainsFunc(p.Servers, func(has ir.Server) bool {
-				return has.Name == s.Name && has.Type == s.Type || has.As == s.Name
+				alike := has.Command == s.Command && has.URL == s.URL && slices.Equal(has.Args, s.Args)
+				return has.Name == s.Name && has.Type == s.Type && alike || has.As == s.Name
 			})
 		})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -29,28 +28,36 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	if diags.HasErrors() {
 		return false, nil // what is wrong with the source or a file, the import says
 	}
+	coming, files, err := c.coming(e, *req, record, was)
+	if err != nil {
+		return true, err
+	}
+	if half := slices.DeleteFunc(slices.Clone(coming), func(name string) bool { return !hasTarget(was.Before, name) }); len(half) > 0 {
+		of := e.request() // that nobody has taken anything out of their files
+		of.Only = slices.DeleteFunc(targetNames(was.Before), func(name string) bool { return slices.Contains(half, name) })
+		if len(of.Only) > 0 {
+			if was, diags = migrate.Edits(e.ctx, *req, of, record); diags.HasErrors() {
+				return false, nil
+			}
+		}
+	}
 	was.Edits = append(was.Edits, unread(e, req, was)...)
-	others := *req
-	others.Targets = slices.DeleteFunc(slices.Clone(req.Targets), func(t contract.Target) bool {
-		return slices.ContainsFunc(was.Before.Outputs, func(o contract.Artifacts) bool { return o.Target == t })
-	})
-	switch files := migrate.AgentFiles(e.ctx, *req); {
+	switch {
 	case len(was.Edits) > 0:
-	case !slices.ContainsFunc(migrate.AgentFiles(e.ctx, others), func(f string) bool {
-		return !c.taken(e, *req, f, was.Before.Project)
-	}):
+	case len(coming) > 0:
+		return true, c.join(e, req, was.Before, coming)
+	default:
 		if !c.DryRun && !wasBuilt(e, req) {
 			if err := c.readAgain(e, req, record, was); err != nil {
 				return true, err
 			}
 		}
+		files := migrate.AgentFiles(e.ctx, *req)
 		if err := c.nothing(e, req, files, "current", saysAlready, nil); err != nil || e.ui.json || !wasBuilt(e, req) {
 			return true, err
 		}
 		c.tellKept(e)
 		return true, nil
-	default:
-		return true, e.ui.fail(c.targetless(e, *req, &others, was))
 	}
 	widens, err := widened(was, e.targets)
 	if err != nil {
@@ -78,6 +85,8 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	if e.ui.json {
 		report := without(e, "edited", []string{}, diags)
 		report.Edits, report.Widens, report.Patches = was.Edits, widens, patches(was.Files)
+		report.Coming = files
+		report.Notes = append(report.Notes, was.Repaired...)
 		if c.Apply && !c.DryRun {
 			for _, f := range was.Files {
 				report.Written = append(report.Written, f.Path)
@@ -86,42 +95,11 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 		return true, e.ui.emit(report)
 	}
 	c.tellEdits(e, was, texts, widens)
+	if len(files) > 0 {
+		e.ui.note("once this is in the source, `%s` offers %s too, of which the source has nothing\n", e.importing(),
+			diag.Clean(few(files)))
+	}
 	return true, nil
-}
-
-// targetless reports the files of agents that are no targets of a project: an import of them would be another source.
-func (c *migrateCmd) targetless(
-	e *env, req migrate.Request, others *migrate.Request, was *migrate.Edited,
-) (diags diag.List) {
-	var known []string
-	for _, o := range was.Before.Outputs {
-		known = append(known, strconv.Quote(o.Target.Name()))
-	}
-	said := map[string]bool{}
-	for _, t := range others.Targets {
-		of := *others
-		of.Targets = []contract.Target{t}
-		files := slices.DeleteFunc(migrate.AgentFiles(e.ctx, of), func(f string) bool {
-			return said[f] || c.taken(e, req, f, was.Before.Project)
-		})
-		if len(files) == 0 {
-			continue
-		}
-		for _, f := range files {
-			said[f] = true
-		}
-		table, role := fmt.Sprintf("[targets.%s]", t.Name()), ""
-		if slices.ContainsFunc(t.Options(), func(o contract.Option) bool { return o.Name == "subject" }) {
-			table += fmt.Sprintf(" with subject = \"role:%s\"", t.Name())
-			role = fmt.Sprintf("a role %[1]s with targets: [%[1]q] into the source, ", t.Name())
-		}
-		diags.Errorf(diag.NothingToMigrate, diag.Pos{File: files[0]},
-			"the source says nothing of %s, and modec.toml has no target %s: nothing was imported",
-			few(files), t.Name()).
-			Hintf("write %s into modec.toml, %sand targets: [%s] on the modes, roles and servers that are not meant "+
-				"for it; then `modec migrate` offers what is there as a patch", table, role, strings.Join(known, ", "))
-	}
-	return diags
 }
 
 // tellKept prints what people changed beside the source since the last build, and no patch is needed for.
@@ -332,6 +310,7 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 		}
 		e.ui.printf("%-12s %s %s\n", word, diag.Clean(x.Pos.String()), diag.Clean(x.What+why))
 	}
+	e.ui.migrateNotes(was.Repaired)
 	for _, text := range texts {
 		e.ui.unified(text)
 	}
@@ -350,6 +329,6 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 	case c.Apply && !c.DryRun:
 		e.ui.note("wrote %s of the source; next: modec build\n", count(len(was.Files), "file"))
 	default:
-		e.ui.note("next: %s --apply writes this into the source\n", e.importing())
+		e.ui.note("next: %s --apply writes this into the source\n", c.asked(e))
 	}
 }

@@ -89,6 +89,15 @@ type Report struct {
 // Projects compares what the subjects of two projects may do. A subject that only one of
 // them has may do nothing in the other one, unless it has the same rules there under another name.
 func Projects(before, after *policy.Engine, seed uint64) (*Report, error) {
+	return ProjectsFor(before, after, Targets{}, seed)
+}
+
+// Targets names the targets that two projects have; empty where nobody asks.
+type Targets struct{ Before, After []string }
+
+// ProjectsFor compares as [Projects] does, and takes what says nothing of targets for emitted for those that its
+// project has.
+func ProjectsFor(before, after *policy.Engine, names Targets, seed uint64) (*Report, error) {
 	r := &Report{Changes: []Change{}, Others: []Other{}}
 	before = r.renamed(before, after)
 	a, b := before.Project().Decisions(), after.Project().Decisions()
@@ -105,7 +114,7 @@ func Projects(before, after *policy.Engine, seed uint64) (*Report, error) {
 		}
 	}
 	r.servers(before.Project(), after.Project())
-	r.targets(before.Project(), after.Project())
+	r.targets(before.Project(), after.Project(), names)
 	r.roles(before.Project(), after.Project())
 	r.sort()
 	r.mask()

@@ -194,6 +194,34 @@ func TestServersAndExceptions(t *testing.T) {
 	}
 }
 
+// What says nothing of targets is emitted for those that its project has: a project that gets a target more, and says of
+// each thing where it was, takes nothing away.
+func TestTargetsOfProjects(t *testing.T) {
+	of := func(targets ...string) *policy.Engine {
+		return policy.New(with(ir.Role{Name: "reviewer", Place: ir.Place{Targets: targets}}))
+	}
+	names := Targets{Before: []string{"claude"}, After: []string{"claude", "roo"}}
+	for _, c := range []struct {
+		before, after *policy.Engine
+		want          []string
+	}{
+		{of(), of("claude"), nil},
+		{of("claude", "roo"), of(), nil},
+		{of(), of("roo"), []string{
+			"role reviewer: is no longer emitted for claude: nothing restricts it there any more widened",
+			"role reviewer: is emitted for roo too narrowed"}},
+		{of("claude"), of(), []string{"role reviewer: is emitted for roo too narrowed"}},
+	} {
+		r, err := ProjectsFor(c.before, c.after, names, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, lines(r)); d != "" {
+			t.Errorf("(-want +got)\n%s", d)
+		}
+	}
+}
+
 // A subject that a target no longer has is widened: nothing restricts it there any more.
 func TestTargets(t *testing.T) {
 	of := func(as string, targets ...string) *ir.Project {

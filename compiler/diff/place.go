@@ -12,20 +12,29 @@ import (
 
 // targets adds what is emitted for other targets, or under another name. A subject that a
 // target no longer has is widened: nothing restricts it there any more.
-func (r *Report) targets(a, b *ir.Project) {
+func (r *Report) targets(a, b *ir.Project, names Targets) {
+	place := func(of emission, what string, was, is ir.Place, at diag.Pos) {
+		if was.Targets == nil && is.Targets != nil {
+			was.Targets = names.Before
+		}
+		if is.Targets == nil && was.Targets != nil {
+			is.Targets = names.After
+		}
+		r.place(of, what, was, is, at)
+	}
 	for i := range b.Modes {
 		if m := &b.Modes[i]; a.Mode(m.Slug) != nil {
-			r.place(subjects, "mode "+m.Slug, a.Mode(m.Slug).Place, m.Place, m.Pos)
+			place(subjects, "mode "+m.Slug, a.Mode(m.Slug).Place, m.Place, m.Pos)
 		}
 	}
 	for i := range b.Roles {
 		if role := &b.Roles[i]; a.Role(role.Name) != nil {
-			r.place(subjects, "role "+role.Name, a.Role(role.Name).Place, role.Place, role.Pos)
+			place(subjects, "role "+role.Name, a.Role(role.Name).Place, role.Place, role.Pos)
 		}
 	}
 	for i := range b.Servers {
 		if s := &b.Servers[i]; a.Server(s.Name) != nil {
-			r.place(servers, "server "+s.Name, a.Server(s.Name).Place, s.Place, s.Pos)
+			place(servers, "server "+s.Name, a.Server(s.Name).Place, s.Place, s.Pos)
 		}
 	}
 }

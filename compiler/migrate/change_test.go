@@ -54,7 +54,7 @@ policies: house: can: command: deny: ["rm *"]
 		{"a word becomes a table", []Change{{At: mode("can", "mcp", "github", "deny"), Do: Add, Value: "delete_*"}},
 			`github: "allow"`, `github: {deny: ["delete_*"], default: "allow"}`, ""},
 		{"beside a field without braces", []Change{{At: mode("can", "mcp", "docs", "deny"), Do: Add, Value: "x"}},
-			"github: \"allow\"\n", "github: \"allow\"\n\t\tmcp: docs: deny: [\"x\"]\n", ""},
+			"github: \"allow\"\n", "{github: \"allow\", docs: deny: [\"x\"]}\n", ""},
 		{"a default", []Change{{At: mode("can", "mcp", "github"), Do: Decide, Value: "ask"}},
 			`github: "allow"`, `github: "ask"`, ""},
 		{"two after another", []Change{{At: mode("can", "edit", "allow"), Do: Add, Value: "a"}, {At: mode("can", "edit", "allow"), Do: Drop, Value: "docs/**"}},

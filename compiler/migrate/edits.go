@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,8 @@ type Edited struct {
 	Was *policy.Engine
 	// Said are the agents' files of which the source then says everything: a build takes them over.
 	Said map[string]originals.File
+	// Repaired are what an import mended that the agents refuse.
+	Repaired []contract.Note
 
 	differ map[string]bool // the agents' files with an edit
 }
@@ -332,6 +335,13 @@ func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edi
 		}
 		out.Said[name] = f
 	}
+	for _, name := range slices.Sorted(maps.Keys(e.after)) {
+		for _, n := range e.after[name].notes {
+			if n.Kind == contract.Repaired {
+				out.Repaired = append(out.Repaired, n)
+			}
+		}
+	}
 	slices.SortStableFunc(out.Edits, func(a, b Edit) int { return a.Pos.Compare(b.Pos) })
 	out.Edits = slices.Compact(out.Edits)
 	out.Was = e.named(names)
@@ -373,7 +383,8 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 		}
 		read := func(root fs.FS, ignored func(context.Context, []string) []string) *imports {
 			in, list := read(e.ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored,
-				Local: e.req.Local, Approved: e.req.Approved, Must: e.req.Must, ours: true, own: ownRules(res, t)},
+				Local: e.req.Local, Approved: e.req.Approved, Repair: e.req.Repair, Must: e.req.Must, ours: true,
+				own: ownRules(res, t)},
 				deniedPaths(targets))
 			diags = append(diags, list...)
 			for _, n := range ownRules(res, t) {

@@ -55,7 +55,7 @@ func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *
 		}
 		diags.Warnf(diag.ForeignAgent, x.Pos, "this file is of %s, which is no target, and was not there before "+
 			"modec: nothing of the source holds what it permits", x.Of).
-			Hint("`modec migrate` says how the source takes it in; or take it out").
+			Hint("`modec migrate` offers to take it into the source; or take it out").
 			Target(x.Of)
 	}
 }

@@ -34,13 +34,13 @@ func newMerger() *merger {
 }
 
 // add joins an import of a target's files to those before. It returns the role of a session
-// that names none, by its name in the joined project.
-func (m *merger) add(im contract.Imported, target string) (baseline string) {
+// that names none, by its name in the joined project, and the new names of those that have one.
+func (m *merger) add(im contract.Imported, target string) (baseline string, roles map[string]string) {
 	m.notes = append(m.notes, im.Notes...)
 	maps.Copy(m.comments, im.Comments)
 	p := im.Project
 	if p == nil {
-		return im.Baseline
+		return im.Baseline, nil
 	}
 	for i := range p.Servers {
 		if s := &p.Servers[i]; s.Type != ir.External {
@@ -66,8 +66,8 @@ func (m *merger) add(im contract.Imported, target string) (baseline string) {
 			mode.Can.RenameModes(modes)
 		}
 	}
-	roles := join(m, target, &m.project.Roles, p.Roles, roleKind, nil)
-	return cmp.Or(roles[im.Baseline], im.Baseline)
+	roles = join(m, target, &m.project.Roles, p.Roles, roleKind, nil)
+	return cmp.Or(roles[im.Baseline], im.Baseline), roles
 }
 
 // collisions reports modes of one target whose names differ only in case: a source has one of them, and a build would

@@ -67,6 +67,7 @@ type Request struct {
 	own     []ir.NativeRule // contract.Source.Own
 	judged  bool            // what is read is judged: of which targets the project is does not matter
 	secrets secrets
+	join    *joining // the project to which the files come; nil: they make one
 }
 
 // Result is a migrated project.
@@ -178,8 +179,9 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 		diags.Sort()
 		return nil, diags
 	}
-	dropBuilt(in.project, deniedPaths(in.config.inUse(req.Targets)))
-	dropGuards(in.project, deniedPaths(in.config.inUse(req.Targets)))
+	guards := deniedPaths(in.config.inUse(req))
+	dropBuilt(in.project, guards)
+	dropGuards(in.project, guards)
 	dropTwice(in.project)
 	for refusals, stays, mends := 0, 0, 0; ; {
 		res, found, list := in.attempt(ctx, req)
@@ -212,13 +214,17 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 // original files, each of which is an error too. The result is nil where there is none to
 // compare.
 func (in *imports) attempt(ctx context.Context, req Request) (*Result, []difference, diag.List) {
-	files, tree, diags := in.render(req)
+	render, targets := in.render, in.config.names()
+	only := targets
+	if req.join != nil {
+		render, only = func(req Request) ([]contract.File, memfs.FS, diag.List) { return req.join.render(in, req) }, nil
+	}
+	files, tree, diags := render(req)
 	if diags.HasErrors() {
 		return nil, nil, diags
 	}
-	targets := in.config.names()
 	compiled, list := compiler.Compile(ctx, compiler.Request{
-		FS: tree, Local: req.Local, Targets: req.Targets, Only: targets, Today: req.Today,
+		FS: tree, Local: req.Local, Targets: req.Targets, Only: only, Today: req.Today,
 	})
 	if diags = append(diags, list...); diags.HasErrors() {
 		return nil, nil, diags
@@ -246,7 +252,7 @@ func AgentFiles(ctx context.Context, req Request) []string {
 
 // of returns a request for all that a project has.
 func of(req Request) Request {
-	return Request{Root: req.Root, Targets: req.Targets, Ignored: req.Ignored, Local: req.Local}
+	return Request{Root: req.Root, Targets: req.Targets, Ignored: req.Ignored, Local: req.Local, Repair: req.Repair}
 }
 
 // Importable returns the files of a project of which [Run] would make modes, roles or servers, or
@@ -272,6 +278,7 @@ type imports struct {
 	secrets   []string        // what the files state in clear text, and the source must not
 	personal  map[string]bool // files that were not read, since they belong to one person
 	without   diag.List       // why agents refuse files that the import does without
+	mendable  map[string]bool // which of these an import that mends reads
 }
 
 // empty reports whether nothing was imported of which a source could be made.
@@ -294,20 +301,24 @@ func read(ctx context.Context, req Request, guards []string) (in *imports, diags
 
 // importAll lets each target import its files below a root.
 func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
-	in := &imports{merger: newMerger(), config: projectConfig{name: req.Name}}
+	in := &imports{merger: newMerger(), config: projectConfig{name: req.Name}, mendable: map[string]bool{}}
 	from := contract.Source{
 		Root: root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args,
 		Approved: req.Approved, Guards: guards, Repair: req.Repair, Ours: req.ours, Own: req.own,
 		Loaded: req.judged,
 	}
 	var diags diag.List
+	if req.join != nil {
+		req.join.seed(in.merger, from)
+	}
 	formats := Formats(req.Targets)
 	for _, t := range req.Targets {
 		im, ok := t.(contract.Importer)
-		if !ok || req.From != "" && formats[req.From] != im {
+		if !ok || !req.join.has(t) || req.From != "" && formats[req.From] != im {
 			continue
 		}
 		got, list, without := doWithout(im, from, req.Must)
+		maps.Copy(in.mendable, mendable(im, from, without))
 		for _, l := range []diag.List{list, without} {
 			for i := range l {
 				l[i].Target = cmp.Or(l[i].Target, t.Name())
@@ -322,7 +333,9 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 		if req.secrets == withoutSecrets {
 			in.secrets = append(in.secrets, withhold(&got, t.Name(), req.Local)...)
 		}
-		in.config.baseline = cmp.Or(in.config.baseline, in.add(got, t.Name()))
+		role, roles := in.add(got, t.Name())
+		got.Options = req.join.options(got.Options, roles)
+		in.config.baseline = cmp.Or(in.config.baseline, req.join.role(role, got.Options))
 		in.files = append(in.files, got.Files...)
 		if judged, ok := t.(contract.Judged); ok {
 			for _, o := range got.Originals {
@@ -333,6 +346,9 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 		maps.Copy(options, got.Options)
 		maps.Copy(options, req.Options[t.Name()])
 		in.config.targets = append(in.config.targets, configTarget{t.Name(), options})
+	}
+	if req.join != nil {
+		req.join.harvest(in.merger)
 	}
 	in.finish(len(in.allTargets(req)) > 1)
 	in.restate(req)
@@ -413,14 +429,19 @@ func (in *imports) render(req Request) ([]contract.File, memfs.FS, diag.List) {
 	for _, f := range files {
 		tree[f.Path] = f.Data
 	}
-	for i := range in.project.Servers { // what lies beside the source is judged with it
+	in.beside(req, tree)
+	return files, tree, diags
+}
+
+// beside adds the files with the entries of external servers, which are judged with the source.
+func (in *imports) beside(req Request, tree memfs.FS) {
+	for i := range in.project.Servers {
 		for file := range in.project.Servers[i].Entries {
 			if data, err := contract.ReadImport(req.Root, file); err == nil {
 				tree[file] = data
 			}
 		}
 	}
-	return files, tree, diags
 }
 
 // report fills the report but for its files and its proof.
@@ -646,9 +667,12 @@ type configTarget struct {
 }
 
 // inUse returns the targets of the project that the migration writes.
-func (c *projectConfig) inUse(all []contract.Target) []contract.Target {
+func (c *projectConfig) inUse(req Request) []contract.Target {
 	names := c.names()
-	return slices.DeleteFunc(slices.Clone(all), func(t contract.Target) bool {
+	if req.join != nil {
+		names = append(names, req.join.stays()...)
+	}
+	return slices.DeleteFunc(slices.Clone(req.Targets), func(t contract.Target) bool {
 		return !slices.Contains(names, t.Name())
 	})
 }

@@ -343,6 +343,21 @@ func (p *patcher) field(at []string, v *value) error {
 	if err != nil {
 		return err
 	}
+	if f, _, err := parsed(name, have, n); err == nil && depth > 1 && n.Pos.File == name {
+		if e := braceless(f, n); e != nil { // as that of a in a: b: 1
+			from, to := e.Pos().Offset(), e.End().Offset()
+			sep := ", "
+			if bytes.ContainsRune(have[from:to], '\n') {
+				sep = "\n"
+			}
+			inner := string(have[from:to]) + sep + chain(at[depth:]) + v.cue()
+			if sep == "\n" {
+				inner = sep + inner + sep
+			}
+			p.write(name, have, slices.Concat(have[:from], []byte("{"+inner+"}"), have[to:]))
+			return nil
+		}
+	}
 	s, depth, err := p.braces(name, have, at, depth)
 	switch {
 	case err != nil:

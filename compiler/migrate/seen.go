@@ -62,11 +62,16 @@ func (in *imports) seen(ctx context.Context, req Request) []Seen {
 	for _, n := range in.notes {
 		s.taken[n.Pos.File] = true
 	}
+	if req.join != nil {
+		for _, f := range req.join.files {
+			s.taken[f] = true
+		}
+	}
 	lock, _ := output.Locks(source.Local)
 	team, own := builtBy(req.Root, output.LockFile), builtBy(req.Root, lock)
 	s.built = func(path string) bool { return team(path) || own(path) }
 	s.ofOne(req.Root, in.personal)
-	s.refused(in.without)
+	s.refused(in)
 	root := s.open(req.Root, "", "")
 	s.folder(root)
 	if req.Home != nil {

@@ -82,8 +82,36 @@ func (l lacking) ReadDir(name string) ([]fs.DirEntry, error) {
 	return slices.DeleteFunc(list, func(e fs.DirEntry) bool { return l.lacks(path.Join(name, e.Name())) }), err
 }
 
-// mendFirst is what to do about a file that its agent refuses.
-const mendFirst = "mend it, and run `modec migrate` again"
+// mendFirst is what to do about a file that its agent refuses, and mendsItself where an import can mend it.
+const (
+	mendFirst   = "mend it, and run `modec migrate` again"
+	mendsItself = "; or `modec migrate --repair` mends it, and lists what was mended"
+)
+
+// mendable returns the files of some that an import reads which mends what their agent refuses.
+func mendable(im contract.Importer, from contract.Source, without diag.List) map[string]bool {
+	files := map[string]bool{}
+	for _, d := range without {
+		files[d.Pos.File] = !from.Repair
+	}
+	if len(files) > 0 && !from.Repair {
+		from.Repair = true
+		got, diags := im.Import(from)
+		for file := range files {
+			refused := func(d diag.Diagnostic) bool { return d.Severity == diag.Error && d.Pos.File == file }
+			files[file] = slices.Contains(got.Files, file) && !slices.ContainsFunc(diags, refused)
+		}
+	}
+	return files
+}
+
+// mending returns what to do about a file that its agent refuses.
+func (in *imports) mending(file string) string {
+	if in.mendable[file] {
+		return mendFirst + mendsItself
+	}
+	return mendFirst
+}
 
 // written reports the files that the import does without and a build would write into: nothing can be built
 // beside those.
@@ -91,7 +119,7 @@ func (in *imports) written(res *compiler.Result) (diags diag.List) {
 	for _, d := range in.without {
 		if slices.ContainsFunc(res.Files(), func(f contract.File) bool { return f.Path == d.Pos.File }) {
 			d.Message += "; a build would write into the file"
-			d.Hint = strings.TrimPrefix(d.Hint+"; "+mendFirst, "; ")
+			d.Hint = strings.TrimPrefix(d.Hint+"; "+in.mending(d.Pos.File), "; ")
 			diags = append(diags, d)
 		}
 	}
@@ -99,8 +127,8 @@ func (in *imports) written(res *compiler.Result) (diags diag.List) {
 }
 
 // refused names the files that the import does without.
-func (s *search) refused(without diag.List) {
-	for _, d := range without {
+func (s *search) refused(in *imports) {
+	for _, d := range in.without {
 		if s.taken[d.Pos.File] {
 			continue
 		}
@@ -111,6 +139,6 @@ func (s *search) refused(without diag.List) {
 			why = at + ": " + why
 		}
 		s.out = append(s.out, Seen{Path: d.Pos.File, Files: 1, Agent: d.Target, Reason: contract.NotLoaded,
-			Why: why + "; " + mendFirst})
+			Why: why + "; " + in.mending(d.Pos.File)})
 	}
 }

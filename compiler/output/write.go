@@ -813,13 +813,31 @@ func (w *writer) unheld(l *Lock) (paths []string) {
 	return slices.DeleteFunc(slices.Compact(paths), func(p string) bool { return l.Artifacts[p] != "" })
 }
 
-// known returns the warnings about what the first build took over, none where there was nothing to take over.
+// known returns the warnings about what the first build took over, none where there was nothing to take over. A later
+// one adds what it takes over for targets that are new, and nothing else.
 func (w *writer) known(l *Lock) (lines []string) {
-	switch {
-	case w.settled != nil:
-		return w.settled.Known
-	case w.opt.Known != nil && len(l.Adopted) > 0:
+	had, came := map[string]bool{"": true}, map[string]bool{} // targets, and files
+	if w.settled != nil {
+		for _, line := range w.settled.Artifacts {
+			target, _ := splitArtifact(line)
+			had[target] = true
+		}
+	}
+	for path := range l.Adopted {
+		if target, _ := splitArtifact(l.Artifacts[path]); !had[target] {
+			came[path] = true
+		}
+	}
+	if w.opt.Known != nil && len(came) > 0 {
 		lines = w.opt.Known()
+	}
+	if w.settled != nil {
+		lines = slices.DeleteFunc(lines, func(line string) bool {
+			_, about, _ := strings.Cut(line, " ")
+			file, _, _ := strings.Cut(about, ": ")
+			return !came[file]
+		})
+		lines = append(lines, w.settled.Known...)
 	}
 	slices.Sort(lines)
 	return lines

@@ -41,6 +41,9 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 			w.all = true
 			continue
 		}
+		if r.Decision == ir.Deny && r.Pos.File != ir.GuardsFile {
+			w.refusing = append(w.refusing, r)
+		}
 		err := w.rule(r)
 		switch {
 		case err == nil:
@@ -66,7 +69,8 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 		e.loss(m, ir.Edit, codeEdit, m.Can.OutsideEdit.Pos, "Roo tests a path as it is written, and by rules over "+
 			"folders another way to write it would pass a deny (docs/../x, /tmp/docs/x): the mode edits inside the "+
 			"project only").
-			Hint(`say what may be edited by an expression about names (\.md$), and deny no folder of several names`)
+			Hint(e.inside(&w))
+		w.here = format.Here
 	}
 	return w.group(), true
 }
@@ -92,7 +96,9 @@ type editWriter struct {
 	guards    refusal  // by those of the project
 	exprs     []string // what the mode denies by an expression
 	described []string
-	groups    int // that have names
+	groups    int       // that have names
+	refusing  []ir.Rule // of the mode, that deny
+	here      string    // what a path may begin with before what is refused
 	// description is what the source says of the group, for people.
 	description string
 }
@@ -200,7 +206,7 @@ func (w *editWriter) group() group {
 	g := group{name: "edit", description: w.describes()}
 	if w.all {
 		g.description = cmp.Or(w.description, format.EverythingElse)
-		g.regex = "^" + lookNot(w.refused(everywhere)...) + w.also() + ".*$"
+		g.regex = "^" + w.here + lookNot(w.refused(everywhere)...) + w.also() + ".*$"
 		return g
 	}
 	body := w.body()
@@ -213,7 +219,7 @@ func (w *editWriter) group() group {
 		}
 	}
 	leads := away{home: reached.any("^" + format.Home), drive: reached.any("^" + format.Drive)}
-	text := "^" + lookNot(w.refused(leads)...) + w.also()
+	text := "^" + w.here + lookNot(w.refused(leads)...) + w.also()
 	if breaksLines(body) && newReachable(text+body).any(w.everything()...) {
 		text += "(?=.*$)" // of what is refused only the first line is looked at
 	}
@@ -227,6 +233,23 @@ func (w *editWriter) describes() string {
 		return strings.Join(w.described, ", ") // an expression alone describes itself
 	}
 	return w.description
+}
+
+// inside says what to do where a mode edits inside the project only.
+func (e *emitter) inside(w *editWriter) string {
+	const otherwise = "; or say no outside.edit for the mode"
+	for _, r := range w.refusing {
+		glob := strings.TrimPrefix(strings.TrimSuffix(r.Pattern.Text, "/"), "**/")
+		if r.Pattern.Kind == ir.Regex || strings.Contains(glob, "/") {
+			return fmt.Sprintf("%s, denied at %s, is about a place: deny a name wherever it stands (.env, secrets/)",
+				r.Pattern, r.Pos) + otherwise
+		}
+	}
+	if len(e.ignored) > 0 {
+		return "name fewer paths in " + e.dir() + "ignore, which says nothing of those outside: the expression has to " +
+			"repeat them" + otherwise
+	}
+	return `say what may be edited by an expression about names (\.md$)` + otherwise
 }
 
 // deniesNothing reports whether only paths outside the project are refused.

@@ -277,7 +277,8 @@ func FuzzEditIsNeverWider(f *testing.F) {
 // about the name of a file alone. Any other one stays inside: another spelling could be another file.
 func TestEditsOutside(t *testing.T) {
 	const guarded = `^(?!(.*[/\\])?(\.claude|modec)([/\\]|$))` // an absolute path may lead to modec/, too
-	const inside = `^(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|\.claude))(/|$))`
+	const refused = `(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|\.claude))(/|$))`
+	const inside, here = "^" + refused, `^(\./)?` + refused // ./x is a usual spelling
 	for _, c := range []struct {
 		re, want string
 		outside  ir.Decision
@@ -289,15 +290,15 @@ func TestEditsOutside(t *testing.T) {
 		{`a\.ts$|b\.js$`, guarded + `.*(a\.ts$|b\.js$)`, ir.Ask},
 		{`[^/\\]+\.md$`, guarded + `(?=.*$).*[^/\\]+\.md$`, ir.Ask},
 		{`(^|/)a\.md$`, guarded + `.*(^|/)a\.md$`, ir.Ask},
-		{`[^/]+\.md$`, inside + `(?=.*$).*[^/]+\.md$`, ir.Ask}, // a\.md on Windows
+		{`[^/]+\.md$`, here + `(?=.*$).*[^/]+\.md$`, ir.Ask}, // a\.md on Windows
 		{`^[A-Z]+\.md$`, `^[A-Z]+\.md$`, ir.Ask},
-		{`\\\.\.$`, inside + `.*\\\.\.$`, ir.Ask},           // a\.. on Windows
-		{`docs/.*\.md$`, inside + `.*docs/.*\.md$`, ir.Ask}, // docs/../../x.md
-		{`^[^é].*\.md$`, `^(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|\.claude))(/|$))(?=.*$)[^é].*\.md$`, ir.Ask},
-		{`\.$`, inside + `.*\.$`, ir.Ask}, // the folder above
+		{`\\\.\.$`, here + `.*\\\.\.$`, ir.Ask},           // a\.. on Windows
+		{`docs/.*\.md$`, here + `.*docs/.*\.md$`, ir.Ask}, // docs/../../x.md
+		{`^[^é].*\.md$`, here + `(?=.*$)[^é].*\.md$`, ir.Ask},
+		{`\.$`, here + `.*\.$`, ir.Ask}, // the folder above
 		{`(a|b)\1\.md$`, guarded + `.*(?<g1>a|b)\k<g1>\.md$`, ir.Ask},
-		{`(a|/)\1\.md$`, inside + `.*(?<g1>a|/)\k<g1>\.md$`, ir.Ask},
-		{`\b(a)\1\.md$`, inside + `.*\b(?<g1>a)\k<g1>\.md$`, ir.Ask},
+		{`(a|/)\1\.md$`, here + `.*(?<g1>a|/)\k<g1>\.md$`, ir.Ask},
+		{`\b(a)\1\.md$`, here + `.*\b(?<g1>a)\k<g1>\.md$`, ir.Ask},
 		{`^(a)\1\.md$`, `^(a)\1\.md$`, ir.Ask},
 	} {
 		p := editor(0, ir.Deny, false)
@@ -309,7 +310,7 @@ func TestEditsOutside(t *testing.T) {
 		if g, _ := e.edit(&p.Modes[0], s); g.regex != c.want {
 			t.Errorf("%s: got %s, want %s", c.re, g.regex, c.want)
 		}
-		if closed := strings.HasPrefix(c.want, inside) && c.outside > ir.Deny; closed != (len(e.diags) > 0) {
+		if closed := strings.HasPrefix(c.want, here); closed != (len(e.diags) > 0) {
 			t.Errorf("%s: got %v", c.re, e.diags)
 		}
 		projectNeverWider(t, p, spellings()...)
@@ -319,13 +320,24 @@ func TestEditsOutside(t *testing.T) {
 // The ignore file says nothing of paths outside the project, so that the expression repeats what it refuses:
 // as long as a person can read it.
 func TestIgnoredOutside(t *testing.T) {
+	var long []string
+	for i := range 8 {
+		long = append(long, strings.Repeat(string('a'+rune(i)), 12))
+	}
+	var paths []string
+	for _, path := range spellings() {
+		paths = append(paths, path, "secrets/"+path, path+"/secrets/x.md", `secrets\`+path, path+`/aaaaaaaaaaaa\x.md`, "/build/"+path)
+	}
 	for _, c := range []struct {
 		ignored []string
 		want    string
 	}{
 		{[]string{".env", "*.pem"}, `^(?!(.*[/\\])?(.*\.pem|\.(claude|env))([/\\]|$)).*\.md$`},
-		{[]string{"/build"}, `^(?!~|.:|.*\\|(.*/)?(\.{0,2}|\.claude)(/|$)).*\.md$`},
-		{[]string{"a", "b", "c", "d"}, `^(?!~|.:|.*\\|(.*/)?(\.{0,2}|\.claude)(/|$)).*\.md$`},
+		{[]string{"/build"}, `^(?!(.*[/\\])?\.claude([/\\]|$)).*\.md$`}, // it is inside, and refused there
+		{[]string{"**/secrets/*"}, `^(?!(.*[/\\])?(\.claude|secrets)([/\\]|$)).*\.md$`},
+		{[]string{"**/x.md/*"}, `^(\./)?(?!~|.:|.*\\|(.*/)?(\.{0,2}|\.claude)(/|$)).*\.md$`}, // a file of that name is none of it
+		{[]string{"a", "b", "c", "d"}, `^(?!(.*[/\\])?(\.claude|a|b|c|d)([/\\]|$)).*\.md$`},
+		{long, `^(\./)?(?!~|.:|.*\\|(.*/)?(\.{0,2}|\.claude)(/|$)).*\.md$`},
 	} {
 		p := editor(0, ir.Deny, false)
 		p.Guards[0].Pattern.Text = ".claude/"
@@ -342,6 +354,7 @@ func TestIgnoredOutside(t *testing.T) {
 		if g, _ := e.edit(&p.Modes[0], s); g.regex != c.want {
 			t.Errorf("%v: got %s, want %s", c.ignored, g.regex, c.want)
 		}
+		projectNeverWider(t, p, paths...)
 	}
 }
 

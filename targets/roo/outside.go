@@ -2,6 +2,7 @@ package roo
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/ecma"
@@ -14,40 +15,45 @@ import (
 // anywhere builds the group edit of a mode that may edit files outside the project, where its
 // expressions are about the last name of a path: that is the same however the path is written. It
 // reports false where one path in two spellings could be decided in two ways. The mode then
-// edits inside the project only.
+// edits inside the project only, and so it does where the ignore file, which says nothing of paths outside, has more
+// names than an expression should repeat.
 func (e *emitter) anywhere(m *ir.Mode, s *policy.Subject) (group, bool) {
 	t := m.Can.Edit
 	if !opensOutside(m, s) || t == nil || len(t.Open) > 0 || s.Default(ir.Edit).Decision > ir.Deny {
 		return group{}, false
 	}
-	w := editWriter{description: t.Description}
-	rules, ignored := s.Rules(ir.Edit), 0
+	w, ignored := editWriter{description: t.Description}, editWriter{}
+	rules := s.Rules(ir.Edit)
 	for _, r := range rules {
-		guard := r.Pos.File == ir.GuardsFile
+		guard, to := r.Pos.File == ir.GuardsFile, &w
+		if e.ignores(r) { // inside the agent refuses it, however the path is written
+			to = &ignored
+		}
 		switch {
 		case guard && r.Decision > ir.Deny, r.Decision == ir.Deny && !e.reached(r, rules):
 			continue
 		case r.DeniesAll(), r.Pattern.Kind == ir.All, r.Decision == ir.Deny && r.Pattern.Kind == ir.Regex,
-			w.rule(r) != nil:
+			to.rule(r) != nil:
 			return group{}, false
-		case e.ignores(r): // inside alone
-			ignored++
 		case guard: // an absolute path may lead back to the root
 			w.denies.anywhere, w.denies.rooted = append(w.denies.anywhere, w.denies.rooted...), nil
 		}
-		if len(w.denies.rooted) > 0 || ignored > mostIgnored {
-			return group{}, false
-		}
 	}
-	refused, ok := w.anyNames()
 	body := w.body()
-	if !ok || len(w.permits) == 0 || !aboutNames("^"+body) {
+	if len(w.denies.rooted) > 0 || len(w.permits) == 0 || !aboutNames("^"+body) {
 		return group{}, false
 	}
 	g := group{name: "edit", description: w.describes(), regex: "^"}
-	if own := w.permits[0].pattern; refused == "" && len(w.permits) == 1 && own != nil {
+	names := ignored.folders(body)
+	refused, ok := anyNames(append(slices.Clone(w.denies.anywhere), names...))
+	switch own := w.permits[0].pattern; {
+	case !ok:
+		return group{}, false
+	case refused == "" && len(w.permits) == 1 && own != nil:
 		g.regex = own.String()
 		return g, true
+	case len(names) > 0 && len("^"+lookNot(refused)+body) > longestIgnored:
+		return group{}, false
 	}
 	if refused != "" {
 		g.regex += lookNot(refused)
@@ -59,19 +65,36 @@ func (e *emitter) anywhere(m *ir.Mode, s *policy.Subject) (group, bool) {
 	return g, true
 }
 
+// folders returns the names of the ignore file that count at any depth. What lies in a folder is refused with a file of
+// the folder's name, which nothing permits.
+func (w *editWriter) folders(body string) []word {
+	names := slices.Clone(w.denies.anywhere)
+	for i, name := range names {
+		last := len(name) - 2
+		if last < 1 || name[last] != "/" || name[last+1] != ".+" || slices.Contains(name[:last], "/") {
+			continue
+		}
+		folder := name[:last:last]
+		if at := "^(.*/)?" + strings.ReplaceAll(folder.String(), "[^/]", ".") + "$"; !newReachable("^" + body).any(at) {
+			names[i] = folder
+		}
+	}
+	return names
+}
+
 // opensOutside reports whether a mode says that it may edit outside the project.
 func opensOutside(m *ir.Mode, s *policy.Subject) bool {
 	return m.Can.OutsideEdit != nil && s.Outside(ir.Edit).Decision > ir.Deny
 }
 
-// mostIgnored is how many names of the ignore file an expression repeats, since that file says nothing
-// of paths outside. With more of them nobody could read it.
-const mostIgnored = 3
+// longestIgnored is how many letters an expression has at most that repeats the names of the ignore file, since that
+// file says nothing of paths outside. A longer one nobody could read.
+const longestIgnored = 120
 
 // anyNames returns what refuses single names wherever they stand in a path, "" where none is
 // refused. It reports false for several names: other ones may stand between them in another spelling.
-func (w *editWriter) anyNames() (string, bool) {
-	names := joined(w.denies.anywhere)
+func anyNames(words []word) (string, bool) {
+	names := joined(words)
 	if len(names) == 0 {
 		return "", true
 	}

@@ -85,6 +85,10 @@ const (
 	Backslash = `.*\\`    // a path to Windows, a name to others
 	Dots      = `\.{0,2}` // a name that is ".", ".." or, in an absolute path and beside "//", nothing
 	NameEnd   = `(/|$)`
+
+	// Here stands before the look-ahead where a mode's own expression took files outside the project too, and the one
+	// of modec's does not: a path in the project may begin so.
+	Here = `(\./)?`
 )
 
 // A fileRegex of modec's that takes files outside the project too is about the last name of a path. It
@@ -100,7 +104,7 @@ const (
 // Anywhere returns the names that the first look-ahead of such an expression refuses; false for any
 // other expression.
 func Anywhere(p *ecma.Pattern) (ecma.Sequence, bool) {
-	if len(p.Root) != 1 || p.Root[0][:min(1, len(p.Root[0]))].String() != "^" {
+	if at, ok := Looks(p); !ok || at != 1 {
 		return nil, false
 	}
 	body := refused(p.Root[0], 1)
@@ -111,23 +115,35 @@ func Anywhere(p *ecma.Pattern) (ecma.Sequence, bool) {
 	return s[1:last], s[:1].String() == Folders && s[last:].String() == AnyEnd
 }
 
+// Looks returns where the first look-ahead stands in an expression of modec's; false for any other expression.
+func Looks(p *ecma.Pattern) (at int, ok bool) {
+	if len(p.Root) != 1 || p.Root[0][:min(1, len(p.Root[0]))].String() != "^" {
+		return 0, false
+	}
+	if at = 1; len(p.Root[0]) > 1 && p.Root[0][1:2].String() == Here {
+		at = 2
+	}
+	return at, refused(p.Root[0], at) != nil
+}
+
 // Refusal returns what a fileRegex of modec's refuses by names, as an expression of its own
 // in which no guarded path is open; false for any other expression.
 func Refusal(p *ecma.Pattern) (string, bool) {
 	if _, ok := Anywhere(p); ok {
 		return p.Root[0][:2].String(), true
 	}
-	if len(p.Root) != 1 || p.Root[0][:min(1, len(p.Root[0]))].String() != "^" {
+	at, ok := Looks(p)
+	if !ok {
 		return "", false
 	}
-	body := refused(p.Root[0], 1)
+	body := refused(p.Root[0], at)
 	last := len(body) - 1
 	if last < 1 || body[last-1].String() != Backslash || !strings.Contains(body[last].String(), Dots) {
 		return "", false
 	}
-	text := p.Root[0][:2].String()
+	text := p.Root[0][:at+1].String()
 	// A look-ahead that begins so and does not end as a name does is a person's own.
-	guards := refused(p.Root[0], 2)
+	guards := refused(p.Root[0], at+1)
 	if len(guards) == 1 && refused(guards[0], 0) != nil && strings.HasSuffix(guards[0].String(), NameEnd) {
 		text += "(?!" + guards[0][1:].String() + ")"
 	}

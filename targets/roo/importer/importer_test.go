@@ -137,7 +137,7 @@ func TestNoExpressionGrows(t *testing.T) {
 // What modec wrote is taken apart again: what every project has goes, and what is left are the
 // rules of the source. An expression that somebody edited since is the one thing that it permits.
 func TestWrittenExpressions(t *testing.T) {
-	known := names([]string{"modec.toml", "modec/**", ".modec", ".git", "HEAD", ".roomodes", "**/.roo/mcp.json", "*.pem"})
+	known := names([]string{"modec.toml", "modec/**", ".modec", ".git", "HEAD", ".roomodes", "**/.roo/mcp.json", "*.pem", "**/secrets/*"})
 	glob := func(text string) ir.Pattern { return ir.Pattern{Text: text} }
 	regex := func(text string) ir.Pattern { return ir.Pattern{Kind: ir.Regex, Text: text} }
 	const old = `^(?!$|[/~\\]|[A-Za-z]:|[\s\S]*[\\\u0000]|[\s\S]*/(?:/|$)|(?:[\s\S]*/)?\.{1,2}(?:/|$)|[\s\S]{1366})`
@@ -159,6 +159,11 @@ func TestWrittenExpressions(t *testing.T) {
 		{"edited", `^(?!~|.:|.*\\|(.*/)?\.{0,2}(/|$)).*`, access{permits: []string{""}}},
 		{"outside too", `^(?!(.*[/\\])?(.*\.key|\.(git|modec|roo)|modec(\.[^/\\]*\.json)?)([/\\]|$)).*\.md$`,
 			access{permits: []string{`\.md$`}, denies: []ir.Pattern{glob("*.key"), glob("modec.*.json")}, outside: true}},
+		{"outside too, but for a folder of the ignore file", `^(?!(.*[/\\])?(modec|secrets)([/\\]|$)).*\.md$`,
+			access{permits: []string{`\.md$`}, outside: true}},
+		{"here", `^(\./)?(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|.*\.key))(/|$)).*\.md$`,
+			access{permits: []string{`\.md$`}, denies: []ir.Pattern{glob("*.key")}}},
+		{"here, and somebody's own", `^(\./)?(?!docs).*\.md$`, access{permits: []string{""}, outside: true}},
 		{"outside, of several names", `^(?!(.*[/\\])?a/b([/\\]|$)).*\.md$`, access{permits: []string{""}, outside: true}},
 		{"somebody's own", `^(?!~)\.md$`, access{permits: []string{""}}},
 

@@ -54,7 +54,8 @@ func written(p *ecma.Pattern, known map[string]bool) (access, bool) {
 	if _, ok := format.Refusal(p); !ok {
 		return a, false
 	}
-	rest := p.Root[0][1:]
+	at, _ := format.Looks(p)
+	rest := p.Root[0][at:]
 	if names, ok := format.Anywhere(p); ok {
 		a.outside = true
 		if !a.anywhere(names, known) {
@@ -324,6 +325,9 @@ func names(globs []string) map[string]bool {
 				}
 				for _, name := range spelledOut(p.Root) {
 					out[policy.Fold(root+name)] = true
+					if folder, ok := strings.CutSuffix(name, "/.+"); ok && x.Anywhere { // an expression refuses it whole
+						out[policy.Fold(folder)] = true
+					}
 				}
 			}
 		}

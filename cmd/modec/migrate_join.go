@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/originals"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/suggest"
+)
+
+// targetNames returns the names of the targets of a project.
+func targetNames(res *compiler.Result) (names []string) {
+	for _, t := range res.Config.Targets {
+		names = append(names, t.Target.Name())
+	}
+	return names
+}
+
+// hasTarget reports whether a project has a target of a name.
+func hasTarget(res *compiler.Result, name string) bool {
+	return slices.Contains(targetNames(res), name)
+}
+
+// coming returns the targets of whose agents there are files that the source says nothing of, and these files: no
+// import has read them, and no build has written any of the target's. modec.toml may name such a target already, where
+// somebody began to take it in by hand.
+func (c *migrateCmd) coming(
+	e *env, req migrate.Request, record *originals.Record, was *migrate.Edited,
+) (names, files []string, err error) {
+	name, _ := output.Locks(e.local)
+	lock, err := fs.ReadFile(req.Root, name)
+	if err != nil {
+		lock = nil
+	}
+	wrote := output.Knows(lock)
+	read := func(name string) ([]byte, error) { return fs.ReadFile(req.Root, name) }
+	known := func(file string) bool {
+		original, ok := record.Original(file)
+		_, left := record.Left[file]
+		return ok && record.Stands(original, read) || left || wrote(file)
+	}
+	for _, t := range req.Targets {
+		if _, ok := t.(contract.Importer); !ok {
+			continue
+		}
+		made := slices.IndexFunc(was.Before.Outputs, func(o contract.Artifacts) bool { return o.Target == t })
+		if made >= 0 {
+			out := was.Before.Outputs[made].Files
+			if len(out) == 0 || slices.ContainsFunc(out, func(f contract.File) bool { return known(f.Path) }) {
+				continue
+			}
+		}
+		of := req
+		of.Targets = []contract.Target{t}
+		own := slices.DeleteFunc(migrate.AgentFiles(e.ctx, of), func(f string) bool {
+			return made >= 0 && known(f) || c.taken(e, req, f, was.Before.Project)
+		})
+		if len(own) == 0 {
+			continue
+		}
+		names, files = append(names, t.Name()), append(files, own...)
+	}
+	slices.Sort(files)
+	return names, slices.Compact(files), nil
+}
+
+// join takes agents into a project that come to it later: it offers what the source says then, and writes it with
+// --apply.
+func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, names []string) error {
+	var done func()
+	req.Progress, done = e.ui.progress("proving")
+	res, diags := migrate.Join(e.ctx, *req, was, names)
+	done()
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
+	}
+	if err := e.keepsApart(res.Compiled); err != nil {
+		return err
+	}
+	c.advise(e, res.Report.Seen)
+	var texts []string // of what is there, before it is written
+	imported := *res   // without that: it stands for no file
+	imported.Files = nil
+	for _, f := range res.Files {
+		have, err := fs.ReadFile(req.Root, f.Path)
+		if err == nil {
+			texts = append(texts, patchOf(f.Path, have, f.Data))
+			continue
+		}
+		imported.Files = append(imported.Files, f)
+	}
+	if len(imported.Files) == 0 {
+		imported.Files = res.Files
+	}
+	write, kept := c.Apply && !c.DryRun, 0
+	if write {
+		if diags := e.put(res.Files, output.ReplaceExisting); diags.HasErrors() {
+			return e.ui.fail(diags)
+		}
+		if e.local != "" {
+			e.acceptOwn(was, res.Compiled)
+		}
+		var err error
+		if kept, err = c.keep(e, &imported); err != nil {
+			fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build needs --force\n", diag.Clean(err.Error()))
+		}
+	}
+	as := *c
+	as.DryRun = !write
+	if e.ui.json {
+		report := as.report(e, res, &suggest.Result{}, diags)
+		if report.Patches = patches(res.Files); !write {
+			report.Written = []string{}
+		}
+		return e.ui.emit(report)
+	}
+	as.Apply = false // suggestions are another thing
+	if !write {
+		for _, text := range texts {
+			e.ui.unified(text)
+		}
+	}
+	as.tell(e, res, nil, kept)
+	if !write {
+		e.ui.note("next: %s --apply writes this into the source\n", c.asked(e))
+	}
+	return nil
+}
+
+// joinOne takes the one agent into a project whose files were asked for, if it is no target yet. It reports whether it
+// did.
+func (c *migrateCmd) joinOne(e *env, req *migrate.Request) (found bool, err error) {
+	if req.From == "" || !c.continues(e, req) {
+		return false, nil
+	}
+	of := migrate.Formats(req.Targets)[req.From]
+	res, diags := compiler.Compile(e.ctx, e.request())
+	if of == nil || diags.HasErrors() || hasTarget(res, of.(contract.Target).Name()) {
+		return false, nil
+	}
+	return true, c.join(e, req, res, []string{of.(contract.Target).Name()})
+}
+
+// asked returns the command that was called.
+func (c *migrateCmd) asked(e *env) string {
+	line := e.importing()
+	if c.From != "" && c.From != "auto" {
+		line += " --from " + c.From
+	}
+	if c.Repair {
+		line += " --repair"
+	}
+	return line
+}
