@@ -3,6 +3,7 @@ package codex
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -19,17 +20,41 @@ func (e *emitter) agent(m *ir.Mode) {
 	if err != nil {
 		return // reported before
 	}
-	o := contract.Object{"name", m.Slug, "description", persona.Description(m),
+	o := contract.Object{nameField, agentName(m), "description", persona.Description(m),
 		"developer_instructions", persona.Prompt(m)}
 	o = append(o, e.extras(m)...)
 	if contract.Denies(s, ir.Command) {
 		o = append(o, "features", contract.Object{"shell_tool", false})
 	}
-	e.files = append(e.files, contract.File{Path: format.AgentFile(m.Slug), Data: contract.TOML(o)})
+	e.files = append(e.files, contract.File{Path: agentFile(m), Data: contract.TOML(o)})
 }
 
-// extraFields are the settings of an agent that a mode may have in extra.codex.
-var extraFields = map[string]string{"model": "model", "reasoningEffort": "model_reasoning_effort"}
+// The members of extra.codex that say how the agent of a mode is called, and in which file it is.
+const (
+	nameField = "name"
+	fileField = "file"
+)
+
+// agentName returns the name of a mode's agent: its slug, or what has signs that no slug has.
+func agentName(m *ir.Mode) string {
+	if own, ok := m.Extra[name].Fields[nameField].(string); ok {
+		return own
+	}
+	return m.Slug
+}
+
+// agentFile returns the file of a mode's agent. Codex goes by the name that is in the file.
+func agentFile(m *ir.Mode) string {
+	if own, ok := m.Extra[name].Fields[fileField].(string); ok && format.IsAgentFile(own) {
+		return format.AgentsDir + "/" + own
+	}
+	return format.AgentFile(agentName(m))
+}
+
+// extraFields are the settings of an agent that a mode may have in extra.codex; "" for what is no setting.
+var extraFields = map[string]string{
+	fileField: "", "model": "model", nameField: "", "reasoningEffort": "model_reasoning_effort",
+}
 
 func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
 	x := m.Extra[name]
@@ -41,15 +66,22 @@ func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
 			continue
 		}
 		text, ok := x.Fields[key].(string)
-		field := extraFields[key]
-		if !ok || field == "" {
+		field, known := extraFields[key]
+		switch {
+		case !ok || !known:
 			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.codex.%s: Codex knows no such setting of an agent", key).
 				Hintf("a mode may have %s, and other for an object of further ones",
 					diag.Quote(slices.Sorted(maps.Keys(extraFields)))).
 				Target(name)
-			continue
+		case key == nameField && (contract.Slug(text) != m.Slug || strings.TrimSpace(text) != text):
+			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.codex.name: got %q, want a name of which %q is the slug",
+				text, m.Slug).Target(name)
+		case key == fileField && !format.IsAgentFile(text):
+			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.codex.file: got %q, want the name of a file that ends in .toml",
+				text).Target(name)
+		case field != "":
+			o = append(o, field, text)
 		}
-		o = append(o, field, text)
 	}
 	return o
 }

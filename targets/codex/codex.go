@@ -40,6 +40,10 @@
 // name, decides as the role in the mode does. It cannot have Codex ask about what the session may do without a
 // question, and refuses that. A mode is also a session of its own, with its prompt.
 //
+// Codex takes any name of an agent, with underscores and blanks too, goes by the one in the file, whatever the file is
+// called, and takes blanks around a name away, in the file and in a call. A mode keeps a name that no slug has in
+// extra.codex.name; the hook knows it by its slug.
+//
 // # What Codex does not ask about
 //
 // Images, resources of servers, agents, and tools of a server that somebody lists themselves: the hook refuses what

@@ -17,16 +17,18 @@ import (
 )
 
 const shop = `{"servers": {"git-hub": {"command": "x", "tools": {"close": {}, "drop.all": {}, "list": {}}}},
-"modes": {"reader": {"name": "R", "roleDefinition": "x", "can": {"read": "allow", "command": {"allow": ["make"], "default": "ask"},
+"modes": {"doc-writer": {"name": "D", "roleDefinition": "x", "can": {"command": {"allow": ["make"], "default": "deny"}},
+	"extra": {"codex": {"name": "doc_writer", "file": "docs.toml"}}}, "reader": {"name": "R", "roleDefinition": "x", "can": {"read": "allow", "command": {"allow": ["make"], "default": "ask"},
 	"edit": {"ask": ["src/a.go"]}, "mcp": {"git-hub": {"ask": ["list"]}}}}},
 "roles": {
 	"dev": {"can": {
 		"read": {"deny": ["secrets/"], "ask": ["finance/"], "default": "allow"},
 		"edit": {"allow": ["src/**"], "deny": ["src/gen/"], "default": "ask"},
 		"command": {"allow": ["make", "make *"], "deny": ["git push *"], "default": "ask"},
-		"modes": {"allow": ["reader"], "ask": ["code"], "default": "deny"},
+		"modes": {"allow": ["reader", "doc-writer"], "ask": ["code"], "default": "deny"},
 		"mcp": {"git-hub": {"allow": ["list"], "ask": ["close"], "deny": ["drop.all"]}, "default": "ask"},
 		"unknown": "ask"}},
+	"open": {"can": {"modes": {"deny": ["reader", "doc-writer"], "default": "allow"}, "command": "ask"}},
 	"editor": {"can": {"edit": {"ask": ["src/**"], "default": "deny"}, "command": "deny"}}}}`
 
 // hooked asks the hook in /w, where /w/link leads to /etc.
@@ -57,6 +59,8 @@ func TestHook(t *testing.T) {
 		t.Fatal(diags)
 	}
 	dev, editor, reader := ir.SubjectRef{Role: "dev"}, ir.SubjectRef{Role: "editor"}, ir.SubjectRef{Mode: "reader"}
+	open := ir.SubjectRef{Role: "open"}
+	hands := func(to string) string { return call("spawn_agent", map[string]any{"agent_type": to, "message": "x"}) }
 	shell := func(line string) string { return call("Bash", map[string]any{"command": line}) }
 	patch := func(lines ...string) string {
 		return call("apply_patch", map[string]any{"command": "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch\n"})
@@ -117,7 +121,12 @@ func TestHook(t *testing.T) {
 		{"resources", dev, call("read_mcp_resource", map[string]any{"server": "git-hub", "uri": "x"}), "deny", ""},
 		{"resources of all servers", dev, call("list_mcp_resources", nil), "deny", ""},
 
-		{"an agent", dev, call("spawn_agent", map[string]any{"agent_type": "reader", "message": "x"}), "", "allow"},
+		{"an agent", dev, hands("reader"), "", "allow"},
+		{"an agent whose name has signs that no slug has", dev, hands("doc_writer"), "", "allow"},
+		{"a denied agent", open, hands("reader"), "deny", "deny"},
+		{"a denied agent, with blanks that Codex takes away", open, hands(" reader\t"), "deny", "deny"},
+		{"a denied agent by its name in Codex", open, hands("doc_writer"), "deny", "deny"},
+		{"an agent of somebody's own", open, hands("my_own"), "", "allow"},
 		{"an agent that is asked about is refused", dev, call("spawn_agent", map[string]any{"agent_type": "code"}), "deny", ""},
 		{"an agent without a name", dev, call("spawn_agent", map[string]any{"message": "x"}), "deny", "deny"},
 		{"a tool that touches nothing", dev, call("update_plan", nil), "", ""},
@@ -127,6 +136,8 @@ func TestHook(t *testing.T) {
 		{"a mode's agent edits what it may not", dev, in(patch("*** Add File: src/b.go", "+x"), agent), "deny", "deny"},
 		{"a mode's agent calls what the session may without a question", dev, in(call("mcp__git_hub__list", nil), agent), "deny", ""},
 		{"a mode's agent runs what both may", dev, in(shell("make"), agent), "", "allow"},
+		{"a mode's agent by its name in Codex", dev, in(shell("make all"), `"agent_type":"doc_writer"`), "deny", "deny"},
+		{"the same runs what both may", dev, in(shell("make"), `"agent_type":"doc_writer"`), "", "allow"},
 		{"an agent of somebody's own is the session", dev, in(shell("make all"), `"agent_type":"mine"`), "", "allow"},
 		{"a session as a mode", reader, patch("*** Add File: src/b.go", "+x"), "deny", "deny"},
 

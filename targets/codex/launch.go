@@ -92,7 +92,7 @@ func (e *emitter) agents(
 			if opt.Copies != nil {
 				at = opt.Copies.Put(f)
 			}
-			list = append(list, m.Slug, contract.Object{"description", persona.Description(m), "config_file", at})
+			list = append(list, agentName(m), contract.Object{"description", persona.Description(m), "config_file", at})
 		}
 	}
 	if list == nil {

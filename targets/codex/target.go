@@ -73,7 +73,7 @@ func (codex) Formats() []string { return []string{name} }
 // Import reads a configuration and agents.
 func (codex) Import(src contract.Source) (contract.Imported, diag.List) { return importer.Import(src) }
 
-// Layout describes the file of an agent. Blanks around what it is told say nothing.
+// Layout describes the file of an agent. Blanks around its name and what it is told say nothing.
 func (codex) Layout(file string) *layout.Style {
 	if path.Dir(file) != format.AgentsDir {
 		return nil
@@ -84,7 +84,7 @@ func (codex) Layout(file string) *layout.Style {
 	}, Same: func(key string, a, b *located.Value) bool {
 		x, text := a.Str()
 		y, also := b.Str()
-		return key == "developer_instructions" && text && also && strings.TrimSpace(x) == strings.TrimSpace(y)
+		return (key == "developer_instructions" || key == nameField) && text && also && strings.TrimSpace(x) == strings.TrimSpace(y)
 	}}
 }
 

@@ -39,6 +39,23 @@ test('an agent does what the role in its mode may', async () => {
   assert.equal(asks.length, 1);
 });
 
+test('an agent whose name no slug has is held as its mode', async () => {
+  const { at, args } = project('named', { 'modec/named.cue': 'package modec\n\nmodes: "docs-writer": extra: codex: {name: "docs_writer", file: "w.toml"}\n' });
+  const mark = 'How to write the docs';
+  const agents = { [mark]: [patch('src/a.ts'), patch('docs/a.md'), shell('git push --force origin')] };
+  const calls = ['docs_writer', ' docs_writer ', 'docs-writer'].map((agent_type) => ['spawn_agent', { agent_type, message: 'Write.' }]);
+  for (const [n, call] of calls.entries()) {
+    const { outputs, agents: of } = await session({ at, bin, home: join(work, `named-home-${n}`), args: args('developer'), calls: [call], agents: n < 2 ? agents : {} });
+    if (n === 2) {
+      assert.match(outputs[0], /unknown agent_type/);
+      continue;
+    }
+    const said = Object.values(of[mark].outputs);
+    const refused = /blocked by PreToolUse hook: modec: role developer in mode docs-writer (may not do this|has to ask first)/;
+    for (const [i, want] of [refused, /Success/, refused].entries()) assert.match(said[i], want, JSON.stringify(said));
+  }
+});
+
 test('codex exec refuses what has to be asked about', async () => {
   const { at, args } = project('exec');
   const calls = [shell('git status'), shell('git push'), patch('infra/a.tf'), patch('src/a.ts')];

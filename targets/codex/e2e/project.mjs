@@ -30,13 +30,14 @@ before(async () => {
 });
 after(() => http.close());
 
-// project is a build of the showcase whose servers are on this machine.
-export function project(name) {
+// project is a build of the showcase, with some files more, whose servers are on this machine.
+export function project(name, files = {}) {
   const at = join(work, name);
   cpSync(fixture, at, { recursive: true });
   const file = join(at, 'modec/servers.cue');
   const local = (n) => `http://127.0.0.1:${http.address().port}/${n}`;
   writeFileSync(file, readFileSync(file, 'utf8').replace('http://127.0.0.1:3000/mcp', local('shop')).replace('https://admin.acme.example/mcp', local('admin')));
+  for (const [more, text] of Object.entries(files)) writeFileSync(join(at, more), text);
   const run = (command, ...args) => {
     const { status, stdout, stderr } = spawnSync(command, args, { cwd: at, encoding: 'utf8', env: { ...process.env, HOME: join(work, 'person') } });
     assert.equal(status, 0, `${command} ${args.join(' ')}: ${stderr}`);

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -257,6 +258,9 @@ type Agent struct {
 	Root                      *located.Value
 }
 
+// AgentName returns a name of an agent as Codex takes it, from a file and from a call.
+func AgentName(text string) string { return strings.TrimSpace(text) }
+
 // ReadAgent reads a file of an agent. An error is one for which Codex does not have the agent.
 func ReadAgent(file string, data []byte) (*Agent, error) {
 	c, err := ReadConfig(file, data)
@@ -268,7 +272,10 @@ func ReadAgent(file string, data []byte) (*Agent, error) {
 		key string
 		to  *string
 	}{{"name", &a.Name}, {"description", &a.Description}, {"developer_instructions", &a.Prompt}} {
-		if *m.to, _ = c.Root.Get(m.key).Str(); *m.to == "" {
+		if *m.to, _ = c.Root.Get(m.key).Str(); m.to == &a.Name {
+			a.Name = AgentName(a.Name)
+		}
+		if *m.to == "" {
 			err = errors.Join(err, fmt.Errorf("%s: there is no %s", a.At, m.key))
 		}
 	}

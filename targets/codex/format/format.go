@@ -44,8 +44,13 @@ func FileSubject(file string) (ir.SubjectRef, bool) {
 	return ref, ok && known
 }
 
-// AgentFile returns the file of a mode.
-func AgentFile(slug string) string { return AgentsDir + "/" + contract.PathName(slug) + agentEnding }
+// AgentFile returns the file of an agent.
+func AgentFile(name string) string { return AgentsDir + "/" + contract.PathName(name) + agentEnding }
+
+// IsAgentFile reports whether a name is that of a file in the folder of agents.
+func IsAgentFile(name string) bool {
+	return strings.HasSuffix(name, agentEnding) && contract.PathName(name) == name
+}
 
 // The tools of Codex by the names that its hooks get.
 const (

@@ -79,12 +79,12 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		return contract.Refuse(fmt.Sprintf("got the event %q, want %s or %s", q.Event, Before, Permission))
 	}
 	var err error
-	q.caller, err = contract.NewCaller(&req, req.Disk(), q.Cwd, req.Policy.Project().Mode(q.Agent))
+	q.caller, err = contract.NewCaller(&req, req.Disk(), q.Cwd, req.Policy.Project().Mode(q.mode(q.Agent)))
 	if err != nil {
 		return contract.Refuse(err.Error())
 	}
 	o := q.opinion()
-	judged := &contract.Judgement{Tool: q.Tool, Group: o.group, Server: o.server, Mode: q.Agent, Input: q.Input,
+	judged := &contract.Judgement{Tool: q.Tool, Group: o.group, Server: o.server, Mode: q.mode(q.Agent), Input: q.Input,
 		About: func() string { return o.about }, Result: o.Result}
 	switch canAsk := o.asks && q.Mode == asking; {
 	case o.Decision == ir.Deny:
@@ -141,7 +141,7 @@ func (q *question) opinion() opinion {
 		}
 		return opinion{Result: q.caller.At(policy.Action{Group: ir.Read, Arg: file}), group: ir.Read, about: file}
 	case q.Tool == format.Spawn:
-		agent := q.text("agent_type")
+		agent := q.mode(q.text("agent_type"))
 		to := policy.Action{Group: ir.Modes, Arg: agent}
 		return opinion{Result: q.caller.Decide(to), group: ir.Modes, about: agent}
 	case q.Tool == format.ReadResource, q.Tool == format.ListResources, q.Tool == format.ListTemplates:
@@ -152,6 +152,15 @@ func (q *question) opinion() opinion {
 		return opinion{Result: policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "a tool that touches nothing"}}
 	}
 	return opinion{Result: q.caller.UnknownTool(), group: ir.Unknown, about: q.Tool}
+}
+
+// mode returns the slug of the mode that has an agent's name, or the name where no mode has it.
+func (q *question) mode(agent string) string {
+	agent = format.AgentName(agent)
+	if slug := contract.Slug(agent); q.Policy.Project().Mode(slug) != nil {
+		return slug
+	}
+	return agent
 }
 
 func (q *question) command() opinion {

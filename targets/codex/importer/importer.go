@@ -258,6 +258,16 @@ func mixed(v *located.Value) bool {
 		slices.ContainsFunc(v.Fields(), func(m located.Member) bool { return mixed(m.Value) })
 }
 
+// called returns the place of the mode that was read with a slug, whatever its case.
+func (im *importer) called(slug string) (diag.Pos, bool) {
+	for other, m := range im.modes {
+		if strings.EqualFold(other, slug) {
+			return m.Pos, true
+		}
+	}
+	return diag.Pos{}, false
+}
+
 // agent makes a mode of an agent.
 func (im *importer) agent(in input, data []byte) {
 	at := diag.Pos{File: in.at, Line: 1, Col: 1}
@@ -269,18 +279,19 @@ func (im *importer) agent(in input, data []byte) {
 	}
 	left := func(why string) { im.out.Note(contract.Left, at, "", in.at, why+": it stays where it is") }
 	features := a.Root.Get("features")
-	switch other, twice := im.modes[a.Name]; {
-	case a.Name != contract.Slug(a.Name):
-		left("a mode's name has letters, digits and dashes")
+	slug, file := contract.Slug(a.Name), path.Base(in.name)
+	switch other, twice := im.called(slug); {
+	case slug == "":
+		left("its name has no letter and no digit that the slug of a mode may have")
 		return
-	case path.Base(in.name) != path.Base(format.AgentFile(a.Name)):
-		left("the file of an agent has its name")
+	case file != path.Base(format.AgentFile(a.Name)) && !format.IsAgentFile(file):
+		left("the name of its file has other characters than letters, digits, dots, dashes and underscores")
 		return
 	case strings.TrimSpace(a.Prompt) == "":
 		left("it is told nothing")
 		return
 	case twice:
-		left("the agent at " + other.Pos.String() + " has this name")
+		left("the agent at " + other.String() + " has this name")
 		return
 	case features != nil && (len(features.Fields()) != 1 || a.Features["shell_tool"] ||
 		features.Get("shell_tool") == nil):
@@ -293,7 +304,7 @@ func (im *importer) agent(in input, data []byte) {
 		left("an agent has the servers of its session")
 		return
 	}
-	m := ir.Mode{Slug: a.Name, Pos: at, Name: a.Name, WhenToUse: a.Description,
+	m := ir.Mode{Slug: slug, Pos: at, Name: a.Name, WhenToUse: a.Description,
 		RoleDefinition: strings.TrimSpace(a.Prompt)}
 	of := "mode " + m.Slug
 	m.Can.Default = &ir.Default{Decision: ir.Agent, Pos: at}
@@ -303,6 +314,14 @@ func (im *importer) agent(in input, data []byte) {
 		im.out.NoteRule(contract.Understood, features.Pos, of, "features.shell_tool", "it runs no command")
 	}
 	own, other := map[string]any{}, map[string]any{}
+	if slug != a.Name {
+		own["name"] = a.Name
+		im.out.Note(contract.Kept, a.Root.Get("name").Line(), of, "name "+a.Name,
+			"a slug has letters, digits and dashes: it is "+slug+", and keeps its name in Codex")
+	}
+	if file != path.Base(format.AgentFile(a.Name)) {
+		own["file"] = file
+	}
 	for _, f := range a.Root.Fields() {
 		switch text, isText := f.Value.Str(); {
 		case slices.Contains([]string{"name", "description", "developer_instructions", "features"}, f.Key):

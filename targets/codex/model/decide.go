@@ -20,6 +20,9 @@ type call struct {
 	input map[string]any
 }
 
+// agentType is the argument that names the agent to which a session hands work.
+const agentType = "agent_type"
+
 // callOf returns the call that does an action. It reports false where no tool does.
 func callOf(a policy.Action) (call, bool) {
 	switch a.Group {
@@ -32,7 +35,7 @@ func callOf(a policy.Action) (call, bool) {
 	case ir.Command:
 		return call{format.Shell, map[string]any{"command": a.Arg}}, a.Arg != ""
 	case ir.Modes:
-		return call{format.Spawn, map[string]any{"agent_type": a.Arg, "message": "x"}}, true
+		return call{format.Spawn, map[string]any{agentType: a.Arg, "message": "x"}}, true
 	case ir.MCP:
 		if a.Kind == policy.Tool {
 			return call{format.ToolName(a.Server, a.Arg), map[string]any{}}, true
@@ -67,6 +70,9 @@ func (d *decider) hooked(s *session, a policy.Action, agent *format.Agent, base 
 			Rule: "no tool of Codex does this"}}
 	case a.Group == ir.Web || base.Decision == ir.Deny || len(s.hooks) == 0: // no hook sees a search of the web
 		return contract.Verdict{Answer: base}
+	}
+	if to := d.agents[a.Arg]; a.Group == ir.Modes && to != nil {
+		c.input[agentType] = to.Name
 	}
 	name := ""
 	if agent != nil {

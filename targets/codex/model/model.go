@@ -114,14 +114,16 @@ func (r *reader) readAgents() {
 		}
 		a, err := format.ReadAgent(file, data)
 		if err != nil {
-			mode := ir.SubjectRef{Mode: strings.TrimSuffix(path.Base(file), path.Ext(file))}
+			mode := ir.SubjectRef{Mode: contract.Slug(strings.TrimSuffix(path.Base(file), path.Ext(file)))}
 			if _, none := fs.Stat(r.fsys, format.SubjectFile(mode)); none != nil {
 				continue // people's own
 			}
 			r.ignored(diag.Pos{File: file}, "Codex does not have this agent: %v", err)
 			continue
 		}
-		r.agents[a.Name] = a
+		if slug := contract.Slug(a.Name); slug != "" {
+			r.agents[slug] = a
+		}
 	}
 }
 
