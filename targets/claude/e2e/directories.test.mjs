@@ -21,6 +21,8 @@ const calls = (beside) => [
 for (const [what, permissions, want] of [
   ['nothing', {}, 'kkkkkkk'],
   ['nothing in acceptEdits', { defaultMode: 'acceptEdits' }, 'kkkkkkk'],
+  ['nothing in plan', { defaultMode: 'plan', disableAutoMode: 'disable' }, 'kkkkkkk'],
+  ['nothing in plan, which answers by itself', { defaultMode: 'plan' }, 'akcccca'],
   ['a folder', { additionalDirectories: ['BESIDE/other'] }, 'akakkkk'],
   ['a folder by its relative path', { additionalDirectories: ['../other'] }, 'akakkkk'],
   ['a folder in acceptEdits', { defaultMode: 'acceptEdits', additionalDirectories: ['../other'] }, 'aaaaakk'],
