@@ -91,6 +91,33 @@ func TestForeignEntries(t *testing.T) {
 	}
 }
 
+// An entry that only asks or denies permits nothing, whatever asks and denies beside it.
+func TestForeignEntriesThatHold(t *testing.T) {
+	for _, hooks := range []string{"hooks = false", ""} {
+		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\n"+hooks+"\n", `{
+			"servers": {"db": {"command": "db", "tools": {"query": {"risk": "read"}}}},
+			"modes": {"architect": {"name": "A", "roleDefinition": "r", "can": {"read": "allow", "edit": {"allow": ["docs/**"]}}}},
+			"roles": {"dev": {"description": "Does", "can": {"read": "allow", "web": "ask", "mcp": "ask",
+				"edit": {"allow": ["src/**"], "deny": ["*.pem"], "default": "ask"},
+				"command": {"allow": ["npm test *"], "deny": ["git push *"], "default": "ask"},
+				"modes": {"allow": ["architect"], "default": "deny"}}}}}`)
+		for _, list := range []string{"ask", "deny"} {
+			for _, rule := range []string{
+				"Edit", "Edit(docs/**)", "Edit(.claude)", "Write", "Read", "Read(//**)", "Bash", "Bash(npm test *)",
+				"WebFetch", "mcp__db", "Agent(architect)", "TodoWrite",
+			} {
+				disk := memfs.FS{}
+				maps.Copy(disk, res.FS())
+				disk[".claude/settings.local.json"] = fmt.Appendf(nil, `{"permissions":{%q:[%q]}}`, list, rule)
+				report, diags := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+				if report.Wider() > 0 {
+					t.Errorf("%s, %s %s: %v", hooks, list, rule, diags)
+				}
+			}
+		}
+	}
+}
+
 // A rule that names a server or a tool that the source does not know is found, whatever the name: of a server of the
 // inventory in another case, of a tool that is new, and of PowerShell, which is for commands.
 func TestForeignNames(t *testing.T) {

@@ -172,6 +172,7 @@ func (s *session) ask(c *call, r ruling) ruling {
 	case decision == ir.Allow && (r.held || s.mode == format.Plan && c.changes()):
 		return r
 	case decision == ir.Ask && r.Decision == ir.Ask && r.rule:
+		r.hooked = true
 		return r
 	}
 	return ruling{Decision: decision, place: place{text: by.text, at: by.at}, held: r.held, rule: r.rule, hooked: true}
