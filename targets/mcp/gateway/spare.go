@@ -58,6 +58,7 @@ func (u *upstream) spare() {
 	heard := u.heard()
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.sparing = nil
 	s := u.last
 	if s == nil || u.uses > 0 || u.asked || len(u.subscribed) > 0 || u.life.Err() != nil {
 		return
