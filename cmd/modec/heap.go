@@ -14,8 +14,9 @@ const (
 	heapGrowth = 400       // per cent of what lives, until it is collected
 	heapLimit  = 240 << 20 // bytes, from which on it is collected sooner
 	heapOfMany = 40        // per cent, of what serves for days and keeps little of each caller
-	heapSpare  = 8 << 20   // bytes of garbage that it may have all the same: a call leaves 200 KiB
-	heapOfFew  = 150       // per cent, at most for that
+	heapSpare  = 16 << 20  // bytes of garbage that it may have all the same: a call leaves 250 KiB
+	heapOfFew  = 300       // per cent, at most for that
+	heapIdle   = 4 << 20   // bytes that it may keep once a burst is over
 )
 
 // collectSeldom lets a command that allocates much and keeps little run with fewer collections,
@@ -38,9 +39,11 @@ func collectOften() {
 // freeIdle gives back what nothing lives in any more, where that is much and found soon: the runtime does it too, and
 // takes minutes.
 func freeIdle() {
-	of := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	of := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(of)
-	if of[0].Value.Uint64() > heapSpare/2 && of[1].Value.Uint64() < heapLimit/4 {
+	unused, all, live := of[0].Value.Uint64(), of[1].Value.Uint64(), of[2].Value.Uint64()
+	if unused+all > live+heapIdle && live < heapLimit/4 { // what came since the last collection may be garbage
 		debug.FreeOSMemory()
 	}
 }

@@ -20,7 +20,7 @@ func TestUnmapProgram(t *testing.T) {
 
 // A small heap may grow by more than a large one, within bounds.
 func TestGrowth(t *testing.T) {
-	for live, want := range map[uint64]int{0: heapOfFew, 1 << 20: heapOfFew, 8 << 20: 100, 16 << 20: 50, 1 << 30: heapOfMany} {
+	for live, want := range map[uint64]int{0: heapOfFew, 1 << 20: heapOfFew, 8 << 20: 200, 16 << 20: 100, 1 << 30: heapOfMany} {
 		if got := growth(live); got != want {
 			t.Errorf("%d: got %d, want %d", live, got, want)
 		}

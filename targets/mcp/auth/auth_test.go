@@ -40,7 +40,7 @@ type issuer struct {
 	down  bool
 }
 
-func newIssuer(t *testing.T) *issuer {
+func newIssuer(t testing.TB) *issuer {
 	t.Helper()
 	is := &issuer{}
 	mux := http.NewServeMux()
@@ -63,7 +63,7 @@ func newIssuer(t *testing.T) *issuer {
 }
 
 // key makes a key that the issuer publishes.
-func (is *issuer) key(t *testing.T, id string) *ecdsa.PrivateKey {
+func (is *issuer) key(t testing.TB, id string) *ecdsa.PrivateKey {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -85,7 +85,7 @@ func (is *issuer) claims(more object) object {
 	return out
 }
 
-func verifier(t *testing.T, is *issuer, more func(*Options)) *Verifier {
+func verifier(t testing.TB, is *issuer, more func(*Options)) *Verifier {
 	t.Helper()
 	fetch, err := Remote(is.URL, "")
 	if err != nil {
@@ -295,6 +295,8 @@ func TestLocalKeys(t *testing.T) {
 		return doc, nil
 	}})
 	keys.now = func() time.Time { return now }
+	same := map[string]string{"a": authtest.Signed(t, jose.ES256, first, "a", is.claims(nil)),
+		"b": authtest.Signed(t, jose.ES256, second, "b", is.claims(nil))}
 	for _, c := range []struct {
 		what          string
 		set           any
@@ -318,6 +320,59 @@ func TestLocalKeys(t *testing.T) {
 			if (err == nil) != want {
 				t.Errorf("%s: the key %s: got %v", c.what, id, err)
 			}
+			for range 2 { // a token that came before, and is known from then on
+				payload, err := keys.VerifySignature(t.Context(), same[id])
+				if (err == nil) != want || want && !strings.Contains(string(payload), `"sub":"alice"`) {
+					t.Errorf("%s: the same token of key %s: got %s %v", c.what, id, payload, err)
+				}
+			}
+			for _, forged := range []string{same[id][:len(same[id])-8] + "AAAAAAAA", strings.Replace(same[id], ".", ".A", 1),
+				same[id] + "A", strings.Replace(same[id], ".", "A.", 1)} {
+				if _, err := keys.VerifySignature(t.Context(), forged); err == nil {
+					t.Errorf("%s: a forged token beside the one of key %s is taken", c.what, id)
+				}
+			}
+		}
+	}
+}
+
+// TestVerifiedBounded holds that what is known of tokens is bounded, and of those alone that a key has verified.
+func TestVerifiedBounded(t *testing.T) {
+	is := newIssuer(t)
+	key := is.key(t, "a")
+	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := verifier(t, is, nil)
+	for range 3 {
+		if _, err := v.Verify(t.Context(), authtest.Signed(t, jose.ES256, stranger, "a", is.claims(nil))); err == nil {
+			t.Error("a stranger's token is taken")
+		}
+	}
+	if n := len(v.keys.verified); n != 0 {
+		t.Errorf("got %d tokens of strangers", n)
+	}
+	v.keys.verified = map[[sha256.Size]byte]bool{}
+	for i := range mostVerified {
+		v.keys.verified[sha256.Sum256([]byte{byte(i), byte(i >> 8)})] = true
+	}
+	if _, err := v.Verify(t.Context(), authtest.Signed(t, jose.ES256, key, "a", is.claims(nil))); err != nil {
+		t.Error(err)
+	}
+	if n := len(v.keys.verified); n != 1 {
+		t.Errorf("got %d tokens, want the last one", n)
+	}
+}
+
+// BenchmarkVerify measures the question who has a token that came before.
+func BenchmarkVerify(b *testing.B) {
+	is := newIssuer(b)
+	v := verifier(b, is, nil)
+	token := authtest.Signed(b, jose.ES256, is.key(b, "a"), "a", is.claims(nil))
+	for b.Loop() {
+		if _, err := v.Verify(b.Context(), token); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

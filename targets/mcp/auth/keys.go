@@ -1,7 +1,10 @@
 package auth
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,10 +40,53 @@ type keySet struct {
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
+	doc     []byte    // in which the keys are
 	fetched time.Time // when the keys were
 	tried   time.Time // when that was last tried
 	failed  error     // why it failed then
 	flying  chan struct{}
+
+	// verified are the digests of tokens whose signature one of these keys verified: a caller sends one token again and
+	// again, and to verify it takes longer than to call a tool. All else about it is asked at each request.
+	verified map[[sha256.Size]byte]bool
+}
+
+// mostVerified is how many of them are kept.
+const mostVerified = 4096
+
+// seen returns what a token says whose signature was verified by the keys of now; nil where it was not.
+func (s *keySet) seen(token string) []byte {
+	s.mu.Lock()
+	known := s.verified[sha256.Sum256([]byte(token))]
+	s.mu.Unlock()
+	if !known {
+		return nil
+	}
+	return payloadOf(token)
+}
+
+// saw notes that a key of a set verified a token's signature, if that set is the one of now.
+func (s *keySet) saw(token string, keys []jose.JSONWebKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(keys) == 0 || len(s.keys) == 0 || &keys[0] != &s.keys[0] {
+		return
+	}
+	if s.verified == nil || len(s.verified) >= mostVerified {
+		s.verified = map[[sha256.Size]byte]bool{}
+	}
+	s.verified[sha256.Sum256([]byte(token))] = true
+}
+
+// payloadOf returns what a token says; nil where it is not a JWT.
+func payloadOf(token string) []byte {
+	_, rest, _ := strings.Cut(token, ".")
+	text, _, _ := strings.Cut(rest, ".")
+	payload, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	return payload
 }
 
 func newKeySet(opt *Options) *keySet {
@@ -56,6 +102,13 @@ func newKeySet(opt *Options) *keySet {
 
 // VerifySignature returns what a token says, once a key of the issuer has verified it.
 func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	before, err := s.current(ctx, s.fresh)
+	if err != nil {
+		return nil, err
+	}
+	if payload := s.seen(token); payload != nil {
+		return payload, nil
+	}
 	jws, err := jose.ParseSignedCompact(token, s.algorithms)
 	if err != nil {
 		return nil, err
@@ -63,14 +116,14 @@ func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	if len(jws.Signatures) != 1 {
 		return nil, errors.New("it has not one signature")
 	}
-	keys, err := s.current(ctx, s.fresh)
-	if err != nil {
-		return nil, err
-	}
-	if payload, ok := verified(jws, keys); ok {
+	if payload, ok := verified(jws, before); ok {
+		if bytes.Equal(payload, payloadOf(token)) {
+			s.saw(token, before)
+		}
 		return payload, nil
 	}
-	if keys, err = s.current(ctx, s.pause); err != nil { // the issuer may have another key by now
+	keys, err := s.current(ctx, s.pause) // the issuer may have another key by now
+	if err != nil {
 		return nil, err
 	}
 	if payload, ok := verified(jws, keys); ok {
@@ -142,7 +195,9 @@ func (s *keySet) renew(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed = err; err == nil {
-		s.keys, s.fetched = keys, s.now()
+		if s.fetched = s.now(); !bytes.Equal(s.doc, doc) {
+			s.keys, s.doc, s.verified = keys, doc, nil
+		}
 	}
 	close(s.flying)
 	s.flying = nil

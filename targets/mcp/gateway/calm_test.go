@@ -244,7 +244,7 @@ func TestLifetime(t *testing.T) {
 // The codes that the protocol has for a hop are those of the hop to the server: no client hears of them as of its own,
 // but that of what it has not declared itself.
 func TestErrorsOfServers(t *testing.T) {
-	u := newUpstream(ir.Server{Name: "s"}, t.TempDir(), "test", slog.New(slog.DiscardHandler), nil)
+	u := newUpstream(&ir.Server{Name: "s"}, t.TempDir(), "test", slog.New(slog.DiscardHandler), nil)
 	defer u.end()
 	for code, want := range map[int64]int64{-32020: -32603, -32021: -32021, -32022: -32603, -32042: -32603, -32099: -32603,
 		0: -32603, -32602: -32602, -32002: -32002, 1001: 1001} {

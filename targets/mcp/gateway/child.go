@@ -25,6 +25,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/secret"
+	"modec.dev/modec/targets/mcp/serve"
 )
 
 const (
@@ -167,7 +168,7 @@ func (c *childConn) loop(out io.Reader) {
 			continue
 		}
 		if text := bytes.TrimSpace(line); len(text) > 0 {
-			msg, bad := jsonrpc.DecodeMessage(text)
+			msg, bad := serve.Decode(text)
 			if bad != nil {
 				noise++
 				c.log.Info("a line on standard output that is no message is passed over",

@@ -66,8 +66,8 @@ type Gateway struct {
 	opt   Options
 	sdk   *sdk.Server
 	asks  *approver
-	shelf *shelf                 // of lists
-	start func(ir.Server) caller // of an upstream
+	shelf *shelf                  // of lists
+	start func(*ir.Server) caller // of an upstream
 
 	state     atomic.Pointer[state]
 	settings  atomic.Pointer[map[string]ServerOptions] // of the servers, as far as they hold
@@ -115,9 +115,9 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 	if err != nil {
 		return nil, err
 	}
-	var starts func(*Gateway, ir.Server) caller
+	var starts func(*Gateway, *ir.Server) caller
 	if start != nil {
-		starts = func(_ *Gateway, sv ir.Server) caller { return start(sv) }
+		starts = func(_ *Gateway, sv *ir.Server) caller { return start(*sv) }
 	}
 	g := withTable(t, opt, starts)
 	g.clock.now, g.clock.stop = opt.Now, make(chan struct{})
@@ -131,7 +131,7 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 }
 
 // withTable returns a gateway that serves a table. start makes its servers; nil: each as its entry says.
-func withTable(t *Table, opt Options, start func(*Gateway, ir.Server) caller) *Gateway {
+func withTable(t *Table, opt Options, start func(*Gateway, *ir.Server) caller) *Gateway {
 	g := &Gateway{opt: opt, asks: opt.asks, shelf: opt.shelf, progress: map[string]progress{},
 		telling: map[*kind]bool{}, heard: map[string]*hearing{}}
 	if g.asks == nil {
@@ -142,7 +142,7 @@ func withTable(t *Table, opt Options, start func(*Gateway, ir.Server) caller) *G
 	}
 	first := opt.servers()
 	g.settings.Store(&first)
-	g.start = func(sv ir.Server) caller {
+	g.start = func(sv *ir.Server) caller {
 		if start != nil {
 			return start(g, sv)
 		}
@@ -171,7 +171,7 @@ func (g *Gateway) use(t *Table) {
 		if old != nil && old.servers[name] != nil {
 			next.servers[name] = old.servers[name]
 		} else {
-			next.servers[name] = g.start(s.entry)
+			next.servers[name] = g.start(&s.entry)
 		}
 	}
 	g.state.Store(next)

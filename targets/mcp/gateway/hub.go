@@ -21,7 +21,7 @@ type hub struct {
 	key hubKey
 
 	mu      sync.Mutex
-	members map[*Gateway]bool
+	members []*Gateway
 	left    time.Time                    // when nobody was there any more
 	retired bool                         // nobody joins any more
 	busy    int                          // calls under way
@@ -35,18 +35,17 @@ type hubKey struct{ server, principal, headers string }
 
 // join returns a hub's server as one gateway sees it. The hub begins with its first gateway.
 func (s *Shared) join(
-	g *Gateway, key hubKey, sv ir.Server, log *slog.Logger, forwarded map[string]string,
+	g *Gateway, key hubKey, sv *ir.Server, log *slog.Logger, forwarded map[string]string,
 ) caller {
 	s.hubMu.Lock()
 	defer s.hubMu.Unlock()
 	h := s.hubs[key]
-	if h != nil && !sameEntry(&h.up.entry, &sv) {
+	if h != nil && !sameEntry(h.up.entry, sv) {
 		h.retire()
 		h = nil
 	}
 	if h == nil {
-		h = &hub{of: s, key: key, members: map[*Gateway]bool{}, heard: map[string]map[*Gateway]bool{},
-			calls: map[string]*Gateway{}}
+		h = &hub{of: s, key: key}
 		h.up = newUpstream(sv, s.opt.Root, s.opt.Version, log, h)
 		h.up.forwarded, h.up.reticent, h.up.shelf = forwarded, true, s.shelf
 		h.up.settle(s.setting(sv.Name))
@@ -57,7 +56,9 @@ func (s *Shared) join(
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.members[g] = true
+	if !slices.Contains(h.members, g) {
+		h.members = append(h.members, g)
+	}
 	return spoke{h, g}
 }
 
@@ -94,7 +95,7 @@ func (h *hub) endUnused() {
 func (h *hub) joined() []*Gateway {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Collect(maps.Keys(h.members))
+	return slices.Clone(h.members)
 }
 
 func (h *hub) changed(k *kind) {
@@ -143,12 +144,17 @@ func (s spoke) call(ctx context.Context, method string, p *params) (*answer, err
 	}()
 	if token, ok := p.Meta["progressToken"].(string); ok {
 		s.mu.Lock()
+		if s.calls == nil {
+			s.calls = map[string]*Gateway{}
+		}
 		s.calls[token] = s.gateway
 		s.mu.Unlock()
 		defer func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			delete(s.calls, token)
+			if delete(s.calls, token); len(s.calls) == 0 {
+				s.calls = nil // it keeps the room of its most
+			}
 		}()
 	}
 	return s.up.call(ctx, method, p)
@@ -171,6 +177,9 @@ func (s spoke) subscribe(ctx context.Context, uri string, to subscription) error
 		others--
 	}
 	if to == begun {
+		if s.heard == nil {
+			s.heard = map[string]map[*Gateway]bool{}
+		}
 		if s.heard[uri] == nil {
 			s.heard[uri] = map[*Gateway]bool{}
 		}
@@ -205,7 +214,7 @@ func (s spoke) close() {
 	defer s.of.hubMu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.members, s.gateway)
+	s.members = slices.DeleteFunc(s.members, func(g *Gateway) bool { return g == s.gateway })
 	s.left = time.Now()
 	if len(s.members) == 0 && s.key.principal != "" {
 		s.retired, s.of.left[s.hub] = true, true
@@ -227,6 +236,6 @@ func (s spoke) silence(uri string) {
 	ctx, cancel := context.WithTimeout(s.up.life, listLimit)
 	defer cancel()
 	if err := s.up.subscribe(ctx, uri, ended); err != nil {
-		s.up.log.Info("a subscription stays", "uri", shorten(uri), "error", err)
+		s.up.log().Info("a subscription stays", "uri", shorten(uri), "error", err)
 	}
 }

@@ -179,7 +179,7 @@ func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, er
 			}
 			if err != nil {
 				if name := shorten(it.key); u.told.first(k.field + " " + name + " " + err.Error()) {
-					u.log.Warn("something that the server offers is left out", "of", k.field, "name", name,
+					u.log().Warn("something that the server offers is left out", "of", k.field, "name", name,
 						"error", err)
 				}
 				continue

@@ -36,7 +36,7 @@ func TestKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := withTable(table, Options{Version: "test", Logger: slog.New(slog.DiscardHandler)},
-		func(g *Gateway, sv ir.Server) caller {
+		func(g *Gateway, sv *ir.Server) caller {
 			u := newUpstream(sv, t.TempDir(), "test", slog.New(slog.DiscardHandler), g)
 			u.backOff = 0 // how long a server is left alone is not the question here
 			return u

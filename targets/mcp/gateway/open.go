@@ -89,7 +89,7 @@ func (u *upstream) passOn(method string, ask func(*sdk.ServerSession) (words str
 		write(e)
 	}
 	if err != nil {
-		u.log.Info("a request of the server is not answered", "method", method, "error", err)
+		u.log().Info("a request of the server is not answered", "method", method, "error", err)
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
 			Message: fmt.Sprintf("%q is refused: the client of the gateway cannot answer it", method)}
 	}

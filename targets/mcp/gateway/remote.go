@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/secret"
+	"modec.dev/modec/targets/mcp/serve"
 )
 
 // calls are the connections to all servers that calls have, and streams those of what servers tell by themselves: they
@@ -158,12 +159,12 @@ func (l *lone) Read(p []byte) (int, error) {
 
 // answer returns the body for the SDK: as it came where it answers the request, and else an error that says why not.
 func (l *lone) answer(data []byte, err error) []byte {
-	sent, _ := jsonrpc.DecodeMessage(l.sent)
+	sent, _ := serve.Decode(l.sent)
 	call, ok := sent.(*jsonrpc.Request)
 	if !ok || !call.IsCall() {
 		return data // nobody waits for an answer
 	}
-	came, _ := jsonrpc.DecodeMessage(data)
+	came, _ := serve.Decode(data)
 	res, answers := came.(*jsonrpc.Response)
 	own := &jsonrpc.Response{ID: call.ID}
 	failed := func(why string) { own.Error = &jsonrpc.Error{Code: transportCode, Message: why} }
@@ -303,7 +304,7 @@ func (o *inOrder) progress(line []byte) bool {
 	if !ok || !bytes.Contains(data, []byte("notifications/progress")) {
 		return false
 	}
-	msg, err := jsonrpc.DecodeMessage(bytes.TrimSpace(data))
+	msg, err := serve.Decode(bytes.TrimSpace(data))
 	if err != nil {
 		return false
 	}

@@ -179,7 +179,7 @@ func (g *Gateway) renew(names map[string]bool) {
 	for _, s := range old.table.servers {
 		name := s.entry.Name
 		if c := old.servers[name]; names[name] && c != nil {
-			next.servers[name] = g.start(s.entry)
+			next.servers[name] = g.start(&s.entry)
 			moved[c] = next.servers[name]
 		}
 	}

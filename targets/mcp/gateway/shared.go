@@ -750,7 +750,7 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, Audit: s.opt.Audit,
 		Explicit: s.opt.Explicit, Open: opened,
 		life: s.life, principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
-	g := withTable(t, opt, func(g *Gateway, sv ir.Server) caller {
+	g := withTable(t, opt, func(g *Gateway, sv *ir.Server) caller {
 		if s.setting(sv.Name).Shared {
 			return s.join(g, hubKey{server: sv.Name}, sv, s.opt.Logger, nil)
 		}
@@ -795,7 +795,7 @@ func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	next := s.afresh()
 	s.hubMu.Lock()
 	for key, h := range s.hubs {
-		if sv := e.Project().Server(key.server); sv == nil || !sameEntry(&h.up.entry, sv) {
+		if sv := e.Project().Server(key.server); sv == nil || !sameEntry(h.up.entry, sv) {
 			delete(s.hubs, key)
 			h.retire()
 		}

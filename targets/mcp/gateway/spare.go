@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"io"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -58,6 +59,7 @@ func (u *upstream) spare() {
 	heard := u.heard()
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.sparing = nil
 	s := u.last
 	if s == nil || u.uses > 0 || u.asked || len(u.subscribed) > 0 || u.life.Err() != nil {
 		return
@@ -197,7 +199,8 @@ func (l *later) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if l.body = res.Body; res.StatusCode != http.StatusOK { // it has no stream, and nothing to tell
+		kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+		if l.body = res.Body; res.StatusCode != http.StatusOK || kind != "text/event-stream" { // it has no stream
 			l.body.Close()
 			l.body = http.NoBody
 			<-l.Done()

@@ -179,10 +179,10 @@ var methods = []string{"tools/list", "tools/call", "prompts/list", "prompts/get"
 
 // upstream is a server of the inventory. It is started when it is first needed, and again after it ended.
 type upstream struct {
-	entry   ir.Server
+	entry   *ir.Server
 	root    string
 	version string
-	log     *slog.Logger
+	logger  *slog.Logger // that of the gateway
 	events  events
 	life    context.Context
 	end     context.CancelFunc
@@ -229,8 +229,8 @@ type session struct {
 	spared  bool // the gateway ended it; with the server's lock
 }
 
-func newUpstream(entry ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
-	u := &upstream{entry: entry, root: root, version: version, log: log.With("server", entry.Name), events: ev,
+func newUpstream(entry *ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
+	u := &upstream{entry: entry, root: root, version: version, logger: log, events: ev,
 		backOff: backOff, shelf: newShelf(mostKept)}
 	u.life, u.end = context.WithCancel(context.Background())
 	for _, k := range kinds {
@@ -238,6 +238,9 @@ func newUpstream(entry ir.Server, root, version string, log *slog.Logger, ev eve
 	}
 	return u
 }
+
+// log returns where what happens with the server is logged: seldom, so that no server has its own.
+func (u *upstream) log() *slog.Logger { return u.logger.With("server", u.entry.Name) }
 
 // listing returns what is known of the server's list of a kind.
 func (u *upstream) listing(k *kind) *listing { return &u.lists[slices.Index(kinds[:], k)] }
@@ -250,7 +253,7 @@ func (u *upstream) connected(ctx context.Context) (*session, error) {
 	return u.session.get(ctx, time.Now, func() (*session, time.Duration, error) {
 		s, err := u.start()
 		if err != nil {
-			u.log.Warn("the server does not start", "error", u.masked(err.Error()))
+			u.log().Warn("the server does not start", "error", u.masked(err.Error()))
 			return nil, u.pause(), err
 		}
 		go u.watch(s)
@@ -287,7 +290,7 @@ func (u *upstream) watch(s *session) {
 	if spared || u.life.Err() != nil {
 		return
 	}
-	u.log.Warn("the server ended", "error", u.masked(fmt.Sprint(err)))
+	u.log().Warn("the server ended", "error", u.masked(fmt.Sprint(err)))
 	if time.Since(s.started) > steady {
 		u.mu.Lock()
 		u.failures = 0
@@ -344,7 +347,7 @@ func (u *upstream) startWith(revision string) (*session, error) {
 func (u *upstream) transport() (sdk.Transport, func() string, error) {
 	quiet := func() string { return "" }
 	var values []string
-	e, err := expanded(&u.entry, func(name string) (string, bool) {
+	e, err := expanded(u.entry, func(name string) (string, bool) {
 		value, ok := lookupEnv(name)
 		values = append(values, value)
 		return value, ok
@@ -364,7 +367,7 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 		return nil, quiet, err
 	}
 	if e.Command != "" {
-		c := &child{cmd: command(e, u.root, lookupEnv), log: u.log, progressed: u.events.progressed}
+		c := &child{cmd: command(e, u.root, lookupEnv), log: u.log(), progressed: u.events.progressed}
 		return c, c.err.last, nil
 	}
 	for name, value := range u.forwarded {
@@ -434,7 +437,7 @@ func (u *upstream) client() *sdk.Client {
 					break
 				}
 				if u.told.first(method) {
-					u.log.Warn("a request of the server to the client is refused", "method", method)
+					u.log().Warn("a request of the server to the client is refused", "method", method)
 				}
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
 					Message: fmt.Sprintf("%q is refused: modec gateway passes no request of a server on", method)}
@@ -525,7 +528,7 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 	}
 	why := u.masked(strings.ReplaceAll(err.Error(), alias, ""))
 	if u.reticent {
-		u.log.Warn("the server is not available", "error", shorten(why))
+		u.log().Warn("the server is not available", "error", shorten(why))
 		why = "the gateway's log says why"
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("server %q is not available: %s",
@@ -616,7 +619,7 @@ func (u *upstream) subscribeAgain(s *session) {
 	for uri := range u.subscribed {
 		go func() {
 			if err := s.Subscribe(u.life, &sdk.SubscribeParams{URI: uri}); err != nil {
-				u.log.Warn("changes of a resource are not told any more", "uri", shorten(uri), "error", err)
+				u.log().Warn("changes of a resource are not told any more", "uri", shorten(uri), "error", err)
 			}
 		}()
 	}

@@ -97,7 +97,7 @@ var wrong = []struct{ request, want string }{
 	{`"method":"tools/call","params":{"name":"list_modes","_meta":[]}`, `-32602 VALIDATION_ERROR a list, want an object`},
 	{`"method":"tools/list","params":{"cursor":1}`, `-32602 VALIDATION_ERROR a number, want a text`},
 	{`"method":"completion/complete","params":{"ref":1}`, `-32602 VALIDATION_ERROR a number, want an object`},
-	{`"method":"completion/complete","params":{"ref":{"type":5},"argument":{}}`, `-32602 VALIDATION_ERROR ref.type that is a number`},
+	{`"method":"completion/complete","params":{"ref":{"type":5},"argument":{}}`, `-32602 VALIDATION_ERROR ref.type: got a number`},
 	{`"method":"logging/setLevel","params":{"level":"bogus"}`, `-32602 VALIDATION_ERROR got the level "bogus"`},
 	{`"method":"initialize","params":{"protocolVersion":{}}`, `-32602 VALIDATION_ERROR an object, want a text`},
 }

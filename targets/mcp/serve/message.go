@@ -148,7 +148,7 @@ func decodeMessage(data []byte) (jsonrpc.Message, *jsonrpc.Error, error) {
 
 // decode returns a message as the SDK has it.
 func (m *message) decode() (jsonrpc.Message, error) {
-	msg, err := jsonrpc.DecodeMessage(m.data)
+	msg, err := Decode(m.data)
 	if err != nil {
 		if _, of := aboutGo(err.Error()); of {
 			return nil, errNotRPC

@@ -130,7 +130,7 @@ func faultOf(method string, raw json.RawMessage) *jsonrpc.Error {
 			return failData(validationError, map[string]any{"field": name}, "got no %s, want %s", name, w.kind)
 		case there && got != w.kind:
 			return failData(validationError, map[string]any{"field": name},
-				"got %s for %s, want %s", got, name, w.kind)
+				"%s: got %s, want %s", name, got, w.kind)
 		}
 	}
 	if method == "prompts/get" {
