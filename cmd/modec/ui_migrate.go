@@ -112,13 +112,8 @@ func (u *ui) proof(rep *migrate.Report) {
 		u.printf("; of %d what is built from it has %s", built.Compared, tallied(built))
 	}
 	u.printf("\n")
-	switch n := source.Parts; n {
-	case 0:
-	case 1:
-		u.printf("       1 combined command is now allowed because each part is: %q\n", diag.Short(source.Part))
-	default:
-		u.printf("       %d combined commands are now allowed because each part is, as %q\n",
-			n, diag.Short(source.Part))
+	if line := inParts(source, built); line != "" {
+		u.printf("       %s\n", diag.Clean(line))
 	}
 	for _, line := range narrowings(rep.Narrower) {
 		u.printf("  %s\n", line)
@@ -132,6 +127,28 @@ func (u *ui) proof(rep *migrate.Report) {
 		}
 		u.guarded(guards)
 	}
+}
+
+// inParts says of which lines of commands the new source allows each part and the original does not allow the whole:
+// what is built decides as the original, unless it is among them.
+func inParts(source, built migrate.Tally) string {
+	switch {
+	case built.Parts > 0:
+		return fmt.Sprintf("%s now allowed because each part is, as %q", are(built.Parts, "combined command"),
+			diag.Short(built.Part))
+	case source.Parts > 0:
+		return fmt.Sprintf("%s allowed by the source alone, which compares a line by its words and parts, as %q: "+
+			"what is built decides as before", are(source.Parts, "combined command"), diag.Short(source.Part))
+	}
+	return ""
+}
+
+// are returns a number of things and the verb for them.
+func are(n int, what string) string {
+	if n == 1 {
+		return count(n, what) + " is"
+	}
+	return count(n, what) + " are"
 }
 
 // inModes adds to the names of roles the permission modes in which their sessions begin.

@@ -157,6 +157,9 @@ func (all *narrowings) add(n Narrowing, a attempt) {
 	}
 	example := secret.Text(a.Arg)
 	if a.Server != "" {
+		if a.Arg == contract.UnknownTool {
+			example = "(any other tool)"
+		}
 		example = a.Server + ":" + example
 	}
 	if known.Count == 0 || len(example) < len(known.Example) {

@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/verify"
@@ -117,9 +118,9 @@ type original struct {
 	contract.Original
 }
 
-// prove compares every original with the compiled project.
+// prove compares every original with the compiled project, and with the files as a build leaves them.
 func prove(
-	ctx context.Context, c *compiler.Result, originals []original, seed uint64, progress func(done, total int),
+	ctx context.Context, c *compiler.Result, built memfs.FS, originals []original, seed uint64, progress func(done, total int),
 ) (proofs []Proof, less []Narrowing, found []difference, diags diag.List) {
 	proofs = []Proof{}
 	var all narrowings
@@ -132,7 +133,7 @@ func prove(
 		if was == nil {
 			was, _ = o.target.Open(o.Files, contract.NewOptions(o.target.Options(), o.Options, nil))
 		}
-		is, _ := o.target.Open(c.FS(), c.Input(o.target).Options)
+		is, _ := o.target.Open(built, c.Input(o.target).Options)
 		view := contract.View(o.target, c.Policy)
 		for _, d := range was {
 			if o.Surface != "" && d.Surface() != o.Surface {

@@ -14,6 +14,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/jsonedit"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/policy"
 )
@@ -34,15 +35,9 @@ func (in *imports) stay(req Request, res *Result) (changed bool) {
 		_, ownRules := out.Target.(contract.Dialect)
 		for i := range out.Files {
 			f := &out.Files[i]
-			have, err := contract.ReadImport(req.Root, f.Path)
-			if f.Places == nil || err != nil || !slices.Contains(in.files, f.Path) {
+			have, built := in.merged(req, res, f)
+			if built == nil {
 				continue
-			}
-			p := output.PatternOf(f)
-			owned := jsonedit.Adopt(have, p, res.Taken(f.Path))
-			built, err := jsonedit.Merge(have, f.Data, p, []jsonedit.Entries{owned}, jsonedit.Keep)
-			if err != nil || len(built.Conflicts) > 0 {
-				continue // the build says so
 			}
 			for _, place := range built.Taken {
 				list, item := path.Split(place)
@@ -70,6 +65,35 @@ func (in *imports) stay(req Request, res *Result) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// merged returns a file to which people write too, as it is and as the first build leaves it; nil where it is none or
+// the build refuses it, and says so.
+func (in *imports) merged(req Request, res *Result, f *contract.File) (have []byte, built *jsonedit.Result) {
+	have, err := contract.ReadImport(req.Root, f.Path)
+	if f.Places == nil || err != nil || req.Args != nil || !slices.Contains(in.files, f.Path) {
+		return nil, nil
+	}
+	p := output.PatternOf(f)
+	owned := jsonedit.Adopt(have, p, res.Taken(f.Path))
+	merged, err := jsonedit.Merge(have, f.Data, p, []jsonedit.Entries{owned}, jsonedit.Keep)
+	if err != nil || len(merged.Conflicts) > 0 {
+		return nil, nil
+	}
+	return have, &merged
+}
+
+// left returns the agents' files as the first build leaves them, with what people keep there beside it.
+func (in *imports) left(req Request, res *Result) memfs.FS {
+	tree := res.Compiled.FS()
+	for _, out := range res.Compiled.Outputs {
+		for i := range out.Files {
+			if _, built := in.merged(req, res, &out.Files[i]); built != nil {
+				tree[out.Files[i].Path] = built.Data
+			}
+		}
+	}
+	return tree
 }
 
 // goneRule is a rule of a file that a build takes out, although the source has it.

@@ -415,8 +415,8 @@ func (c check) want() string {
 	switch {
 	case c.re != nil && c.text == `\S`:
 		return "text that is not empty"
-	case c.re != nil && c.text == `^https?://.+`:
-		return "an address that begins with https:// or http://"
+	case c.re != nil && c.text == `^https?://[^/\s][^\s]*$`:
+		return "an address of https://HOST or http://HOST, without spaces"
 	case c.re != nil:
 		return "text that matches " + c.text
 	case c.op == cue.NotEqualOp && c.text == "":
