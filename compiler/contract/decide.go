@@ -19,7 +19,7 @@ type Judged interface {
 	// surface on which the agent decides in a different way. It warns about what the
 	// agent would ignore or refuse in a file; an error means that nothing can be judged.
 	Open(fsys fs.FS, o Options) ([]Decider, diag.List)
-	// Alone returns a Decider for each surface of Open that decides as the agent does by
+	// Alone returns a Decider for each surface of Open, or one for all (""), that decides as the agent does by
 	// itself, in sessions for which modec wrote nothing. Of a role only the permission mode
 	// counts, where the agent has it, and of a mode that it is there. Verify compares with
 	// it what the source leaves to the agent.
@@ -48,6 +48,14 @@ func OnSurface(list []Decider, surface string) Decider {
 		}
 	}
 	return nil
+}
+
+// AloneOn returns what decides on a surface by itself: the decider of the surface, or else one that has none.
+func AloneOn(list []Decider, surface string) Decider {
+	if d := OnSurface(list, surface); d != nil {
+		return d
+	}
+	return OnSurface(list, "")
 }
 
 // Verdict is what an agent does with an action.

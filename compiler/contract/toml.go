@@ -108,6 +108,19 @@ func InlineTOML(v any) string {
 	panic(fmt.Sprintf("contract.InlineTOML: got a %T", v))
 }
 
+// linesTOML writes a list of several objects with one on each line.
+func linesTOML(list []Object) string {
+	if len(list) < 2 {
+		return listTOML(list)
+	}
+	var b strings.Builder
+	b.WriteString("[\n")
+	for _, o := range list {
+		b.WriteString("  " + InlineTOML(o) + ",\n")
+	}
+	return b.String() + "]"
+}
+
 func listTOML[T any](list []T) string {
 	parts := make([]string, len(list))
 	for i, item := range list {
@@ -117,7 +130,7 @@ func listTOML[T any](list []T) string {
 }
 
 // TOML writes an object as a document: what is no object first, then its tables. An object in a table stays on one
-// line, unless all that the table has are objects.
+// line, unless all that the table has are objects, and so does each of several objects in a list.
 func TOML(o Object) []byte {
 	var b strings.Builder
 	tableTOML(&b, "", o)
@@ -151,6 +164,8 @@ func tableTOML(b *strings.Builder, name string, o Object) {
 			for j := 0; j+1 < len(value); j += 2 {
 				b.WriteString(key + "." + bareTOML(value[j].(string)) + " = " + InlineTOML(value[j+1]) + "\n")
 			}
+		case []Object:
+			b.WriteString(key + " = " + linesTOML(value) + "\n")
 		default:
 			b.WriteString(key + " = " + InlineTOML(value) + "\n")
 		}

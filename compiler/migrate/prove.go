@@ -144,7 +144,7 @@ func prove(
 				original: o, policy: view, was: d, seed: seed, narrower: &all,
 			}
 			p.is = contract.OnSurface(is, d.Surface())
-			p.alone = contract.OnSurface(o.target.Alone(view.Project()), d.Surface())
+			p.alone = contract.AloneOn(o.target.Alone(view.Project()), d.Surface())
 			for _, ref := range o.Subjects {
 				p.subject(ref)
 			}

@@ -490,7 +490,7 @@ func (r *Report) open(req *Request, refs []ir.SubjectRef) (jobs []*job, more *pa
 				more.add(contract.OnSurface(o.compiled, d.Surface())) // what somebody took out
 			}
 			of := job{target: t, decider: d, surface: r.surface(t, d),
-				compiled: contract.OnSurface(o.compiled, d.Surface()), alone: contract.OnSurface(o.alone, d.Surface())}
+				compiled: contract.OnSurface(o.compiled, d.Surface()), alone: contract.AloneOn(o.alone, d.Surface())}
 			jobs = append(jobs, of.each(refs)...)
 		}
 	}

@@ -16,6 +16,7 @@ const (
 	codeNativeRule   diag.Code = "codex-foreign-rule"
 	codeNoFlags      diag.Code = "codex-no-flags"
 	codeRead         diag.Code = "codex-read"
+	codeRequirements diag.Code = "codex-requirements"
 	codeResources    diag.Code = "codex-resources"
 	codeServer       diag.Code = "codex-server"
 	codeUnknownExtra diag.Code = "codex-unknown-extra"

@@ -44,6 +44,17 @@
 // called, and takes blanks around a name away, in the file and in a call. A mode keeps a name that no slug has in
 // extra.codex.name; the hook knows it by its slug.
 //
+// # What an administrator requires
+//
+// With requirements = true a build writes .codex/modec/requirements.toml too, for an administrator to place at
+// /etc/codex/requirements.toml: what none of the project's sessions needs. Nothing stands above that file. Policies are
+// those that sessions have, and asking about everything in the place of any other, whatever a user's configuration, a
+// project's or an option says (`--dangerously-bypass-approvals-and-sandbox` too); sandboxes, the search of the web,
+// features and servers are those that some session has; and the beginning of a command is forbidden that every session
+// denies. It holds in all projects of the machine, so that it has nothing of folders, and no hook. A rule there has the
+// holes of every rule of Codex, and a server is known by its program or its address alone: of one that a shell starts,
+// by the shell.
+//
 // # What Codex does not ask about
 //
 // Images, resources of servers, agents, and tools of a server that somebody lists themselves: the hook refuses what

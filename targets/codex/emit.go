@@ -21,6 +21,8 @@ type emitter struct {
 	hooks contract.Switch
 	files []contract.File
 	diags diag.List
+	// sessions are those of all subjects, in the order of the source.
+	sessions []session
 	// copied is the policy of a session that is started from copies; nil: that of the project.
 	copied *contract.PolicyCopy
 }
@@ -34,6 +36,7 @@ type session struct {
 	subject *policy.Subject
 	pos     diag.Pos
 	hooked  bool
+	config  contract.Object
 }
 
 // Emit compiles a configuration for each role and each mode, an agent for each mode, and the servers of the project.
@@ -51,6 +54,7 @@ func (codex) Emit(in contract.Input) ([]contract.File, diag.List) {
 		e.agent(m)
 	}
 	e.project()
+	e.requirements()
 	if e.diags.HasErrors() {
 		return nil, e.diags
 	}
@@ -87,6 +91,8 @@ func (e *emitter) config(ref ir.SubjectRef, at diag.Pos) (contract.Object, bool)
 	if s.says() {
 		o = append(o, s.keys()...)
 	}
+	s.config = o
+	e.sessions = append(e.sessions, *s)
 	return o, true
 }
 

@@ -1,7 +1,8 @@
 // What the arguments of `modec run` hold in the real Codex beside the calls of decide.test.mjs: a project that loosens
 // itself, agents to which a session hands work, a session in which nobody is asked, and a hook that is missing.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { bin, project, work } from './project.mjs';
@@ -54,6 +55,28 @@ test('an agent whose name no slug has is held as its mode', async () => {
     const refused = /blocked by PreToolUse hook: modec: role developer in mode docs-writer (may not do this|has to ask first)/;
     for (const [i, want] of [refused, /Success/, refused].entries()) assert.match(said[i], want, JSON.stringify(said));
   }
+});
+
+// A folder of one's own in the place of /etc needs Linux, and namespaces that are open to everybody.
+const mounts = spawnSync('unshare', ['-rm', 'mount', '--bind', work, '/etc']).status === 0;
+
+test('what an administrator requires takes nothing from a role, and holds whoever starts Codex himself', { skip: !mounts }, async () => {
+  const toml = readFileSync(join(process.env.MODEC_FIXTURE, 'modec.toml'), 'utf8');
+  const { at, args } = project('admin', { 'modec.toml': toml.replace('[targets.codex]\n', '[targets.codex]\nrequirements = true\n') });
+  const etc = join(work, 'etc');
+  mkdirSync(join(etc, 'codex'), { recursive: true });
+  for (const file of ['passwd', 'group', 'hosts', 'nsswitch.conf', 'resolv.conf']) existsSync(`/etc/${file}`) && cpSync(`/etc/${file}`, join(etc, file), { dereference: true });
+  cpSync(join(at, '.codex/modec/requirements.toml'), join(etc, 'codex/requirements.toml'));
+  const calls = [shell('git status'), shell('git push'), shell('git push --force origin'), patch('src/a.ts'), patch('infra/a.tf'), ['web_search', {}]];
+  const held = await session({ at, bin, home: join(work, 'admin-home'), args: args('developer'), calls, etc });
+  assert.deepEqual(held.became, ['allow', 'ask', 'deny', 'allow', 'ask', 'deny'], JSON.stringify(held.outputs));
+  assert.doesNotMatch(JSON.stringify(held.warnings), /disallowed by requirements/);
+  const free = ['-c', 'approval_policy="never"', '-c', 'web_search="live"', '-c', 'features.hooks=false'];
+  const mine = await session({ at, bin, home: join(work, 'mine-home'), args: free, calls, etc });
+  assert.deepEqual(mine.became, ['ask', 'ask', 'ask', 'ask', 'ask', 'deny'], JSON.stringify(mine.outputs));
+  assert.match(JSON.stringify(mine.warnings), /`approval_policy` is disallowed by requirements; falling back to required value UnlessTrusted/);
+  const yolo = await session({ at, bin, home: join(work, 'yolo-home'), args: ['--dangerously-bypass-approvals-and-sandbox'], calls: [shell('touch ../outside')], etc });
+  assert.deepEqual(yolo.became, ['ask']);
 });
 
 test('codex exec refuses what has to be asked about', async () => {

@@ -78,12 +78,17 @@ function place({ home, bin, server, config }) {
   return { ...Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith('CODEX'))), CODEX_HOME: home, HOME: home, NO_KEY: 'x', PATH: `${bin}:${process.env.PATH}`, GITHUB_TOKEN: 'x', SHOP_TOKEN: 'x', ACME_ADMIN_TOKEN: 'x', ACME_ADMIN_REASON: 'x' };
 }
 
+// started returns how Codex is started; etc is a folder in the place of /etc.
+function started(args, etc) {
+  return etc ? ['unshare', ['-rm', 'sh', '-c', 'mount --bind "$0" /etc && exec "$@"', etc, program(), ...args]] : [program(), args];
+}
+
 // session starts Codex in a folder with some arguments, makes the calls, answers no to every question, and returns what
 // became of each call, with the tools that the session had.
-export async function session({ at, home, bin, args, calls, agents = {}, config = '' }) {
+export async function session({ at, home, bin, args, calls, agents = {}, config = '', etc }) {
   const { server, seen } = await model(calls, agents);
   const env = place({ home, bin, server, config });
-  const codex = spawn(program(), [...args, 'app-server'], { cwd: at, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  const codex = spawn(...started([...args, 'app-server'], etc), { cwd: at, env, stdio: ['pipe', 'pipe', 'pipe'] });
   let stderr = '', rest = '', id = 0;
   codex.stderr.on('data', (d) => (stderr += d));
   const waiting = new Map(), asks = [], warnings = [];

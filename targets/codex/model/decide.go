@@ -176,6 +176,8 @@ func (s *session) server(a policy.Action) contract.Answer {
 func (s *session) command(line string) (ir.Decision, string) {
 	forced := forces(line)
 	switch {
+	case s.required != nil && s.required.Forbids(line):
+		return ir.Deny, "an administrator's rule forbids it"
 	case s.Policy == format.Untrusted:
 		return ir.Ask, "Codex asks about every command in a folder that is not trusted"
 	case forced && s.Policy == format.Never:

@@ -41,6 +41,7 @@ type Hook func(contract.HookRequest) contract.HookAnswer
 
 // decider decides as Codex does in a terminal, with somebody there to answer.
 type decider struct {
+	surface  string
 	sessions map[ir.SubjectRef]*session
 	agents   map[string]*format.Agent // by the slug of their modes
 	disk     contract.Disk
@@ -54,6 +55,8 @@ type session struct {
 	*format.Config
 	file  string
 	hooks map[string][]*hookEntry // by event
+	// required is what an administrator requires, nil for nothing.
+	required *format.Requirements
 }
 
 // Open reads the configurations of sessions and the agents.
@@ -65,6 +68,9 @@ func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.L
 	r.readAgents()
 	if len(d.sessions) == 0 {
 		return nil, r.diags
+	}
+	if under := r.readRequired(); under != nil {
+		return []contract.Decider{d, under}, r.diags
 	}
 	return []contract.Decider{d}, r.diags
 }
@@ -127,9 +133,14 @@ func (r *reader) readAgents() {
 	}
 }
 
-func (d *decider) Surface() string { return "" }
+func (d *decider) Surface() string { return d.surface }
 
-func (d *decider) Assumes() []string { return assumes }
+func (d *decider) Assumes() []string {
+	if d.surface == required {
+		return assumesRequired
+	}
+	return assumes
+}
 
 var assumes = []string{
 	"a session of a role or a mode is started by `modec run`, with its configuration as options, " +
@@ -170,7 +181,11 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 		return key, true
 	}
 	s := d.sessionOf(ref)
-	key, err := d.engines.KeyOf(ref, []any{s.Root, s.file, s.hooks, d.agents[ref.Mode]}, s.judged())
+	of := []any{s.Root, s.file, s.hooks, d.agents[ref.Mode]}
+	if s.required != nil {
+		of = append(of, s.required.Root)
+	}
+	key, err := d.engines.KeyOf(ref, of, s.judged())
 	d.keys[ref] = key
 	return key, err == nil
 }
