@@ -60,12 +60,18 @@ func (u *ui) acceptances(blocks []string) {
 	}
 }
 
-// verifyLines is the most lines of a verification without -v.
-const verifyLines = 15
+// verifyLines is the most lines of a verification of a few surfaces without -v: each one beyond has a line more.
+const (
+	verifyLines = 15
+	fewSurfaces = 8
+)
+
+// linesFor returns how many lines a verification of so many surfaces has at most.
+func linesFor(surfaces int) int { return verifyLines + max(0, surfaces-fewSurfaces) }
 
 // verify prints a report: a line for each surface, and a line for each kind of finding that
 // is not a defect. With -v it prints all that was compared, and what differs. It returns how
-// many lines remain of [verifyLines].
+// many lines remain of [linesFor].
 func (u *ui) verify(r *verify.Report) (remaining int) {
 	if u.verbose {
 		for i := range r.Surfaces {
@@ -98,7 +104,7 @@ func (u *ui) verify(r *verify.Report) (remaining int) {
 		u.printf("%s\n", diag.Clean(text))
 		lines++
 	}
-	return verifyLines - lines - u.elsewhere(r)
+	return linesFor(len(r.Surfaces)) - lines - u.elsewhere(r)
 }
 
 // elsewhere says what each target does not emit, because that is for other targets. It returns
