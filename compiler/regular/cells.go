@@ -117,6 +117,12 @@ func (m *machine) compact() machine {
 		next: slices.Clone(m.next), labels: slices.Clone(m.labels), in: m.in, steps: slices.Clone(m.steps)}
 }
 
+// size returns how many bytes a machine takes.
+func (m *machine) size() int {
+	const ofState, ofNumber = 20, 4
+	return ofState*len(m.steps) + ofNumber*len(m.next)
+}
+
 // cells returns those that the states of one machine meet.
 func (m *machine) cells() (list []Cell) {
 	found := make([]bool, len(m.in))
@@ -143,7 +149,7 @@ func (s *Space) machine(of []Language) *machine {
 		return m
 	}
 	*m = s.draft.compact()
-	s.size += s.states.used
+	s.size += m.size()
 	return m
 }
 
@@ -221,8 +227,8 @@ func (s *Space) product(a, b *machine) *machine {
 		w := walk{Space: s, a: a, b: b}
 		if s.draft.reset(); w.run(&s.draft, MostStates) {
 			*m = s.draft.compact()
+			s.size += m.size()
 		}
-		s.size += len(m.steps)
 	}
 	return m
 }

@@ -109,7 +109,7 @@ type Space struct {
 	cells    map[string]*cells
 	machines map[string]*machine
 	products map[[2]*machine]*machine
-	size     int // how many states the machines have
+	size     int // how many bytes the machines take
 	work     int // how many operands were taken to derivatives, and joined
 	buffers
 }
@@ -197,8 +197,21 @@ func (s *Space) Once(name any, make func() (Language, error)) (Language, error) 
 	return l, err
 }
 
-// Size returns how many languages, and states of them, are kept.
-func (s *Space) Size() int { return len(s.nodes) + s.size }
+// Size returns how many bytes the languages take, and how many the states of several of them at once.
+func (s *Space) Size() (languages, states int) {
+	const ofNode, ofSlot, ofNumber, ofPartition = 20, 8, 4, 256
+	languages = ofNode*len(s.nodes) + ofSlot*len(s.forms.slots) + ofNumber*(len(s.joined)+len(s.left)) +
+		ofPartition*len(s.all)
+	return languages, s.size
+}
+
+// ForgetStates frees what [Space.Cells] visited. What is known of the languages themselves stays.
+func (s *Space) ForgetStates() {
+	clear(s.cells)
+	clear(s.machines)
+	clear(s.products)
+	s.size = 0
+}
 
 func (s *Space) hasEmpty(l Language) bool { return s.nodes[l].nullable }
 

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"slices"
@@ -75,17 +76,30 @@ func (s *spaces) take(of []policy.Field) (int, *space) {
 
 // giveBack lets others use a space, or a new one where it is full.
 func (s *spaces) giveBack(g ir.Group, one *space) {
-	if one.Size() >= mostLanguages {
-		one = newSpace(g)
-	}
+	one = one.renewed(g)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free[g] = append(s.free[g], one)
 	s.freed.Broadcast()
 }
 
-// mostLanguages bounds how many languages are kept: then they are made anew.
-const mostLanguages = 100_000
+// renewed returns a space that is not full.
+func (s *space) renewed(g ir.Group) *space {
+	switch languages, states := s.Size(); {
+	case languages >= mostLanguages:
+		return newSpace(g)
+	case states >= mostStates:
+		s.ForgetStates()
+	}
+	return s
+}
+
+// mostLanguages bounds how many bytes the languages of a space take, which are then made anew, and mostStates those of
+// the states of several at once.
+const (
+	mostLanguages = 16 << 20
+	mostStates    = 8 << 20
+)
 
 // ErrManyCells is why a group has too many combinations of languages to look at.
 var ErrManyCells = errors.New("its patterns have too many combinations")
@@ -99,6 +113,9 @@ func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]string
 	all, err := j.languages(u.subject, of, in)
 	if err != nil {
 		return nil, regular.None, err
+	}
+	if j.finer(u.engine, of, in, all) {
+		return nil, regular.None, ErrManyCells
 	}
 	within := j.plain(u.project, u.subject, of, in)
 	cells, ok := in.Cells(within, most, all...)
@@ -213,7 +230,9 @@ const ofCell = "cell"
 // exactly returns what a subject is compared on: of the groups that its languages decide an
 // argument of each cell in place of every plain one, of others what its whole universe has. It notes
 // which groups are verified exactly.
-func (j *job) exactly(u *universe, w *worker, whole func([]ir.Group) (*universe, error)) ([]*Witness, error) {
+func (j *job) exactly(
+	ctx context.Context, u *universe, w *worker, whole func([]ir.Group) (*universe, error),
+) ([]*Witness, error) {
 	most := regular.MostStates
 	if j.halves != nil {
 		most = w.universes.plan.pairStates()
@@ -223,6 +242,11 @@ func (j *job) exactly(u *universe, w *worker, whole func([]ir.Group) (*universe,
 	texts := make([][]string, len(all))
 	plain := make([]bool, len(u.list)) // what cells stand for
 	left := slices.Clone(all)
+	for _, half := range j.halves {
+		if err := half.do(ctx, w); err != nil {
+			return nil, err
+		}
+	}
 	for len(left) > 0 {
 		at, in := w.universes.spaces.take(left)
 		f := left[at]
@@ -272,6 +296,28 @@ func (j *job) exactly(u *universe, w *worker, whole func([]ir.Group) (*universe,
 		j.byEdits(u, w, most)
 	}
 	return list, nil
+}
+
+// finer reports whether some languages have all of a half's that has too many cells: then these have too many, too, which
+// would take longest to find out.
+func (j *job) finer(p *policy.Engine, of policy.Field, in *space, parts [][]regular.Language) bool {
+	for _, half := range j.halves {
+		// One that was remembered has an error of its own.
+		if why := half.sampled[of.Group]; why == nil || why.Error() != ErrManyCells.Error() {
+			continue
+		}
+		subject, err := p.Subject(half.ref)
+		if err != nil {
+			continue
+		}
+		own, err := half.languages(subject, of, in)
+		all := slices.Concat(parts...)
+		lacks := func(l regular.Language) bool { return !slices.Contains(all, l) }
+		if err == nil && !slices.ContainsFunc(slices.Concat(own...), lacks) {
+			return true
+		}
+	}
+	return false
 }
 
 // byEdits notes which groups are sampled only because the artifacts are not as they were compiled.

@@ -54,9 +54,10 @@ func EachCelled(req Request, do func(Celled)) error {
 					return err
 				}
 				for _, f := range fields(req.Policy.Project()) {
-					if in[f.Group] == nil || in[f.Group].Size() >= mostLanguages {
+					if in[f.Group] == nil {
 						in[f.Group] = newSpace(f.Group)
 					}
+					in[f.Group] = in[f.Group].renewed(f.Group)
 					do(j.celled(req.Policy.Project(), subject, f, in[f.Group]))
 				}
 			}

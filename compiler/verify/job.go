@@ -86,7 +86,7 @@ func (j *job) do(ctx context.Context, w *worker) error {
 		}
 		list := pointers(u.list)
 		if u.subject != nil && !personal(j.decider) && (j.halves == nil || w.universes.plan.pairStates() > 0) {
-			list, j.err = j.exactly(u, w, func(groups []ir.Group) (*universe, error) {
+			list, j.err = j.exactly(ctx, u, w, func(groups []ir.Group) (*universe, error) {
 				if j.halves != nil {
 					return u, nil
 				}

@@ -139,11 +139,38 @@ func (s *Session) about(key string) []format.Rule {
 
 // byKey returns the session with the rules of the keys that are asked for most.
 func (s Session) byKey() Session {
-	s.by = map[string][]format.Rule{}
+	s.by, s.folded = map[string][]format.Rule{}, map[string][]string{}
 	for _, key := range append(slices.Sorted(maps.Values(keys)), format.Outside, format.WebSearch) {
 		s.by[key] = s.about(key)
 	}
+	for _, key := range []string{format.Read, format.Edit, format.Outside} {
+		for i := range s.by[key] {
+			s.folded[key] = append(s.folded[key], policy.Fold(s.by[key][i].Pattern))
+		}
+	}
 	return s
+}
+
+// asked are the keys that decide alone about the arguments of a group.
+func (s *Session) asked(g ir.Group) []string {
+	switch g {
+	case ir.Read:
+		return append([]string{format.Read, format.Outside}, s.program.Searches...)
+	case ir.Edit:
+		return []string{format.Edit, format.Outside}
+	case ir.Web:
+		return []string{format.WebFetch, format.WebSearch}
+	}
+	return []string{keys[g]}
+}
+
+// decidesLike reports whether two sessions have the same rules about the arguments of a group.
+func (s *Session) decidesLike(o *Session, g ir.Group) bool {
+	return !slices.ContainsFunc(s.asked(g), func(key string) bool {
+		return !slices.EqualFunc(s.about(key), o.about(key), func(a, b format.Rule) bool {
+			return a.Key == b.Key && a.Pattern == b.Pattern && a.Decision == b.Decision
+		})
+	})
 }
 
 // elsewhere matches names that a shell, or Windows, takes for a path outside.
@@ -171,31 +198,32 @@ func (s *Session) file(key, name string) (Outcome, *contract.Hole) {
 		clean = ""
 	}
 	o := about(s.ask)
-	switch alike := about(s.inAnyCase); {
+	switch {
 	case strings.Contains(name, `\`):
 		return Outcome{ir.Deny, o.Rule, o.At}, &contract.Hole{Decision: o.Decision,
 			Why: s.program.Title + " compares a backslash in a name as a slash"}
 	case elsewhere.MatchString(name):
 		return Outcome{ir.Deny, o.Rule, o.At}, &contract.Hole{Decision: o.Decision,
 			Why: s.program.Title + " takes such a name for a file of the project"}
-	case alike.Decision < o.Decision:
+	case o.Decision == ir.Deny:
+		return o, nil
+	}
+	if alike := about(s.inAnyCase); alike.Decision < o.Decision {
 		return alike, &contract.Hole{Decision: o.Decision,
 			Why: s.program.Title + " compares letters as they are written, and a file system may take them for others"}
 	}
 	return o, nil
 }
 
-// inAnyCase decides as if what holds back were compared in any case.
+// inAnyCase decides what is not denied as if what holds back were compared in any case.
 func (s *Session) inAnyCase(key, text string) Outcome {
-	if o := s.ask(key, text); o.Decision == ir.Deny {
-		return o
-	}
 	fold, rules := policy.Fold(text), s.about(key)
+	folded := s.folded[key]
 	for i := len(rules) - 1; i >= 0; i-- {
 		r := &rules[i]
 		matched := format.Match(r.Pattern, text)
 		if !matched && r.Decision < ir.Allow {
-			pattern := policy.Fold(r.Pattern)
+			pattern := folded[i]
 			matched = (pattern != r.Pattern || fold != text) && format.Match(pattern, fold)
 		}
 		if matched {

@@ -28,7 +28,9 @@ var keys = map[ir.Group]string{ir.Read: format.Read, ir.Edit: format.Edit, ir.Co
 func (d *Decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
 	l := lists{Space: sp, program: d.program}
 	for i := range d.setups[ref] {
-		l.session(&d.setups[ref][i], of)
+		if s := &d.setups[ref][i]; !s.repeats[of.Group] {
+			l.session(s, of)
+		}
 	}
 	return l.all, l.err
 }

@@ -35,6 +35,8 @@ type Session struct {
 
 	program *Program
 	by      map[string][]format.Rule // the rules of some keys
+	folded  map[string][]string      // the patterns of those about files as they are compared in any case
+	repeats map[ir.Group]bool        // about these an earlier session of the subject decides the same
 }
 
 // NewDecider returns a decider for no sessions yet.
@@ -45,7 +47,12 @@ func NewDecider(p *Program, assumes []string) *Decider {
 // Add adds a session of a subject.
 func (d *Decider) Add(ref ir.SubjectRef, s Session) {
 	s.program = d.program
-	d.setups[ref] = append(d.setups[ref], s.byKey())
+	s = s.byKey()
+	s.repeats = map[ir.Group]bool{}
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
+		s.repeats[g] = slices.ContainsFunc(d.setups[ref], func(o Session) bool { return s.decidesLike(&o, g) })
+	}
+	d.setups[ref] = append(d.setups[ref], s)
 }
 
 // List returns the decider, none where nothing holds any subject.
@@ -148,7 +155,11 @@ func (d *Decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) >
 func (d *Decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	var v contract.Verdict
 	for i := range d.setups[ref] {
-		if w := d.setups[ref][i].judge(a); i == 0 || w.Decision > v.Decision {
+		s := &d.setups[ref][i]
+		if s.repeats[a.Group] {
+			continue
+		}
+		if w := s.judge(a); i == 0 || w.Decision > v.Decision {
 			v = w
 		}
 	}
