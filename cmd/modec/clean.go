@@ -8,7 +8,9 @@ import (
 
 	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/gittree"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
@@ -31,6 +33,7 @@ type cleanReport struct {
 	Status      string          `json:"status" enum:"ok"`
 	DryRun      bool            `json:"dryRun,omitempty" jsonschema:"nothing was changed"`
 	Files       []output.Change `json:"files" jsonschema:"update: modec's entries were removed"`
+	Permits     []string        `json:"permits,omitempty" jsonschema:"what the files permit again"`
 	Diagnostics diag.List       `json:"diagnostics"`
 }
 
@@ -101,8 +104,9 @@ func (c *cleanCmd) Run(e *env) error {
 		}
 		changes, diags = append(changes, some...), append(diags, list...)
 	}
+	again := permitAgain(e, changes)
 	if e.ui.json {
-		return e.ui.emit(cleanReport{e.ui.envelope(), "ok", c.DryRun, changes, diags})
+		return e.ui.emit(cleanReport{e.ui.envelope(), "ok", c.DryRun, changes, again, diags})
 	}
 	e.ui.diagnostics(diags)
 	e.ui.kept(diags)
@@ -130,10 +134,61 @@ func (c *cleanCmd) Run(e *env) error {
 	if len(changes) == 0 {
 		e.ui.note("nothing to do: no build wrote files here\n")
 	} else {
+		c.tellAgain(e, again)
 		e.ui.note("%s %s, and entries of %s; %s %s\n", verb, count(removed, "file"), count(kept, "file"),
 			put, count(restored, "file"))
 	}
 	return nil
+}
+
+// mostAgain is how many lines say what the files permit again.
+const mostAgain = 10
+
+// permitAgain returns what files that are put back permit and what a build had made of them does not; nothing where
+// nobody can say it.
+func permitAgain(e *env, changes []output.Change) (lines []string) {
+	have, want := memfs.FS{}, memfs.FS{}
+	for i := range changes {
+		if x := &changes[i]; x.Restored && x.Action != output.Unchanged {
+			have[x.Path], want[x.Path] = x.Texts()
+		}
+	}
+	maps.DeleteFunc(have, func(_ string, data []byte) bool { return data == nil })
+	imported := func(files memfs.FS) *migrate.Result {
+		res, _ := migrate.Run(e.ctx, migrate.Request{Root: files, Targets: e.targets, Local: e.local, Out: "modec",
+			Today: time.Now().UTC(), Seed: verifySeed})
+		return res
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	before, after := imported(have), imported(want)
+	if before == nil || after == nil {
+		return nil
+	}
+	known := func(x *diff.Change) bool { // that modec's guards go, and what agents ask about by themselves
+		return x.What == diff.GuardedPaths || x.Before.Decision > ir.Deny && x.After.Decision == ir.Agent
+	}
+	lines, err := widenedBy(before.Compiled.Policy, before.Compiled, after.Compiled, have, want, e.targets, known)
+	if err != nil {
+		return nil
+	}
+	return lines
+}
+
+// tellAgain prints it.
+func (c *cleanCmd) tellAgain(e *env, lines []string) {
+	title := "this permits again"
+	if c.DryRun {
+		title = "this would permit again"
+	}
+	for i, line := range lines {
+		if i == mostAgain && !e.ui.verbose {
+			e.ui.note("%s: %d more (-v lists them)\n", title, len(lines)-i)
+			break
+		}
+		e.ui.note("%s: %s\n", title, diag.Clean(line))
+	}
 }
 
 // secretsBack counts the secrets of a text that another one has and it has not.

@@ -18,6 +18,7 @@ import (
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/policy"
 )
 
 // edits offers what people changed in the agents' files as a patch of the source, or says that there
@@ -276,23 +277,37 @@ func (c *migrateCmd) readAgain(e *env, req *migrate.Request, record *originals.R
 	return record.Save()
 }
 
-// widened returns what a source with the edits permits more, a line each. What was allowed and is left to the
-// agent now is nothing more than before.
+// widened returns what a source with the edits permits more, a line each. What was allowed and is left to the agent now
+// is nothing more than before.
 func widened(was *migrate.Edited, targets []contract.Target) (lines []string, err error) {
-	report, err := diff.Projects(was.Was, was.Compiled.Policy, verifySeed)
+	revoked := func(x *diff.Change) bool { return x.Before.Decision == ir.Allow && x.After.Decision == ir.Agent }
+	return widenedBy(was.Was, was.Before, was.Compiled, memfs.FS{}, memfs.FS{}, targets, revoked)
+}
+
+// widenedBy returns what one project with its files permits more than another one that decides by an engine, a line
+// each with examples, but for what is no news.
+func widenedBy(
+	was *policy.Engine, before, after *compiler.Result, filesBefore, filesAfter memfs.FS, targets []contract.Target,
+	known func(*diff.Change) bool,
+) (lines []string, err error) {
+	report, err := diff.Projects(was, after.Policy, verifySeed)
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range report.Changes {
-		revoked := x.Before.Decision == ir.Allow && x.After.Decision == ir.Agent
-		if x.Kind == diff.Widened && !revoked {
-			lines = append(lines, x.Subject+": "+action(&x))
+	add := func(line string) {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
 		}
 	}
-	report.Runs(runsOf(was.Before, memfs.FS{}, targets), runsOf(was.Compiled, memfs.FS{}, targets))
+	for _, x := range report.Changes {
+		if x.Kind == diff.Widened && !known(&x) {
+			add(x.Subject + ": " + action(&x) + examples(&x))
+		}
+	}
+	report.Runs(runsOf(before, filesBefore, targets), runsOf(after, filesAfter, targets))
 	for _, x := range report.Others { // such as a deny that a role keeps for one agent
 		if x.Kind == diff.Widened {
-			lines = append(lines, x.What+": "+x.Text)
+			add(x.What + ": " + x.Text)
 		}
 	}
 	return lines, nil
@@ -314,10 +329,8 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 	for _, text := range texts {
 		e.ui.unified(text)
 	}
-	for i, line := range widens {
-		if !slices.Contains(widens[:i], line) {
-			e.ui.printf("widens: %s\n", diag.Clean(line))
-		}
+	for _, line := range widens {
+		e.ui.printf("widens: %s\n", diag.Clean(line))
 	}
 	unsaid := func(x migrate.Edit) bool { return x.Why != "" }
 	switch {

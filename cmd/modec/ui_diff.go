@@ -83,9 +83,14 @@ func examples(c *diff.Change) string {
 	case c.Group == ir.MCP, len(c.Examples) == 1 && c.Examples[0] == c.What:
 		return ""
 	}
-	quoted := make([]string, len(c.Examples))
-	for i, x := range c.Examples {
-		quoted[i] = strconv.Quote(x)
+	var quoted []string
+	for _, x := range c.Examples {
+		if !strings.Contains(x, "modec-unlisted") { // it stands for what nothing names
+			quoted = append(quoted, strconv.Quote(x))
+		}
+	}
+	if len(quoted) == 0 {
+		return ""
 	}
 	return ", as " + strings.Join(quoted, ", ")
 }

@@ -354,6 +354,17 @@ roles: {
 	}
 }
 
+// Several stars mean what one does: any command.
+func TestOverBroadStars(t *testing.T) {
+	for _, stars := range []string{"*", "**", "***"} {
+		_, found := linted(t, "", "modec/a.cue", "package modec\n\nroles: a: {description: \"d\", "+
+			"can: command: {allow: [\""+stars+"\"], default: \"ask\"}}\n")
+		if got := ids(found); !slices.Contains(got, "over-broad-allow") || slices.Contains(got, "far-reaching-allow") {
+			t.Errorf("%s: got %v", stars, found)
+		}
+	}
+}
+
 // What is allowed at times is as broad as what always is, a thing that is used at times is used, and no fix takes a
 // rule out that an allow stands beside only at times.
 func TestTimesInLint(t *testing.T) {

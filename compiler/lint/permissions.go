@@ -203,7 +203,7 @@ func (p *pass) void() {
 }
 
 // everything lists the patterns of a group that match all of it.
-var everything = map[ir.Group][]string{ir.Command: {"*"}, ir.Edit: {"**", "**/*", "*"}}
+var everything = map[ir.Group][]string{ir.Edit: {"**", "**/*", "*"}}
 
 func (p *pass) overBroad() {
 	for _, s := range p.subjects() {
@@ -237,7 +237,9 @@ func (p *pass) broadTable(s subject, g ir.Group) {
 }
 
 func matchesEverything(g ir.Group, r ir.Rule) bool {
-	return r.Pattern.Kind == ir.Plain && slices.Contains(everything[g], r.Pattern.Text)
+	text := r.Pattern.Text
+	stars := g == ir.Command && text != "" && strings.Trim(text, "*") == "" // several mean what one does
+	return r.Pattern.Kind == ir.Plain && (stars || slices.Contains(everything[g], text))
 }
 
 // broadServers finds what allows every tool of every server.
