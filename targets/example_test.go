@@ -24,6 +24,7 @@ func ExampleAll() {
 	// copilot: judged true, imported true
 	// opencode: judged true, imported true
 	// kilo: judged true, imported true
+	// vscode: judged true, imported true
 	// mcpnest: judged true, imported false
 	// thurbox: judged true, imported true
 	// model: judged false, imported false

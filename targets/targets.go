@@ -14,6 +14,7 @@ import (
 	"modec.dev/modec/targets/opencode"
 	"modec.dev/modec/targets/roo"
 	"modec.dev/modec/targets/thurbox"
+	"modec.dev/modec/targets/vscode"
 )
 
 // All returns every target in the order in which it is printed. Adding a
@@ -29,6 +30,7 @@ func All() []contract.Target {
 		copilot.New(),
 		opencode.New(),
 		kilo.New(),
+		vscode.New(),
 		mcpnest.New(),
 		thurbox.New(),
 		model.New(),

@@ -23,14 +23,9 @@ import (
 	"modec.dev/modec/targets/mcp/serve"
 )
 
-// editorClients are clients for which modec has no target.
-var editorClients = map[string]contract.ServerList{
-	"vscode": {File: ".vscode/mcp.json", Field: "servers", Local: "stdio", Remote: "http"},
-}
-
 // clients returns the programs whose lists of servers modec can write, by name.
 func clients(all []contract.Target) map[string]contract.ServerList {
-	out := maps.Clone(editorClients)
+	out := map[string]contract.ServerList{}
 	for _, t := range all {
 		if c, ok := t.(contract.Client); ok {
 			out[t.Name()] = c.ServerList()

@@ -15,7 +15,6 @@ var otherFiles = func() (files []contract.AgentFile) {
 		paths       []string // with what its agent decides by
 		instruction []string
 	}{
-		{"VS Code's own chat", []string{".vscode/mcp.json"}, nil},
 		{"Windsurf", []string{".windsurf/", ".devin/"}, []string{".windsurfrules", ".codeiumignore"}},
 		{"Cline", nil, []string{".clinerules", ".clinerules/", ".clineignore"}},
 		{"Aider", []string{".aider.conf.yml"}, []string{".aiderignore"}},

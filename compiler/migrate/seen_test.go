@@ -89,7 +89,6 @@ func TestSeen(t *testing.T) {
 		{".github/agents/a.md", prompt, ".github/agents/", contract.Permission, "Copilot"},
 		{".github/hooks/a.json", "{}", ".github/hooks/", contract.Programs, ""},
 		{".github/copilot/settings.json", "{}", ".github/copilot/", contract.Permission, ""},
-		{".vscode/mcp.json", `{"servers": {}}`, "", contract.NoTarget, "VS Code"},
 		{".github/workflows/ci.yml", prompt, "", "", ""},
 		{".windsurf/rules/a.md", prompt, ".windsurf/", contract.NoTarget, "Windsurf"},
 		{".aider.conf.yml", "yes-always: true", "", contract.NoTarget, "Aider"},

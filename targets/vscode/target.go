@@ -1,0 +1,64 @@
+package vscode
+
+import (
+	"io/fs"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/vscode/format"
+	"modec.dev/modec/targets/vscode/importer"
+	"modec.dev/modec/targets/vscode/model"
+)
+
+type vscode struct{}
+
+// New returns the target.
+func New() contract.Target { return vscode{} }
+
+func (vscode) Name() string { return name }
+
+func (vscode) Summary() string { return "VS Code: the MCP servers of its own chat" }
+
+func (vscode) Options() []contract.Option { return nil }
+
+// Codes documents what the target reports.
+func (vscode) Codes() []diag.Doc { return diag.Docs(codesText) }
+
+func (vscode) Owns() []string { return []string{format.ServersFile} }
+
+// Asked returns the folder in which VS Code keeps a project's settings.
+func (vscode) Asked() []string { return []string{format.Dir + "/"} }
+
+func (vscode) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
+
+// Open reads the list as VS Code does.
+func (vscode) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys, o)
+}
+
+// Alone returns what VS Code decides by itself.
+func (vscode) Alone(*ir.Project) []contract.Decider { return model.Alone() }
+
+// ServerList says how mcp.json lists a server.
+func (vscode) ServerList() contract.ServerList {
+	return contract.ServerList{File: format.ServersFile, Field: format.ServersKey, Local: "stdio", Remote: "http"}
+}
+
+// Gateways returns one gateway for everybody who works in the project.
+func (vscode) Gateways(*ir.Project) []ir.Gateway {
+	return []ir.Gateway{{Name: contract.GatewayName,
+		Args: append([]string{"-C", "${workspaceFolder}"}, contract.GatewayArgs(name, ir.SubjectRef{})...)}}
+}
+
+// Lists returns the list of the project.
+func (vscode) Lists(fs.FS, ir.SubjectRef) []string { return []string{format.ServersFile} }
+
+// AgentFiles lists the files of VS Code.
+func (vscode) AgentFiles() []contract.AgentFile { return importer.Files() }
+
+// Formats returns the one that VS Code has.
+func (vscode) Formats() []string { return []string{name} }
+
+// Import reads a list of servers.
+func (vscode) Import(src contract.Source) (contract.Imported, diag.List) { return importer.Import(src) }
