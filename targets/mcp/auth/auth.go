@@ -9,7 +9,7 @@
 // could verify such a token could write one. A token without an expiry, a subject or the server's audience is
 // refused. Keys are fetched when they are needed, kept for an hour, and fetched again for a key that is not among
 // them, at most every half minute: a caller with invented keys cannot have the issuer asked at each request. Those of a
-// file are read again each second.
+// file are read again each second. A token's signature is verified once while the keys are the same.
 //
 // Sources: RFC 7519 (JWT), 7517 (JWK), 8725 (best practices), 9068 (access tokens); the protocol's chapter on
 // authorization (modelcontextprotocol.io/specification/draft/basic/authorization).

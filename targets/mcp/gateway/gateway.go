@@ -562,9 +562,9 @@ func (n *known) down(s *shelf, server string, k *kind) *list {
 	return nil
 }
 
-// join joins lists with the table. What several servers offer under one name or address is the first one's, by the order
-// of the source, also while that one does not answer: so none takes away what another one before it offers, or stands in
-// for it.
+// join joins lists with the table. What several servers offer under one name or address is the first one's, by the
+// order of the source, also while that one does not answer: so none takes away what another one before it offers, or
+// stands in for it.
 func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
 	j := &join{byName: map[string]*offer{}, otherwise: map[string]bool{}}
 	for i, s := range t.servers {

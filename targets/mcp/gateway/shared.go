@@ -322,8 +322,8 @@ func once(next http.Handler) http.Handler {
 	})
 }
 
-// challenge begins the header by which a caller learns what is wanted (RFC 6750, section 3). where is the address of the
-// metadata; "": there is none.
+// challenge returns the header by which a caller learns what is wanted (RFC 6750, section 3). where is the address of
+// the metadata; "": there is none.
 func challenge(where, fault string) string {
 	var params []string
 	if fault != "" {

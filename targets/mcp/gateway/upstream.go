@@ -130,7 +130,8 @@ func (a *answer) plain() error {
 	for _, key := range []string{"content", "messages"} {
 		raw := a.fields[key]
 		odd := func(c byte) bool { return c >= utf8.RuneSelf }
-		if !bytes.Contains(raw, []byte(`"src"`)) && !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) && !slices.ContainsFunc(raw, odd) {
+		has := func(text string) bool { return bytes.Contains(raw, []byte(text)) }
+		if !has(`"src"`) && !has(`\u`) && !has(`\r`) && !slices.ContainsFunc(raw, odd) {
 			continue // nothing in it needs to be escaped
 		}
 		clean, err := tidy(raw, func(key, s string) (string, error) {
@@ -487,8 +488,8 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	}
 	var kind string
 	if t := a.fields["resultType"]; t != nil && (json.Unmarshal(t, &kind) != nil || kind != "complete") {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("server %q asks the client for "+
-			"something before it answers, which modec gateway does not pass on", u.entry.Name)}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("server %q asks the client "+
+			"for something before it answers, which modec gateway does not pass on", u.entry.Name)}
 	}
 	return a, nil
 }

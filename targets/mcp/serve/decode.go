@@ -45,7 +45,8 @@ func deep(data []byte) bool {
 func Decode(data []byte) (jsonrpc.Message, error) {
 	var m wireMessage
 	err := gojson.Unmarshal(data, &m, jsontext.AllowInvalidUTF8(true))
-	if err != nil || deep(data) || m.Version != "2.0" || m.Error != nil || m.Params.Kind() == 'n' || m.Result.Kind() == 'n' {
+	null := m.Params.Kind() == 'n' || m.Result.Kind() == 'n'
+	if err != nil || deep(data) || m.Version != "2.0" || m.Error != nil || null {
 		return jsonrpc.DecodeMessage(data)
 	}
 	id, err := jsonrpc.MakeID(m.ID)
