@@ -298,8 +298,8 @@ func (j *job) exactly(
 	return list, nil
 }
 
-// finer reports whether some languages have all of a half's that has too many cells: then these have too many, too, which
-// would take longest to find out.
+// finer reports whether some languages have all those of a half that has too many cells: then these have too many, too,
+// which would take longest to find out.
 func (j *job) finer(p *policy.Engine, of policy.Field, in *space, parts [][]regular.Language) bool {
 	for _, half := range j.halves {
 		// One that was remembered has an error of its own.
