@@ -56,7 +56,7 @@ type migrateReport struct {
 	Written []string `json:"written" jsonschema:"the files of the new source"`
 	*migrate.Report
 	Edits       []migrate.Edit       `json:"edits,omitempty" jsonschema:"what people changed in files that modec wrote"`
-	Coming      []string             `json:"coming,omitempty" jsonschema:"files of agents of which the source has nothing yet"`
+	Coming      []string             `json:"coming,omitempty" jsonschema:"files that the source has nothing of"`
 	Widens      []string             `json:"widens,omitempty" jsonschema:"what these edits permit more"`
 	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
 	Patches     []patch              `json:"patches,omitempty"`

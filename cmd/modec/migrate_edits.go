@@ -33,14 +33,8 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	if err != nil {
 		return true, err
 	}
-	if half := slices.DeleteFunc(slices.Clone(coming), func(name string) bool { return !hasTarget(was.Before, name) }); len(half) > 0 {
-		of := e.request() // that nobody has taken anything out of their files
-		of.Only = slices.DeleteFunc(targetNames(was.Before), func(name string) bool { return slices.Contains(half, name) })
-		if len(of.Only) > 0 {
-			if was, diags = migrate.Edits(e.ctx, *req, of, record); diags.HasErrors() {
-				return false, nil
-			}
-		}
+	if was, diags = c.without(e, req, record, was, coming); diags.HasErrors() {
+		return false, nil
 	}
 	was.Edits = append(was.Edits, unread(e, req, was)...)
 	switch {
@@ -64,14 +58,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	if err != nil {
 		return true, err
 	}
-	var texts []string // before they are written
-	for _, f := range was.Files {
-		have, err := fs.ReadFile(req.Root, f.Path)
-		if err != nil {
-			have = nil
-		}
-		texts = append(texts, patchOf(f.Path, have, f.Data))
-	}
+	texts := patchesOf(req.Root, was.Files) // before they are written
 	if c.Apply && !c.DryRun && len(was.Files) > 0 {
 		if diags := e.put(was.Files, output.ReplaceExisting); diags.HasErrors() {
 			return true, e.ui.fail(diags)
@@ -101,6 +88,32 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 			diag.Clean(few(files)))
 	}
 	return true, nil
+}
+
+// patchesOf returns what files change below a root, a patch each.
+func patchesOf(root fs.FS, files []contract.File) (texts []string) {
+	for _, f := range files {
+		have, err := fs.ReadFile(root, f.Path)
+		if err != nil {
+			have = nil
+		}
+		texts = append(texts, patchOf(f.Path, have, f.Data))
+	}
+	return texts
+}
+
+// without returns the edits without those of targets that come and that modec.toml names already: nobody has taken
+// anything out of their files.
+func (c *migrateCmd) without(
+	e *env, req *migrate.Request, record *originals.Record, was *migrate.Edited, coming []string,
+) (*migrate.Edited, diag.List) {
+	known := func(name string) bool { return !slices.Contains(coming, name) }
+	of, names := e.request(), targetNames(was.Before)
+	of.Only = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !known(name) })
+	if len(of.Only) == len(names) || len(of.Only) == 0 {
+		return was, nil
+	}
+	return migrate.Edits(e.ctx, *req, of, record)
 }
 
 // tellKept prints what people changed beside the source since the last build, and no patch is needed for.

@@ -62,7 +62,8 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	}
 	name, _ := output.Locks(req.Local)
 	lock, _ := fs.ReadFile(req.Root, name)
-	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock)}
+	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock),
+		wrote: output.Knows(lock)}
 	if e.unbuilt = lock == nil; e.unbuilt {
 		record = unpatched(record, req.Root)
 		e.record = record
@@ -121,6 +122,7 @@ type editor struct {
 	source  *source.Node
 	after   map[string]*imports // by target: what the files on disk say
 	asBuilt func(name string, data []byte) bool
+	wrote   func(name string) bool // a build did, and noted it in the lock
 	unbuilt bool
 }
 
@@ -516,6 +518,9 @@ func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
 		}
 	}
 	for _, f := range res.Files() {
+		if _, err := fs.Stat(e.req.Root, f.Path); err != nil && !e.unbuilt && !e.wrote(f.Path) {
+			continue // the next build writes it for the first time: nobody took it out
+		}
 		data := f.Data
 		if have, err := contract.ReadImport(e.req.Root, f.Path); err == nil && styles[f.Path] != nil {
 			_, adopted := e.record.Original(f.Path)

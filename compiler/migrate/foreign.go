@@ -53,9 +53,14 @@ func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *
 		if was(x.What) {
 			continue
 		}
-		diags.Warnf(diag.ForeignAgent, x.Pos, "this file is of %s, which is no target, and was not there before "+
-			"modec: nothing of the source holds what it permits", x.Of).
-			Hint("`modec migrate` offers to take it into the source; or take it out").
+		since, more := "was not there before modec", ""
+		if !output.KnowsUnheld(f.lock) {
+			since = "an older modec did not note whether it was there before"
+			more = "; `modec build` notes it in modec.lock"
+		}
+		diags.Warnf(diag.ForeignAgent, x.Pos, "this file is of %s, which is no target, and %s: nothing of the source "+
+			"holds what it permits", x.Of, since).
+			Hint("`modec migrate` offers to take it into the source; or take it out" + more).
 			Target(x.Of)
 	}
 }

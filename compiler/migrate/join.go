@@ -287,7 +287,8 @@ func joined(have []byte, baseline string, targets []configTarget) ([]byte, error
 		for _, t := range targets {
 			names = append(names, fmt.Sprintf("[targets.%s]", t.name))
 		}
-		return nil, fmt.Errorf("write %s there, and run `modec migrate` again: %w", strings.Join(names, ", "), errNoTable)
+		return nil, fmt.Errorf("write %s there, and run `modec migrate` again: %w", strings.Join(names, ", "),
+			errNoTable)
 	}
 	return []byte(text), nil
 }

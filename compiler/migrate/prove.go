@@ -120,7 +120,8 @@ type original struct {
 
 // prove compares every original with the compiled project, and with the files as a build leaves them.
 func prove(
-	ctx context.Context, c *compiler.Result, built memfs.FS, originals []original, seed uint64, progress func(done, total int),
+	ctx context.Context, c *compiler.Result, built memfs.FS, originals []original, seed uint64,
+	progress func(done, total int),
 ) (proofs []Proof, less []Narrowing, found []difference, diags diag.List) {
 	proofs = []Proof{}
 	var all narrowings

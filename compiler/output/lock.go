@@ -47,8 +47,8 @@ type Lock struct {
 	// their own. A person's own project has none: the agent itself writes there.
 	Left map[string]string `toml:"left,omitempty"`
 	// Unheld are the files of agents that are no targets which lay there when the first build was made: a check tells
-	// of others.
-	Unheld []string `toml:"unheld,omitempty,multiline"`
+	// of others. Nil: an older modec wrote the lock, and nobody knows.
+	Unheld []string `toml:"unheld,multiline"`
 	// Known are the warnings about what people had when the first build took it over ([Known]), each as many times as
 	// it was found, and servers of theirs that no source can have.
 	Known []string `toml:"known,omitempty,multiline"`
@@ -136,6 +136,13 @@ func Writer(lock []byte, path string) (target string, ok bool) {
 	}
 	target, hash := splitArtifact(l.Artifacts[path])
 	return target, hash != "" && hash != mergedFile
+}
+
+// KnowsUnheld reports whether a lock says which files of agents that are no targets lay there when the first build was
+// made, or cannot be read. One of an older modec does not, and the next build writes which there are.
+func KnowsUnheld(lock []byte) bool {
+	l, err := parseLock(lock)
+	return err != nil || l.Unheld != nil
 }
 
 // WasUnheld returns whether a file of an agent that is no target lay there when the first build was made, as the

@@ -765,6 +765,9 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 		return nil
 	}
 	next := w.nextLock(b, changes)
+	if w.lock != nil && w.lock.Unheld == nil { // that a newer modec keeps lists is no drift
+		next.Unheld, next.Known = nil, w.lock.Known
+	}
 	c := Change{Target: "modec", Path: w.opt.lockFile(), Action: Update, State: Stale, have: w.lockRaw}
 	if w.lock == nil {
 		c.Action, c.State = Create, Missing
@@ -804,20 +807,23 @@ func (w *writer) touched(next *Lock, changes []Change) (any bool) {
 // adds none: what somebody adds beside a project is news until the source has it.
 func (w *writer) unheld(l *Lock) (paths []string) {
 	switch {
-	case w.settled != nil:
+	case w.settled != nil && w.settled.Unheld != nil:
 		paths = slices.Clone(w.settled.Unheld)
 	case w.opt.Unheld != nil:
 		paths = w.opt.Unheld()
 	}
 	slices.Sort(paths)
-	return slices.DeleteFunc(slices.Compact(paths), func(p string) bool { return l.Artifacts[p] != "" })
+	paths = slices.Compact(append([]string{}, paths...)) // never nil
+	return slices.DeleteFunc(paths, func(p string) bool { return l.Artifacts[p] != "" })
 }
 
 // known returns the warnings about what the first build took over, none where there was nothing to take over. A later
-// one adds what it takes over for targets that are new, and nothing else.
+// one adds what it takes over for targets that are new, and nothing else; the first one after an older modec, which
+// kept no warnings, does so for all targets.
 func (w *writer) known(l *Lock) (lines []string) {
 	had, came := map[string]bool{"": true}, map[string]bool{} // targets, and files
-	if w.settled != nil {
+	older := w.settled != nil && w.settled.Unheld == nil      // of a modec that kept no such lists
+	if w.settled != nil && !older {
 		for _, line := range w.settled.Artifacts {
 			target, _ := splitArtifact(line)
 			had[target] = true
@@ -828,10 +834,19 @@ func (w *writer) known(l *Lock) (lines []string) {
 			came[path] = true
 		}
 	}
-	if w.opt.Known != nil && len(came) > 0 {
+	later := w.settled != nil && !older
+	if w.opt.Known != nil && (len(came) > 0 || !later && len(l.Adopted) > 0) {
 		lines = w.opt.Known()
 	}
-	if w.settled != nil {
+	if later {
+		record := w.record()
+		for _, path := range slices.Collect(maps.Keys(came)) { // what the source says of them is new too
+			if f, ok := record.Original(path); ok {
+				for name := range record.Imports[f.Import] {
+					came[name] = true
+				}
+			}
+		}
 		lines = slices.DeleteFunc(lines, func(line string) bool {
 			_, about, _ := strings.Cut(line, " ")
 			file, _, _ := strings.Cut(about, ": ")

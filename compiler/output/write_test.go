@@ -334,7 +334,7 @@ func TestLockForm(t *testing.T) {
 	}
 	sum := Sum([]byte("1"))
 	want := strings.Join([]string{"version = 1", "modec = 'v1'", "schema = 'sha256:schema'", "source = 'sha256:source'",
-		"", "[artifacts]", "'.a/c d' = 'roo " + sum + "'", "b = 'roo " + sum + "'", ""}, "\n")
+		"unheld = []", "", "[artifacts]", "'.a/c d' = 'roo " + sum + "'", "b = 'roo " + sum + "'", ""}, "\n")
 	if diff := cmp.Diff(lockHeader+want, string(b)); diff != "" {
 		t.Error(diff)
 	}

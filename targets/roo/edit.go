@@ -65,14 +65,19 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 	if w.deniesNothing() && m.Can.OutsideEdit == nil && s.Default(ir.Edit).Decision == ir.Agent {
 		return group{name: "edit", description: w.description}, true // Roo's own settings say the rest
 	}
+	e.staysInside(m, s, &w)
+	return w.group(), true
+}
+
+// staysInside reports that a mode which may edit outside the project edits inside alone.
+func (e *emitter) staysInside(m *ir.Mode, s *policy.Subject, w *editWriter) {
 	if opensOutside(m, s) && (w.all || newReachable("^"+w.body()).any(`^(~|.:|\/|\.\.\/)`)) {
 		e.loss(m, ir.Edit, codeEdit, m.Can.OutsideEdit.Pos, "Roo tests a path as it is written, and by rules over "+
 			"folders another way to write it would pass a deny (docs/../x, /tmp/docs/x): the mode edits inside the "+
 			"project only").
-			Hint(e.inside(&w))
+			Hint(e.inside(w))
 		w.here = format.Here
 	}
-	return w.group(), true
 }
 
 // reached reports whether a rule decides about a path that another one permits, where
@@ -246,8 +251,8 @@ func (e *emitter) inside(w *editWriter) string {
 		}
 	}
 	if len(e.ignored) > 0 {
-		return "name fewer paths in " + e.dir() + "ignore, which says nothing of those outside: the expression has to " +
-			"repeat them" + otherwise
+		return "name fewer paths in " + e.dir() + "ignore, which says nothing of those outside: the expression has " +
+			"to repeat them" + otherwise
 	}
 	return `say what may be edited by an expression about names (\.md$)` + otherwise
 }

@@ -325,7 +325,7 @@ func names(globs []string) map[string]bool {
 				}
 				for _, name := range spelledOut(p.Root) {
 					out[policy.Fold(root+name)] = true
-					if folder, ok := strings.CutSuffix(name, "/.+"); ok && x.Anywhere { // an expression refuses it whole
+					if folder, ok := strings.CutSuffix(name, "/.+"); ok && x.Anywhere { // refused whole
 						out[policy.Fold(folder)] = true
 					}
 				}
