@@ -383,7 +383,7 @@ func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 		line := fmt.Sprintf("%s: %s", d.State, diag.Clean(d.Path))
 		switch {
 		case d.State == output.Touched:
-			line += ": entries of somebody's own changed; `modec diff` says what they permit more"
+			line += ": entries of somebody's own changed; `modec verify --disk` names those that permit more"
 		case shown(d):
 			line += ": below, + is what somebody wrote there, - what a build writes"
 		}

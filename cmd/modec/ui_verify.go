@@ -93,7 +93,7 @@ func (u *ui) verify(r *verify.Report) (remaining int) {
 		{"assumed not to exist", func(s *verify.Surface) string { return positive(s.Counts.Assumed) }},
 		{"not governed for some subjects", ungoverned},
 		{"left to the agents", left},
-		{"allowed by entries of your own", func(s *verify.Surface) string { return positive(s.Counts.Filled) }},
+		{"allowed by entries of your own", filled},
 	} {
 		if text := bySurface(r.Surfaces, kind.of); text != "" {
 			u.printf("%s: %s\n", kind.title, diag.Clean(text))
@@ -245,6 +245,28 @@ func positive(n int) string {
 	}
 	return strconv.Itoa(n)
 }
+
+// filled says how many decisions somebody's own entries allow, and which entries these are, the first ones.
+func filled(s *verify.Surface) string {
+	var by []string
+	for i := range s.Filled {
+		if entry := s.Filled[i].By; !slices.Contains(by, entry) {
+			by = append(by, entry)
+		}
+	}
+	n := positive(s.Counts.Filled)
+	if len(by) == 0 {
+		return n
+	}
+	shown := strings.Join(by[:min(mostEntries, len(by))], ", ")
+	if len(by) > mostEntries {
+		shown += ", …"
+	}
+	return n + " by " + shown
+}
+
+// mostEntries is how many entries a line names without -v.
+const mostEntries = 4
 
 // kept says how much of what the source allows and asks about a surface keeps, in percent with some
 // decimals; "" where the source does neither.
