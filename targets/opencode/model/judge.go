@@ -194,9 +194,12 @@ func (s *Session) inAnyCase(key, text string) Outcome {
 	for i := len(rules) - 1; i >= 0; i-- {
 		r := &rules[i]
 		matched := format.Match(r.Pattern, text)
-		if !matched && r.Decision < ir.Allow {
+		if r.Decision < ir.Allow && r.Pattern != format.Every {
 			pattern := policy.Fold(r.Pattern)
-			matched = (pattern != r.Pattern || fold != text) && format.Match(pattern, fold)
+			if pattern != r.Pattern || fold != text {
+				// A question by a letter that is taken for others, or for none, is not about what the file is called.
+				matched = format.Match(pattern, fold) || matched && r.Decision == ir.Deny
+			}
 		}
 		if matched {
 			return Outcome{r.Decision, r.Text(), r.At}
