@@ -39,7 +39,10 @@ func FuzzSource(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n uint64) {
 		t.Parallel()
 		each := n >= count // what was found by chance is tried in every form
-		if each || n%2 == 0 {
+		if each || n%8 == 6 {
+			compared.Add(int64(neverWider(t, inLetters(t, drawn(n), n))))
+		}
+		if each || n%2 == 0 && n%8 != 6 {
 			compared.Add(int64(neverWider(t, drawn(n))))
 		}
 		if each || n%4 == 1 {
@@ -91,6 +94,62 @@ func inTimes(t *testing.T, files memfs.FS, n uint64) memfs.FS {
 		t.Fatal(err)
 	}
 	return memfs.FS{"modec.toml": files["modec.toml"], "modec/a.json": data}
+}
+
+// inLetters returns a source with lists that permit in other letters what they, or the guards, hold back, for one more
+// target of which patterns tell small letters from capital ones.
+func inLetters(t *testing.T, files memfs.FS, n uint64) memfs.FS {
+	var source map[string]any
+	if err := json.Unmarshal(files["modec/a.json"], &source); err != nil {
+		t.Fatal(err)
+	}
+	d := drawer{rand.New(rand.NewPCG(n, 16))}
+	for _, kind := range []string{"roles", "modes"} {
+		subjects, _ := source[kind].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(subjects)) {
+			can, _ := subjects[name].(map[string]any)["can"].(map[string]any)
+			for _, g := range []string{"read", "edit"} {
+				list, is := can[g].(map[string]any)
+				if !is {
+					list = map[string]any{"default": d.of("deny", "ask", "agent")}
+					can[g] = list
+				}
+				add := func(decision string, patterns ...string) {
+					have, _ := list[decision].([]any)
+					for _, p := range patterns {
+						have = append(have, p)
+					}
+					if len(have) > 0 {
+						list[decision] = have
+					}
+				}
+				held := d.some("secret.txt", "keys/**", "k", "*.pem", "src/**/id")
+				add(d.of("deny", "deny", "ask"), held...)
+				for _, p := range held {
+					at := d.IntN(len(p))
+					for strings.ContainsAny(p[at:at+1], "*/.") {
+						at = d.IntN(len(p))
+					}
+					end := "?"
+					if strings.HasSuffix(p, "*") {
+						end = ""
+					}
+					add("allow", d.of(p[:at]+strings.ToUpper(p[at:at+1])+d.of("*", p[at+1:]), "*"+strings.ToUpper(p[at:]),
+						p[:at]+"?"+p[at+1:]+end))
+				}
+				add("allow", d.some("M*", "*.JSON", "{K,x}*", ".G*", "??")...)
+			}
+		}
+	}
+	data, err := json.MarshalIndent(source, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := string(files["modec.toml"])
+	if target := "[targets." + d.of("opencode", "kilo") + "]\n"; !strings.Contains(config, target) {
+		config += target
+	}
+	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
 }
 
 // neverWider fails where a project does not build, or an artifact is wider than its source. It
@@ -187,6 +246,11 @@ func TestOrdinarySources(t *testing.T) {
 			"modes": {"a": {` + mode + `, "can": {"mcp": {"d": {"default": "allow", "deny": ["x"]}}}}}`,
 		"a tool whole beside silence": `"servers": {"d": {"command": "d", "tools": {"get": {}}}}, "roles": {"a":
 			{"permissionMode": "acceptEdits", "allowedTools": ["WebFetch"], "can": {"mcp": {"d": "ask"}}}}`,
+		"capitals": `"roles": {"a": {"can": {"edit": {"allow": ["S*", "K?*"], "deny": ["secret.txt"], "default": "deny"},
+			"read": {"allow": ["M*", "??"], "deny": ["k"], "ask": ["main.go"], "default": "deny"}}}},
+			"modes": {"a": {` + mode + `, "can": {"edit": {"allow": ["*.JSON"], "ask": ["a.json"], "default": "ask"}}}}`,
+		"a character that nobody sees": `"modes": {"a": {` + mode + `, "can": {"read": {"ask": ["??"], "default": "deny"}}}},
+			"roles": {"a": {"can": {"read": {"ask": ["s?"], "allow": ["??", "a*"], "deny": ["k", "é*"], "default": "deny"}}}}`,
 		"no mode": `"roles": {"a": {"can": {"modes": "deny"}}}`,
 		"forms of a host": `"roles": {"a": {"can": {"web":
 			{"deny": ["bücher.de", "127.1", "[::1]"], "default": "allow"}}}}`,

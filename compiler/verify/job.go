@@ -157,6 +157,7 @@ func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
 	u.fileCrossings(ir.Edit)
 	u.commandCrossings()
 	u.matches(more.without(j.ref, j.halves[0].ref, j.halves[1].ref))
+	u.named(more.namedAlone(j.ref, j.halves[0].ref, j.halves[1].ref))
 	return u, nil
 }
 

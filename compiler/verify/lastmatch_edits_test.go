@@ -3,6 +3,7 @@ package verify_test
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler"
@@ -50,6 +51,44 @@ func TestOwnDefaultAgent(t *testing.T) {
 			report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
 			if got := report.Wider() > 0; got != wider {
 				t.Errorf("%s: wider is %v with %s", target, got, text)
+			}
+		}
+	}
+}
+
+// A key of a tool that belongs to no group, or that no argument stands for, is found in a file of somebody's own,
+// whatever it is called: in the rules of a session, and in those of a mode that the baseline turns to.
+func TestKeysOfOwnTools(t *testing.T) {
+	keys := []string{`"websearch": "allow"`, `"skill": "allow"`, `"skill": {"deploy": "allow"}`, `"mytool": "allow"`,
+		`"mytool": "ask"`, `"my*": "allow"`, `"evil_get": "allow"`, `"external_directory": "allow"`}
+	const can = `"can": {"read": "allow", "edit": "deny", "command": "deny", "web": "deny", "mcp": "deny", MODES "unknown": "deny"}`
+	source := `{"roles": {"dev": {"description": "d", ` + strings.Replace(can, "MODES", `"modes": {"allow": ["arch"], "default": "deny"},`, 1) +
+		`}}, "modes": {"arch": {"name": "A", "roleDefinition": "r", ` + strings.Replace(can, "MODES", `"modes": "deny",`, 1) + `}}}`
+	for target, file := range map[string]string{"opencode": ".opencode/opencode.json", "kilo": ".kilo/opencode.json"} {
+		res := compileSource(t, "baseline = \"dev\"\n[targets."+target+"]\n", source)
+		if report, diags := res.Verify(t.Context(), 1, nil); report.Wider() > 0 {
+			t.Fatal(diags)
+		}
+		of := keys
+		if target == "kilo" {
+			of = append(of, `"notebook_execute": "ask"`, `"notebook*": "allow"`, `"background_process": "allow"`)
+		}
+		for _, key := range of {
+			for _, agent := range []string{"dev", "arch"} {
+				disk := memfs.FS{}
+				maps.Copy(disk, res.FS())
+				disk[file] = fmt.Appendf(nil, `{"agent": {%q: {"permission": {%s}}}}`, agent, key)
+				report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+				if wider := report.Wider() > 0; wider == (target == "opencode" && agent == "dev") {
+					t.Errorf("%s: with %s of %s: wider is %t", target, key, agent, wider)
+				}
+			}
+			disk := memfs.FS{}
+			maps.Copy(disk, res.FS())
+			disk[file] = fmt.Appendf(nil, `{"permission": {%s}}`, key)
+			report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+			if wider := report.Wider() > 0; wider == (target == "kilo") { // an agent's "*" stands behind it
+				t.Errorf("%s: with %s: wider is %t", target, key, wider)
 			}
 		}
 	}

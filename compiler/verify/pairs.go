@@ -6,6 +6,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // A role in a mode decides nothing that neither half has a rule about: its source is the lower
@@ -97,4 +98,17 @@ func (m *patterns) without(ref ir.SubjectRef, others ...ir.SubjectRef) map[ir.Gr
 		}
 	}
 	return out
+}
+
+// namedAlone returns the calls that rules in a subject's artifacts name, and those of others do not.
+func (m *patterns) namedAlone(ref ir.SubjectRef, others ...ir.SubjectRef) []policy.Action {
+	all := m.names(ref)
+	for _, o := range others {
+		if len(all) == 0 {
+			break
+		}
+		theirs := m.names(o)
+		all = slices.DeleteFunc(all, func(a policy.Action) bool { return slices.Contains(theirs, a) })
+	}
+	return all
 }

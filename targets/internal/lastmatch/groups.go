@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	readPaths    = grammar{group: ir.Read, rule: listPath}
-	editPaths    = grammar{group: ir.Edit, rule: listPath}
+	readPaths    = grammar{group: ir.Read, rule: listPath, letters: true}
+	editPaths    = grammar{group: ir.Edit, rule: listPath, letters: true}
 	commandLines = grammar{group: ir.Command, rule: listCommand, text: true}
 	webAddresses = grammar{group: ir.Web, rule: listHost, text: true}
 )
@@ -136,7 +136,7 @@ func (w *writer) commands() {
 		return
 	}
 	base := w.rest(ir.Command, sides)
-	list, base := w.entries(sides, base)
+	list, base := w.entries(&commandLines, sides, base)
 	held := false
 	for i := range sides {
 		held = held || len(sides[i].deny)+len(sides[i].ask) > 0
@@ -233,7 +233,7 @@ func (w *writer) web() {
 	if !ok {
 		w.key(format.WebFetch, ir.Deny, nil)
 	} else {
-		list, base := w.entries(sides, w.rest(ir.Web, sides))
+		list, base := w.entries(&webAddresses, sides, w.rest(ir.Web, sides))
 		w.key(format.WebFetchAddress, base, list)
 	}
 	w.key(format.WebSearch, decidedOn(w.subject, policy.Action{Group: ir.Web}), nil)
@@ -247,7 +247,7 @@ func (w *writer) edits() {
 		return
 	}
 	rest := w.rest(ir.Edit, sides)
-	list, base := w.entries(sides, w.toAgent(rest))
+	list, base := w.entries(&editPaths, sides, w.toAgent(rest))
 	if rest == ir.Agent && base == ir.Allow {
 		base = ir.Agent
 	}
@@ -276,7 +276,7 @@ func (w *writer) reads() {
 				})
 			}
 		}
-		list, base = w.entries(sides, base)
+		list, base = w.entries(&readPaths, sides, base)
 		list = w.beyond(ir.Read, base, list)
 	}
 	w.key(format.Read, base, w.resources(base, w.secret(base, list)))

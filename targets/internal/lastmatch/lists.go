@@ -41,6 +41,8 @@ type grammar struct {
 	rule func(*writer, *policy.Subject, *side, ir.Rule) error
 	// text is set where another spelling passes by what a list holds back: what no list names is then held too.
 	text bool
+	// letters is set where the source takes small letters for capital ones in what it holds back: no pattern does.
+	letters bool
 }
 
 // sides returns what each side states of a group; false where it is denied as a whole.
@@ -118,24 +120,51 @@ func (w *writer) spelled(g *grammar, s *policy.Subject, of *side) {
 	of.rest = least
 }
 
-// entries returns what a list of a key says, in their order, and what it says of the rest;
-// base is what no list names.
-func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Decision) {
-	last := map[string]int{} // a key stands once: the last one decides
-	add := func(d ir.Decision, patterns ...string) {
-		for _, p := range patterns {
-			if p == format.Every {
-				out, base = nil, d
-				clear(last)
-				continue
-			}
-			if i, ok := last[p]; ok {
-				out[i].pattern = "" // no rule has this one
-			}
-			last[p] = len(out)
-			out = append(out, entry{p, d})
+// list is what a key says while it is written.
+type list struct {
+	entries []entry
+	last    map[string]int // a pattern stands once: the last one decides
+	base    ir.Decision    // what no entry names
+	letters bool           // of grammar
+}
+
+// add adds patterns that decide something.
+func (l *list) add(d ir.Decision, patterns ...string) {
+	for _, p := range patterns {
+		if p == format.Every {
+			l.entries, l.base = nil, d
+			clear(l.last)
+			continue
+		}
+		if i, ok := l.last[p]; ok {
+			l.entries[i].pattern = "" // no rule has this one
+		}
+		l.last[p] = len(l.entries)
+		l.entries = append(l.entries, entry{p, d})
+	}
+}
+
+// inLetters adds patterns that hold back in the letters in which entries permit more than a decision of them.
+func (l *list) inLetters(d, above ir.Decision, patterns ...string) {
+	for _, p := range patterns {
+		if l.letters && opensAlike(l.entries, p, above) {
+			l.add(d, respelled(l.entries, p, above)...)
 		}
 	}
+}
+
+// holdBack adds patterns that hold back as they are written, and in the letters in which entries permit more.
+func (l *list) holdBack(d ir.Decision, patterns ...string) {
+	for _, p := range patterns {
+		l.inLetters(d, d, p)
+		l.add(d, p)
+	}
+}
+
+// entries returns what a list of a key says, in their order, and what it says of the rest;
+// base is what no list names.
+func (w *writer) entries(g *grammar, sides []side, base ir.Decision) ([]entry, ir.Decision) {
+	l := list{last: map[string]int{}, base: base, letters: g.letters}
 	rest := min(base, ir.Ask) // what an allow does not mean falls no further than what the agent does by itself
 	allowed := w.common(sides, ir.Allow)
 	asked := []part(nil)
@@ -149,39 +178,49 @@ func (w *writer) entries(sides []side, base ir.Decision) (out []entry, _ ir.Deci
 		parts := slices.Clone(list.parts)
 		slices.SortStableFunc(parts, func(a, b part) int { return depth(a) - depth(b) })
 		for _, p := range parts {
-			if base == ir.Allow {
+			if l.base == ir.Allow {
 				continue
 			}
-			add(list.decision, p.patterns...)
-			add(min(rest, list.decision), p.but...)
+			l.add(list.decision, p.patterns...)
+			l.add(min(rest, list.decision), p.but...)
 		}
 	}
+	w.asks(&l, sides, allowed, asked)
+	for i := range sides {
+		for _, p := range sides[i].deny {
+			if l.base > ir.Deny || opens(l.entries, p) {
+				l.holdBack(ir.Deny, p)
+			} else {
+				l.inLetters(ir.Deny, ir.Deny, p)
+			}
+		}
+	}
+	return slices.DeleteFunc(l.entries, func(e entry) bool { return e.pattern == "" }), l.base
+}
+
+// asks adds what sides ask about to what is allowed for all of them, and asked about for all.
+func (w *writer) asks(l *list, sides []side, allowed, asked []part) {
 	open := append(slices.Clone(allowed), asked...)
 	for i := range sides {
 		for _, h := range sides[i].ask {
 			switch {
-			case base == ir.Ask && !w.meets(h.hold, allowed):
-			case base > ir.Deny:
-				add(ir.Ask, h.hold.patterns...)
+			case l.base == ir.Ask && !w.meets(h.hold, allowed):
+				l.inLetters(ir.Ask, ir.Ask, h.hold.patterns...)
+			case l.base > ir.Deny:
+				l.holdBack(ir.Ask, h.hold.patterns...)
 			case h.hold.exact && !h.guard && w.askable(sides, i, h.hold):
-				add(ir.Ask, h.hold.patterns...)
+				l.add(ir.Ask, h.hold.patterns...)
 			case w.meets(h.hold, open):
-				add(ir.Deny, h.hold.patterns...)
+				l.holdBack(ir.Deny, h.hold.patterns...)
+			default:
+				l.inLetters(ir.Deny, ir.Ask, h.hold.patterns...)
 			}
-			if h.ask != nil && base == ir.Deny && !h.hold.exact && w.askable(sides, i, *h.ask) {
-				add(ir.Ask, h.ask.patterns...)
-				add(ir.Deny, h.ask.but...)
-			}
-		}
-	}
-	for i := range sides {
-		for _, p := range sides[i].deny {
-			if base > ir.Deny || opens(out, p) {
-				add(ir.Deny, p)
+			if h.ask != nil && l.base == ir.Deny && !h.hold.exact && w.askable(sides, i, *h.ask) {
+				l.add(ir.Ask, h.ask.patterns...)
+				l.add(ir.Deny, h.ask.but...)
 			}
 		}
 	}
-	return slices.DeleteFunc(out, func(e entry) bool { return e.pattern == "" }), base
 }
 
 // opens reports whether some entry permits a text that a pattern may match.

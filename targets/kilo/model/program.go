@@ -19,6 +19,9 @@ var program = &model.Program{
 	Title: "Kilo", Searches: format.Searches, Last: last, Edit: protected, Split: split, Command: command,
 	Known: append(slices.Clip(model.Known), "chdir", "popd", "pushd"),
 	Asks:  asks,
+	Tools: strings.Fields("agent_manager background_process board_post board_read browser_open cancel_wakeup " +
+		"cron_create cron_delete cron_list goal kilo_local_recall kilo_memory_recall kilo_memory_save link_pr " +
+		"notebook_edit notebook_execute notebook_read recall repo_clone repo_overview schedule_wakeup"),
 }
 
 // last decides by the last rule that matches. One that denies every tool says nothing of what is outside of the

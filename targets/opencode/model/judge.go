@@ -33,6 +33,7 @@ type Program struct {
 	// Asks returns the plain arguments of a group about which it asks, though a rule allows them. It may be nil.
 	Asks  func(sp *regular.Space, g ir.Group, r *format.Rule) regular.Language
 	Known []string // the commands about which it asks no rule
+	Tools []string // its own tools that no group has, about which it asks as about any other
 }
 
 // opencode is the program itself.
@@ -77,7 +78,7 @@ func (s *Session) judge(a policy.Action) contract.Verdict {
 	case ir.Read:
 		o, hole = s.file(format.Read, a.Arg)
 		if hole == nil && o.Decision < ir.Allow {
-			hole = s.searches(o.Decision)
+			hole = s.searches(a.Arg, o.Decision)
 		}
 	case ir.Edit:
 		o, hole = s.file(format.Edit, a.Arg)
@@ -104,7 +105,7 @@ func (s *Session) judge(a policy.Action) contract.Verdict {
 			return contract.Verdict{Answer: contract.Answer{Decision: ir.Allow, Rule: "a person invokes prompts"}}
 		}
 	default:
-		if o = s.ask(a.Arg, format.Every); o.Decision == ir.Ask {
+		if o = s.ask(a.Arg, format.Every); o.Decision == ir.Ask && !slices.Contains(s.program.Tools, a.Arg) {
 			o.Decision, o.Rule = ir.Allow, s.program.Title+" asks about no tool of a plugin"
 		}
 	}
@@ -184,7 +185,7 @@ func (s *Session) file(key, name string) (Outcome, *contract.Hole) {
 	clean := path.Clean(name)
 	about := func(decide func(key, text string) Outcome) Outcome { return decide(key, clean) }
 	switch {
-	case path.IsAbs(clean), clean == "..", strings.HasPrefix(clean, "../"):
+	case outside(clean):
 		inner := clean
 		if path.IsAbs(clean) {
 			inner = "../.." + clean
@@ -215,6 +216,11 @@ func (s *Session) file(key, name string) (Outcome, *contract.Hole) {
 	return o, nil
 }
 
+// outside reports whether a clean path is none of the project.
+func outside(clean string) bool {
+	return path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../")
+}
+
 // inAnyCase decides what is not denied as if what holds back were compared in any case.
 func (s *Session) inAnyCase(key, text string) Outcome {
 	fold, rules := policy.Fold(text), s.about(key)
@@ -222,9 +228,11 @@ func (s *Session) inAnyCase(key, text string) Outcome {
 	for i := len(rules) - 1; i >= 0; i-- {
 		r := &rules[i]
 		matched := format.Match(r.Pattern, text)
-		if !matched && r.Decision < ir.Allow {
-			pattern := folded[i]
-			matched = (pattern != r.Pattern || fold != text) && format.Match(pattern, fold)
+		if r.Decision < ir.Allow && r.Pattern != format.Every {
+			if pattern := folded[i]; pattern != r.Pattern || fold != text {
+				// A question by a letter that is taken for others, or for none, is not about what the file is called.
+				matched = format.Match(pattern, fold) || matched && r.Decision == ir.Deny
+			}
 		}
 		if matched {
 			return Outcome{r.Decision, r.Text(), r.At}
@@ -233,11 +241,15 @@ func (s *Session) inAnyCase(key, text string) Outcome {
 	return Outcome{Decision: ir.Ask}
 }
 
-// searches returns the hole through which searching shows what may not be read.
-func (s *Session) searches(least ir.Decision) *contract.Hole {
+// searches returns the hole through which searching shows what may not be read. What lies outside is asked about first.
+func (s *Session) searches(name string, least ir.Decision) *contract.Hole {
+	first := ir.Allow
+	if clean := path.Clean(name); outside(clean) {
+		first = s.ask(format.Outside, clean+"/*").Decision
+	}
 	most := least
 	for _, key := range s.program.Searches {
-		most = max(most, s.ask(key, "x").Decision)
+		most = max(most, min(first, s.ask(key, "x").Decision))
 	}
 	if most == least {
 		return nil
@@ -269,7 +281,13 @@ func (s *Session) agent(name string) Outcome {
 	if on, known := s.Agents[name]; known && !on {
 		return Outcome{Decision: ir.Deny, Rule: "the agent is off"}
 	}
-	return s.ask(format.Task, name)
+	o := s.ask(format.Task, name)
+	if name == contract.UnknownMode { // which stands for skills, too
+		if skill := s.skills(); skill.Decision > o.Decision {
+			return skill
+		}
+	}
+	return o
 }
 
 // line decides a line of the shell.

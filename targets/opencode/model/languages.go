@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
@@ -77,7 +78,7 @@ func (l *lists) session(s *Session, of policy.Field) {
 		l.all = append(l.all, denied, asked)
 	case ir.Modes:
 		denied, asked := l.decided(s, g, l.named)
-		l.all = append(l.all, denied, asked)
+		l.all = append(l.all, denied, asked, l.Text(contract.UnknownMode))
 		var off []regular.Language
 		for name, on := range s.Agents {
 			if !on {
