@@ -23,12 +23,7 @@ func (e *env) ownEntries(report *diff.Report, before, after diffSide) {
 	}
 	var told []diag.Pos
 	runs := slices.Concat(before.runs, after.runs)
-	files := sharedFiles(after)
-	for _, f := range sharedFiles(before) {
-		if !slices.ContainsFunc(files, func(x contract.File) bool { return x.Path == f.Path }) {
-			files = append(files, f)
-		}
-	}
+	files := e.filesBeside(before, after)
 	for i := range files {
 		f := &files[i]
 		old, now := before.file(f.Path), after.file(f.Path)
@@ -60,6 +55,44 @@ func (e *env) ownEntries(report *diff.Report, before, after diffSide) {
 	report.Strays(before.strays, slices.DeleteFunc(after.strays, func(x diff.Stray) bool {
 		return slices.Contains(told, x.Pos)
 	}))
+}
+
+// filesBeside returns the files in which people have entries on one of two sides: those of modec's too, and those that
+// the agents of both read beside them, but for what belongs to one person.
+func (e *env) filesBeside(before, after diffSide) []contract.File {
+	files := sharedFiles(after)
+	index := func(file string) int {
+		return slices.IndexFunc(files, func(x contract.File) bool { return x.Path == file })
+	}
+	for _, f := range sharedFiles(before) {
+		if index(f.Path) < 0 {
+			files = append(files, f)
+		}
+	}
+	shared := len(files)
+	for _, c := range after.res.Config.Targets {
+		b, ok := c.Target.(contract.Besides)
+		if !ok || before.res == nil || before.tree == nil || !hasTarget(before.res, c.Target.Name()) {
+			continue
+		}
+		for _, f := range b.Beside() {
+			i := index(f.Path)
+			switch {
+			case i < 0 && !contract.IsPrivate(e.targets, f.Path):
+				files = append(files, f)
+			case i >= 0:
+				has := &files[i]
+				has.Places = slices.Concat(has.Places, f.Places)
+				has.Restrains = slices.Concat(has.Restrains, f.Restrains)
+			}
+		}
+	}
+	var names []string
+	for _, f := range files[shared:] {
+		names = append(names, f.Path)
+	}
+	ignored := e.ignored(e.dir, e.dir)(e.ctx, names)
+	return slices.DeleteFunc(files, func(f contract.File) bool { return slices.Contains(ignored, f.Path) })
 }
 
 // sharedFiles returns the files of a side in which modec has entries beside people's own.

@@ -96,7 +96,10 @@ func (c *diffCmd) Run(e *env) error {
 		return err
 	}
 	report.Exceptions(before.exceptions(), after.exceptions())
-	report.Settings(before.settings(), after.settings(), config.File)
+	if err := report.Settings(before.engine(), after.engine(), before.settings(), after.settings(), config.File,
+		verifySeed); err != nil {
+		return err
+	}
 	if !before.refused && before.res != nil {
 		report.LeftOut(before.leaves, after.leaves)
 	}
@@ -386,11 +389,17 @@ func (p diffSide) exceptions() (out []diff.Exception) {
 }
 
 // settings returns what modec.toml sets.
-func (p diffSide) settings() map[string]string {
+func (p diffSide) settings() diff.Settings {
 	if p.res == nil {
-		return nil
+		return diff.Settings{}
 	}
-	return p.res.Config.Written()
+	out := diff.Settings{Values: p.res.Config.Written(), Holds: p.res.Config.Holding()}
+	for _, c := range p.res.Config.Targets {
+		if _, ok := c.Target.(contract.Judged); ok {
+			out.Agents = append(out.Agents, "targets."+c.Target.Name())
+		}
+	}
+	return out
 }
 
 func (p diffSide) files() map[string][]byte {

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,6 +95,20 @@ func (c *Config) Written() map[string]string {
 		for _, o := range t.Target.Options() {
 			if v := t.Options.Text(o.Name); v != "" {
 				out[at+"."+o.Name] = v
+			}
+		}
+	}
+	return out
+}
+
+// Holding returns the settings among [Config.Written] that name the subject to which files of the project hold every
+// session, each with that name: the baseline, where an option says nothing.
+func (c *Config) Holding() map[string]string {
+	out := map[string]string{"baseline": c.Baseline}
+	for _, t := range c.Targets {
+		for _, o := range t.Target.Options() {
+			if o.Holds {
+				out["targets."+t.Target.Name()+"."+o.Name] = cmp.Or(t.Options.Text(o.Name), c.Baseline)
 			}
 		}
 	}

@@ -30,6 +30,9 @@ func (f *File) Opens(d located.Difference) bool {
 		return d.Before != nil
 	}
 	n := covered(f.Places, keys)
+	if n > 0 && d.Before != nil && (d.After == nil || d.Before.Kind != located.Object) && releases(keys, d) {
+		return true
+	}
 	if n == 0 && (d.Before == nil) != (d.After == nil) && f.above(keys) {
 		return slices.ContainsFunc(parts(d), f.Opens)
 	}
@@ -45,10 +48,39 @@ func (f *File) Opens(d located.Difference) bool {
 	case slices.Contains(limiting, inside[0]):
 		return d.Whole == (d.After == nil)
 	case d.After == nil:
-		return !slices.Contains(permitting, inside[0])
+		return !slices.Contains(permitting, inside[0]) && !allows(d.Before)
 	}
 	return opens(inside[0], d.After)
 }
+
+// releases reports whether a value held something back that does not any more: a deny, a question, what was turned off.
+func releases(keys []string, d located.Difference) bool {
+	was, _ := d.Before.Str()
+	is, _ := d.After.Str()
+	switch {
+	case was == ir.Deny.String():
+		return is != was
+	case was == ir.Ask.String():
+		return d.After == nil || is != was && is != ir.Deny.String()
+	case d.Before.Is(located.Bool) && off(keys[len(keys)-1]):
+		return d.Before.True() && !d.After.True()
+	case d.After != nil:
+		return false
+	}
+	return slices.ContainsFunc(parts(d), func(x located.Difference) bool {
+		return releases(strings.Split(x.Place, "/"), x)
+	})
+}
+
+// allows reports whether a value says allow and nothing else.
+func allows(v *located.Value) bool {
+	said, _ := v.Str()
+	return said == ir.Allow.String() || len(v.Fields()) > 0 && !slices.ContainsFunc(v.Fields(),
+		func(m located.Member) bool { return !allows(m.Value) })
+}
+
+// off reports whether a member turns off what has it.
+func off(key string) bool { return key == "disabled" || key == "disable" }
 
 // above reports whether a place lies below some keys.
 func (f *File) above(keys []string) bool {
@@ -117,7 +149,11 @@ func opens(key string, v *located.Value) bool {
 	case said == ir.Deny.String() || said == ir.Ask.String(), slices.Contains(withholding, key):
 		return false
 	case v.Is(located.Bool):
-		return v.True() != (key == "disabled")
+		return v.True() != off(key)
+	case v.Is(located.Object) && len(v.Fields()) > 0:
+		return slices.ContainsFunc(v.Fields(), func(m located.Member) bool {
+			return !slices.Contains(saysNothing, m.Key) && opens(m.Key, m.Value)
+		})
 	}
 	return true
 }

@@ -42,6 +42,17 @@ func TestOpens(t *testing.T) {
 		{`{}`, `{"formatter": {"go": {"command": ["a"]}}}`, true},
 		{`{"permission": {"bash": {"ls": "ask"}}}`, `{"permission": {"bash": {"ls": "allow"}}}`, true},
 		{`{"permission": {"bash": {"ls": "allow"}}}`, `{"permission": {"bash": {"ls": "deny"}}}`, false},
+		{`{"permission": {"bash": {"ls": "deny"}}}`, `{"permission": {"bash": {"ls": "ask"}}}`, true},
+		{`{"permission": {"bash": {"ls": "ask"}}}`, `{"permission": {"bash": {"ls": "deny"}}}`, false},
+		{`{"permission": {"bash": {"ls": "deny", "x": "ask"}}}`, `{"permission": {"bash": {"x": "ask"}}}`, true},
+		{`{"permission": {"bash": {"ls": "ask", "x": "ask"}}}`, `{"permission": {"bash": {"x": "ask"}}}`, true},
+		{`{"permission": {"bash": {"ls": "allow", "x": "ask"}}}`, `{"permission": {"bash": {"x": "ask"}}}`, false},
+		{`{"permission": {"bash": {"ls": "deny"}}}`, `{"permission": {}}`, true},
+		{`{"permission": {"bash": {"ls": "allow"}}}`, `{"permission": {}}`, false},
+		{`{"permission": {"bash": "deny"}}`, `{}`, true},
+		{`{}`, `{"permission": {"bash": {"ls": "deny"}}}`, false},
+		{`{}`, `{"permission": {"bash": {"ls": "allow"}}}`, true},
+		{`{"mcpServers": {"a": {"disabled": true}}}`, `{"mcpServers": {"a": {}}}`, true},
 	} {
 		before, err := located.JSONC("x.json", []byte(test.before))
 		if err != nil {

@@ -36,6 +36,9 @@ type Option struct {
 	Default any        `json:"default,omitempty"` // string, bool, int, []string or Switch; nil: unset
 	Choices []string   `json:"choices,omitempty"` // the accepted values, as text; empty: any
 	Doc     string     `json:"doc"`               // one or two sentences
+	// Holds is set for an option that names the subject to which the project's files hold every session, in the place
+	// of the baseline.
+	Holds bool `json:"-"`
 }
 
 // Formerly is a target that had other options once.

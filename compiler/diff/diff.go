@@ -27,7 +27,7 @@ type Kind string
 const (
 	Widened  Kind = "widened"  // more is permitted, or no person is asked any more
 	Narrowed Kind = "narrowed" // less is permitted
-	Changed  Kind = "changed"  // neither: a server is started in another way
+	Changed  Kind = "changed"  // neither: a server is gone, a role has another permission mode
 )
 
 // Side is the decision of one source.
@@ -113,7 +113,7 @@ func ProjectsFor(before, after *policy.Engine, names Targets, seed uint64) (*Rep
 			return nil, err
 		}
 	}
-	r.servers(before.Project(), after.Project())
+	r.servers(before, after)
 	r.targets(before.Project(), after.Project(), names)
 	r.roles(before.Project(), after.Project())
 	r.sort()
@@ -141,32 +141,6 @@ func (r *Report) Exceptions(before, after []Exception) {
 		if !has(after, e) {
 			r.other(Other{Narrowed, "exception", "no longer accepts for " + e.Text, e.Pos})
 		}
-	}
-}
-
-// Settings adds what modec.toml sets in another way: its values by their key.
-func (r *Report) Settings(before, after map[string]string, file string) {
-	keys := slices.Sorted(maps.Keys(after))
-	for _, k := range slices.Sorted(maps.Keys(before)) {
-		if _, ok := after[k]; !ok {
-			keys = append(keys, k)
-		}
-	}
-	for _, k := range keys {
-		was, had := before[k]
-		is, has := after[k]
-		o := Other{Kind: Changed, What: k, Pos: diag.Pos{File: file}}
-		switch {
-		case !had:
-			o.Text = fmt.Sprintf("is set to %q", is)
-		case !has:
-			o.Text = fmt.Sprintf("is not set any more, and was %q", was)
-		case was != is:
-			o.Text = fmt.Sprintf("is %q, and was %q", is, was)
-		default:
-			continue
-		}
-		r.other(o)
 	}
 }
 
@@ -465,26 +439,41 @@ type comparison struct {
 }
 
 func (r *Report) subject(before, after *policy.Engine, ref ir.SubjectRef, seed uint64) error {
-	c := comparison{ref: ref, changed: map[key][]policy.Action{}, highest: map[key]policy.Result{}}
-	var err error
-	if c.was, err = newDecider(before, ref); err != nil {
+	c, err := r.compared(before, after, ref, ref, seed)
+	if err != nil {
 		return err
 	}
+	for _, k := range c.order {
+		r.add(c.change(k, after.Project()))
+	}
+	return nil
+}
+
+// compared decides the same actions for a subject of one project and for one of another.
+func (r *Report) compared(
+	before, after *policy.Engine, old, ref ir.SubjectRef, seed uint64,
+) (*comparison, error) {
+	c := &comparison{ref: ref, changed: map[key][]policy.Action{}, highest: map[key]policy.Result{}}
+	var err error
+	if c.was, err = newDecider(before, old); err != nil {
+		return nil, err
+	}
 	if c.is, err = newDecider(after, ref); err != nil {
-		return err
+		return nil, err
 	}
 	// The actions of both sides, those of the new one first.
 	seen := map[policy.Action]bool{}
 	for _, side := range []struct {
 		engine     *policy.Engine
+		ref        ir.SubjectRef
 		own, other decider
-	}{{after, c.is, c.was}, {before, c.was, c.is}} {
+	}{{after, ref, c.is, c.was}, {before, old, c.was, c.is}} {
 		if side.own.subject == nil {
 			continue
 		}
-		list, err := verify.Universe(side.engine, ref, side.other.patterns(), seed)
+		list, err := verify.Universe(side.engine, side.ref, side.other.patterns(), seed)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, w := range list {
 			if !seen[w.Action] && strings.TrimSpace(w.Arg) != "" {
@@ -505,10 +494,7 @@ func (r *Report) subject(before, after *policy.Engine, ref ir.SubjectRef, seed u
 			}
 		}
 	}
-	for _, k := range c.order {
-		r.add(c.change(k, after.Project()))
-	}
-	return nil
+	return c, nil
 }
 
 // serversOf returns the servers of two projects, and one that neither has.
@@ -677,41 +663,79 @@ func serverName(name string) string {
 
 func side(r policy.Result) Side { return Side{r.Decision, r.Rule, ir.Written(r.Pos), r.From} }
 
-// servers adds the servers that are new, gone, or started in another way.
-func (r *Report) servers(a, b *ir.Project) {
-	changed := func(s *ir.Server, text string) {
-		r.other(Other{Changed, "server " + s.Name, text, s.Pos})
+// servers adds the servers that are new, gone, or started in another way. What is started or reached that was not before
+// is a widening, whoever may call its tools: the program runs all the same.
+func (r *Report) servers(before, after *policy.Engine) {
+	a, b := before.Project(), after.Project()
+	add := func(kind Kind, s *ir.Server, text string) {
+		r.other(Other{kind, "server " + s.Name, text, s.Pos})
 	}
 	for i := range b.Servers {
 		s := &b.Servers[i]
 		old := a.Server(s.Name)
 		if old == nil {
-			changed(s, "is new: "+start(s))
+			add(widens(startable(s) && inSessions(after, s)), s, "is new: "+start(s))
 			continue
 		}
 		x, y := start(old), start(s)
+		other := old.Command != s.Command || old.URL != s.URL || !slices.Equal(old.Args, s.Args)
 		switch {
 		case x != y:
-			changed(s, fmt.Sprintf("starts as %s, and before as %s", y, x))
-		case old.Command != s.Command || old.URL != s.URL || !slices.Equal(old.Args, s.Args):
-			changed(s, "starts with another secret in its arguments or its address")
+			add(widens(other && startable(s)), s, fmt.Sprintf("starts as %s, and before as %s", y, x))
+		case other:
+			add(Widened, s, "starts with another secret in its arguments or its address")
 		case !maps.Equal(old.Entries, s.Entries):
-			changed(s, "has entries of another shape: "+entries(s))
+			add(widens(adds(old.Entries, s.Entries)), s, "has entries of another shape: "+entries(s))
+		}
+		if old.Cwd != s.Cwd {
+			add(widens(startable(s)), s, fmt.Sprintf("starts in %q, and before in %q", s.Cwd, old.Cwd))
+		}
+		if s.DefaultEnabled && !old.DefaultEnabled && startable(s) && !inSessions(before, old) {
+			add(Widened, s, "is on by default, and starts in every session")
 		}
 		for _, set := range []struct {
 			name string
 			x, y map[string]string
 		}{{"environment", old.Env, s.Env}, {"headers", old.Headers, s.Headers}} {
 			if !maps.Equal(set.x, set.y) { // their values may be secret
-				changed(s, "has another "+set.name)
+				add(widens(adds(set.x, set.y)), s, "has another "+set.name)
 			}
 		}
 	}
 	for i := range a.Servers {
 		if s := &a.Servers[i]; b.Server(s.Name) == nil {
-			changed(s, "is gone")
+			add(Changed, s, "is gone")
 		}
 	}
+}
+
+// widens is the kind of a change that no decision shows.
+func widens(more bool) Kind {
+	if more {
+		return Widened
+	}
+	return Changed
+}
+
+// startable reports whether the source says how a server is started or reached.
+func startable(s *ir.Server) bool { return s.Command != "" || s.URL != "" }
+
+// inSessions reports whether a server is in the sessions of anybody: it is on by default, or a subject may use it.
+func inSessions(e *policy.Engine, s *ir.Server) bool {
+	return s.DefaultEnabled || slices.ContainsFunc(e.Project().Subjects(), func(ref ir.SubjectRef) bool {
+		of, err := e.Subject(ref)
+		return err != nil || contract.Usable(of, s)
+	})
+}
+
+// adds reports whether the second of two maps has a key or a value that the first one lacks.
+func adds(x, y map[string]string) bool {
+	for key, value := range y {
+		if was, ok := x[key]; !ok || was != value {
+			return true
+		}
+	}
+	return false
 }
 
 // start says how a server is started or reached.

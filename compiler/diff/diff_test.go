@@ -161,12 +161,40 @@ func TestSubjectOfOneSide(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	var r Report
-	r.Settings(map[string]string{"baseline": "a", "targets.roo": "on", "same": "x"},
-		map[string]string{"baseline": "b", "targets.claude": "on", "same": "x"}, "modec.toml")
-	want := []string{`baseline: is "b", and was "a" changed`, `targets.claude: is set to "on" changed`, `targets.roo: is not set any more, and was "on" changed`}
-	if d := cmp.Diff(want, lines(&r)); d != "" || r.Widened+r.Narrowed > 0 {
-		t.Error(d)
+	role := func(name string, can ir.Can) ir.Role { return ir.Role{Name: name, Can: can} }
+	p := policy.New(with(role("a", ir.Can{Default: def(ir.Deny)}), role("b", ir.Can{Default: def(ir.Deny), Web: &ir.Table{Default: def(ir.Allow)}})))
+	set := func(baseline string) Settings {
+		values := map[string]string{"targets.claude": "on"}
+		if baseline != "" {
+			values["baseline"] = baseline
+		}
+		return Settings{values, map[string]string{"baseline": baseline}, []string{"targets.claude"}}
+	}
+	for _, c := range []struct {
+		name    string
+		was, is Settings
+		want    []string
+	}{
+		{"another baseline that may do more", set("a"), set("b"), []string{`baseline: is "b", and was "a": role b may do more than role a: web `}},
+		{"one that may do less", set("b"), set("a"), []string{`baseline: is "a", and was "b" changed`}},
+		{"none", set("a"), set(""), []string{`baseline: is not set any more, and was "a": the files of the project hold no session any more widened`}},
+		{"a first one", set(""), set("a"), []string{`baseline: is set to "a" changed`}},
+		{"an agent that is no target any more", set(""), Settings{}, []string{`targets.claude: is not set any more, and was "on": nothing of the source restricts it any more widened`}},
+		{"an agent that is one", Settings{}, set(""), []string{`targets.claude: is set to "on" changed`}},
+	} {
+		var r Report
+		if err := r.Settings(p, p, c.was, c.is, "modec.toml", 1); err != nil {
+			t.Fatal(err)
+		}
+		got := lines(&r)
+		for i := range got {
+			if i < len(c.want) && strings.HasSuffix(c.want[i], " web ") && strings.HasSuffix(got[i], " is allow, and was deny widened") {
+				got[i] = got[i][:min(len(got[i]), len(c.want[i]))]
+			}
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: (-want +got)\n%s", c.name, d)
+		}
 	}
 }
 
@@ -181,8 +209,8 @@ func TestServersAndExceptions(t *testing.T) {
 	r.Exceptions([]Exception{{Text: "old"}, {Text: "kept"}}, []Exception{{Text: "kept"}, {Text: "new"}})
 	want := []string{
 		"server docs: is new: http https://x changed",
-		"server github: starts as other, and before as gh changed",
-		"server github: has another environment changed",
+		"server github: starts as other, and before as gh widened",
+		"server github: has another environment widened",
 		"exception: accepts for new widened",
 		"exception: no longer accepts for old narrowed",
 	}

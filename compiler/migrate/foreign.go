@@ -130,16 +130,20 @@ func displaces(p *ir.Project, ref ir.SubjectRef, twins map[string]bool) bool {
 }
 
 // Strays returns the modes, roles and servers that agents would load below the root of a request, and that are none of
-// the compiled project.
+// the compiled project; and what they load of files that are compared by their text, such as programs.
 func Strays(ctx context.Context, req Request, res *compiler.Result) (list []diff.Stray) {
 	of := newForeign(req, res)
 	for _, o := range res.Outputs {
+		list = append(list, of.lodging(ctx, o.Target)...)
 		if _, ok := o.Target.(contract.Importer); !ok {
 			continue
 		}
 		_, theirs := of.apart(ctx, o.Target, res.Project)
 		for _, s := range slices.Concat(theirs.subjects, theirs.withheld) {
-			list = append(list, diff.Stray{What: s.ref.String(), Says: of.says(s.at.File), Pos: s.at})
+			x := diff.Stray{What: s.ref.String(), Says: of.says(s.at.File), Pos: s.at}
+			if !slices.ContainsFunc(list, func(y diff.Stray) bool { return x.What == y.What && x.Pos.File == y.Pos.File }) {
+				list = append(list, x)
+			}
 		}
 		for i := range theirs.servers {
 			s := &theirs.servers[i]

@@ -8,6 +8,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/verify"
 )
@@ -124,4 +125,26 @@ func (f *foreign) lodgingServer(res *compiler.Result, t contract.Target, l *cont
 func (f *foreign) sharedLodgers(ctx context.Context, list []contract.Lodger) []contract.Lodger {
 	list = slices.DeleteFunc(list, func(l contract.Lodger) bool { return f.left(l.At.File) })
 	return committed(ctx, f, list, func(l *contract.Lodger) string { return l.At.File })
+}
+
+// lodging returns what an agent loads of somebody's own, but from the files whose entries are compared one by one.
+func (f *foreign) lodging(ctx context.Context, t contract.Target) (list []diff.Stray) {
+	lodging, ok := t.(contract.Lodging)
+	if !ok {
+		return nil
+	}
+	for _, l := range f.sharedLodgers(ctx, lodging.Lodgers(f.req.Root, f.written)) {
+		if contract.IsBeside(t, l.At.File) {
+			continue
+		}
+		what := l.What()
+		switch {
+		case l.Kind == contract.EntryAgent:
+			what = l.Subject().String()
+		case l.Of != "":
+			what += " of the agent " + l.Of
+		}
+		list = append(list, diff.Stray{What: what, Says: f.says(l.At.File), Pos: l.At})
+	}
+	return list
 }

@@ -105,3 +105,13 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	}
 	return out
 }
+
+// Beside returns Codex's settings and hooks.
+func (codex) Beside() []contract.File {
+	return []contract.File{
+		{Path: format.ConfigFile, Places: []string{"/" + serversField + "/*", "/approval_policy",
+			"/approvals_reviewer", "/default_permissions", "/features/*", "/hooks/*/-", "/permissions/*",
+			"/sandbox_mode", "/sandbox_workspace_write/*", "/web_search"}},
+		{Path: format.HooksFile, Places: []string{"/hooks/*/-"}},
+	}
+}

@@ -113,3 +113,14 @@ func (copilot) Layout(file string) *layout.Style {
 		return a.Root, a.Prompt, nil
 	}}
 }
+
+// Beside returns Copilot's settings and lists of servers.
+func (copilot) Beside() []contract.File {
+	places := []string{"/hooks/*/-", "/disableAllHooks", "/allowedUrls/-", "/deniedUrls/-", "/defaultPermissionMode"}
+	var files []contract.File
+	for _, name := range format.Settings {
+		files = append(files, contract.File{Path: name, Places: places, Restrains: []string{"/deniedUrls/-"}})
+	}
+	return append(files, contract.File{Path: format.ServersFile, Places: contract.MCPServers},
+		contract.File{Path: ".mcp.json", Places: contract.MCPServers})
+}

@@ -181,7 +181,7 @@ func (cursor) Options() []contract.Option {
 				"then ignores everybody's own list. Default: no organisation has such a list."},
 		{Name: "mcpToolsProtection", Type: contract.Bool, Default: false,
 			Doc: "Whether Cursor's settings protect MCP tools: its editor then asks about each, whatever is listed."},
-		{Name: optSubject, Type: contract.String,
+		{Name: optSubject, Type: contract.String, Holds: true,
 			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
 				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +
 				".cursor/modec are written."},

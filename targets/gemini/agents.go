@@ -258,11 +258,13 @@ func (e *emitter) settings() {
 	defaults["excludeTools"] = []string{"[]"}
 	defaults["type"] = append([]string{`"http"`}, defaults["type"]...) // what Gemini CLI tries first
 	e.files = append(e.files, contract.File{Path: format.SettingsFile, Data: contract.JSON(o), Places: places,
-		Restrains: []string{"/adminPolicyPaths/-", "/mcp/excluded/-", "/tools/confirmationRequired/-",
-			"/tools/exclude/-"},
-		Keys: keys, Sets: []string{"excludeTools"}, Defaults: defaults,
+		Restrains: restraining,
+		Keys:      keys, Sets: []string{"excludeTools"}, Defaults: defaults,
 		Renamed: map[string]string{"url": "httpUrl"}, Spelled: spelledRef})
 }
+
+// restraining are the places of the settings whose entries only hold back.
+var restraining = []string{"/adminPolicyPaths/-", "/mcp/excluded/-", "/tools/confirmationRequired/-", "/tools/exclude/-"}
 
 // spelledRef returns the reference to a variable that a build writes for another way to write it.
 func spelledRef(place, text string) string {

@@ -25,7 +25,7 @@ func (gemini) Name() string { return name }
 func (gemini) Summary() string { return "Gemini CLI: policies, agents, MCP servers" }
 
 func (gemini) Options() []contract.Option {
-	return []contract.Option{{Name: "subject", Type: contract.String,
+	return []contract.Option{{Name: "subject", Type: contract.String, Holds: true,
 		Doc: "The role that .gemini/settings.json holds every session to (\"role:NAME\" or the bare name). " +
 			"Default: the baseline."}}
 }
@@ -107,4 +107,12 @@ func (gemini) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		}
 	}
 	return out
+}
+
+// Beside returns Gemini CLI's settings.
+func (gemini) Beside() []contract.File {
+	return []contract.File{{Path: format.SettingsFile,
+		Places: []string{"/adminPolicyPaths/-", "/policyPaths/-", "/tools/*", "/mcp/*", "/mcpServers/*",
+			"/general/defaultApprovalMode", "/security/*", "/hooks/*/-"},
+		Restrains: restraining}}
 }

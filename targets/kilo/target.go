@@ -27,7 +27,7 @@ func (kilo) Summary() string { return "Kilo: agents, permissions, MCP servers" }
 
 func (kilo) Options() []contract.Option {
 	return []contract.Option{
-		{Name: "subject", Type: contract.String,
+		{Name: "subject", Type: contract.String, Holds: true,
 			Doc: "The role that .kilo/kilo.json holds every session to (\"role:NAME\" or the bare name). " +
 				"Default: the baseline."},
 		{Name: "file", Type: contract.String, Choices: format.OwnFiles, Default: format.ConfigFile,
@@ -105,6 +105,14 @@ func (kilo) Starts() string { return format.Default }
 
 // Lodgers returns what Kilo loads from a project that a build did not write.
 func (kilo) Lodgers(project, compiled fs.FS) []contract.Lodger {
+	return places().Lodgers(project, compiled)
+}
+
+// Beside returns Kilo's settings.
+func (kilo) Beside() []contract.File { return places().Beside() }
+
+// places are where Kilo reads its files in a project.
+func places() lastmatch.Places {
 	return lastmatch.Places{Files: format.ProjectFiles(), Dirs: []string{format.OldDir, format.Dir},
-		BuiltIn: format.BuiltIn, Start: format.Default}.Lodgers(project, compiled)
+		BuiltIn: format.BuiltIn, Start: format.Default}
 }

@@ -24,7 +24,7 @@ func (opencode) Summary() string { return "opencode: agents, permissions, MCP se
 
 func (opencode) Options() []contract.Option {
 	return []contract.Option{
-		{Name: "subject", Type: contract.String,
+		{Name: "subject", Type: contract.String, Holds: true,
 			Doc: "The role that opencode.json holds every session to (\"role:NAME\" or the bare name). " +
 				"Default: the baseline."},
 		{Name: "file", Type: contract.String, Choices: format.ProjectFiles, Default: format.ConfigFile,
@@ -87,6 +87,14 @@ func (opencode) Starts() string { return format.Start }
 
 // Lodgers returns what opencode loads from a project that a build did not write.
 func (opencode) Lodgers(project, compiled fs.FS) []contract.Lodger {
+	return places().Lodgers(project, compiled)
+}
+
+// Beside returns opencode's settings.
+func (opencode) Beside() []contract.File { return places().Beside() }
+
+// places are where opencode reads its files in a project.
+func places() lastmatch.Places {
 	return lastmatch.Places{Files: format.ProjectFiles, Dirs: []string{format.Dir}, BuiltIn: format.BuiltIn,
-		Start: format.Start}.Lodgers(project, compiled)
+		Start: format.Start}
 }

@@ -31,7 +31,8 @@ const (
 	ConfigFile      = "cli-config.json"  // the same and more, in the home folder
 	HooksFile       = "hooks.json"
 	ServersFile     = "mcp.json"
-	StateFile       = "state.vscdb" // the IDE's settings
+	SandboxFile     = "sandbox.json" // what a sandbox confines
+	StateFile       = "state.vscdb"  // the IDE's settings
 )
 
 // ProfileDir returns the folder of a subject's profile.
