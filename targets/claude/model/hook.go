@@ -156,14 +156,16 @@ func (s *session) ask(c *call, r ruling) ruling {
 		return r // whatever they answer
 	}
 	var by *listener
-	decision := ir.Allow
+	decision, modeAsks := ir.Allow, false
 	for _, h := range s.hooks {
 		if !h.matches(c.tool) {
 			continue
 		}
-		if d, answered := h.answer(c, s); answered && (by == nil || d < decision) {
+		d, answered := h.answer(c, s)
+		if answered && (by == nil || d < decision) {
 			by, decision = h, d
 		}
+		modeAsks = modeAsks || answered && d < ir.Allow && h.ref.Mode != ""
 	}
 	if by == nil {
 		return r
@@ -172,7 +174,7 @@ func (s *session) ask(c *call, r ruling) ruling {
 	case decision == ir.Allow && (r.held || s.mode == format.Plan && c.changes()):
 		return r
 	case decision == ir.Ask && r.Decision == ir.Ask && r.rule:
-		r.hooked = true
+		r.hooked = modeAsks
 		return r
 	}
 	return ruling{Decision: decision, place: place{text: by.text, at: by.at}, held: r.held, rule: r.rule, hooked: true}

@@ -66,7 +66,7 @@ type ruling struct {
 	// rule means that an ask rule holds the call: dontAsk then refuses even what a hook
 	// asks about.
 	rule   bool
-	hooked bool // a hook's answer decided, or asks as a rule does
+	hooked bool // a hook's answer decided, or that of a mode asks as a rule does
 	// loose says why Claude Code allows by itself what the rules do not allow, "" where
 	// the rules allow it.
 	loose string
