@@ -410,8 +410,9 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 		if diags.HasErrors() {
 			return nil, diags
 		}
+		lost := func(file string) bool { return e.writes(file) && e.whole(file) } // else a build leaves the file
 		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
-			only: len(targets) == 1, others: others(targets, t), all: e.after, extends: e.extends, whole: e.whole,
+			only: len(targets) == 1, others: others(targets, t), all: e.after, extends: e.extends, whole: lost,
 			chosen: strings.TrimPrefix(res.Input(t).Options.String("subject"), "role:"),
 			keeps:  func(s ir.Server, files []string) bool { return e.keeps(res, s, files) }}
 		d.compare(before, e.after[t.Name()])
