@@ -352,7 +352,12 @@ func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
 
 // continues reports whether an import is about all of a project that was built, or whose source a migration made.
 func (c *migrateCmd) continues(e *env, req *migrate.Request) bool {
-	if len(c.Paths) > 0 || c.User || req.Args != nil || c.Force {
+	return len(c.Paths) == 0 && c.stays(e, req)
+}
+
+// stays is continues, whichever files are named.
+func (c *migrateCmd) stays(e *env, req *migrate.Request) bool {
+	if c.User || req.Args != nil || c.Force {
 		return false
 	}
 	if _, err := fs.Stat(req.Root, path.Join(e.local, config.File)); err != nil {

@@ -83,11 +83,30 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 		return true, e.ui.emit(report)
 	}
 	c.tellEdits(e, was, texts, widens)
-	if len(files) > 0 {
+	c.tellComing(e, was, coming, files)
+	return true, nil
+}
+
+// tellComing says how the files of agents are imported of which the source has nothing yet, beside edits: at once, by
+// their names, where none of the edits can become part of the source.
+func (c *migrateCmd) tellComing(e *env, was *migrate.Edited, coming, files []string) {
+	switch {
+	case len(files) == 0:
+	case len(was.Files) > 0:
 		e.ui.note("once this is in the source, `%s` offers %s too, of which the source has nothing\n", e.importing(),
 			diag.Clean(few(files)))
+	default:
+		var lines []string
+		for _, name := range coming {
+			if !hasTarget(was.Before, name) {
+				lines = append(lines, fmt.Sprintf("`%s --from %s`", e.importing(), name))
+			}
+		}
+		if len(lines) > 0 {
+			e.ui.note("the source has nothing of %s: %s imports that meanwhile\n", diag.Clean(few(files)),
+				strings.Join(lines, ", then "))
+		}
 	}
-	return true, nil
 }
 
 // patchesOf returns what files change below a root, a patch each.

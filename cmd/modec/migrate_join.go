@@ -133,18 +133,47 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 	return nil
 }
 
-// joinOne takes the one agent into a project whose files were asked for, if it is no target yet. It reports whether it
-// did.
+// joinOne takes one agent into a project by its name, or agents by files of theirs. It reports whether it did.
 func (c *migrateCmd) joinOne(e *env, req *migrate.Request) (found bool, err error) {
-	if req.From == "" || !c.continues(e, req) {
+	if !c.stays(e, req) || c.folder != e.dir || len(c.Paths) > 0 && len(req.Files) == 0 {
 		return false, nil
 	}
-	of := migrate.Formats(req.Targets)[req.From]
 	res, diags := compiler.Compile(e.ctx, e.request())
-	if of == nil || diags.HasErrors() || hasTarget(res, of.(contract.Target).Name()) {
+	if diags.HasErrors() {
 		return false, nil
 	}
-	return true, c.join(e, req, res, []string{of.(contract.Target).Name()})
+	var names []string
+	if len(c.Paths) > 0 {
+		names = c.joining(e, *req)
+	} else if of := migrate.Formats(req.Targets)[req.From]; of != nil {
+		names = []string{of.(contract.Target).Name()}
+	}
+	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return hasTarget(res, n) }) {
+		return false, nil
+	}
+	return true, c.join(e, req, res, names)
+}
+
+// joining returns the targets of whose agents all files are that are named, none where one is of no agent's own.
+func (c *migrateCmd) joining(e *env, req migrate.Request) (names []string) {
+	all, known := req.Targets, []string{}
+	for _, t := range all {
+		im, ok := t.(contract.Importer)
+		if !ok || req.From != "" && migrate.Formats(all)[req.From] != im {
+			continue
+		}
+		req.Targets = []contract.Target{t}
+		files := slices.DeleteFunc(migrate.AgentFiles(e.ctx, req), func(f string) bool {
+			return !slices.Contains(req.Files, f)
+		})
+		if len(files) > 0 {
+			names, known = append(names, t.Name()), append(known, files...)
+		}
+	}
+	if slices.ContainsFunc(req.Files, func(f string) bool { return !slices.Contains(known, f) }) {
+		return nil
+	}
+	return names
 }
 
 // asked returns the command that was called.
@@ -155,6 +184,9 @@ func (c *migrateCmd) asked(e *env) string {
 	}
 	if c.Repair {
 		line += " --repair"
+	}
+	for _, p := range c.Paths {
+		line += " " + contract.ShellQuote(p)
 	}
 	return line
 }

@@ -28,10 +28,10 @@ type differ struct {
 	noted    []contract.Note
 	all      map[string]*imports // what the files of every target say
 	extends  func(subject []string, policy string) bool
-	whole    func(file string) bool // a build writes all of it
-	keeps    func(ir.Server) bool   // a build leaves the entry of a server as it is
-	before   *ir.Project            // what the files said that are compared
-	after    *ir.Project            // and what they say
+	whole    func(file string) bool                 // a build writes all of it
+	keeps    func(s ir.Server, files []string) bool // a build leaves the entries of a server in files as they are
+	before   *ir.Project                            // what the files said that are compared
+	after    *ir.Project                            // and what they say
 	out      []change
 }
 
@@ -335,19 +335,27 @@ func (d *differ) takeOver(own, b *ir.Server) {
 	for _, t := range b.Tools {
 		s.AddTool(t)
 	}
-	if !d.keeps(s) {
-		return // it never was about a secret: the source cannot say all of the entry
+	others, files := []string{}, []string{b.Pos.File}
+	for _, file := range slices.Sorted(maps.Keys(own.Entries)) {
+		alike := func(in *imports) bool {
+			o := in.project.Server(b.Name)
+			return o != nil && o.Pos.File == file && sameServer(o, b)
+		}
+		switch {
+		case file == b.Pos.File:
+		case slices.ContainsFunc(slices.Collect(maps.Values(d.all)), alike):
+			files = append(files, file)
+		default:
+			others = append(others, file)
+		}
 	}
-	what := fmt.Sprintf("server %s states no secret any more", b.Name)
-	d.change(b.Pos, what, func(p *patcher) error {
-		others := slices.DeleteFunc(slices.Sorted(maps.Keys(own.Entries)), func(f string) bool {
-			return f == b.Pos.File || slices.ContainsFunc(slices.Collect(maps.Values(d.all)), func(in *imports) bool {
-				o := in.project.Server(b.Name)
-				return o != nil && o.Pos.File == f && sameServer(o, b)
-			})
-		})
+	if !d.keeps(s, files) {
+		return // it never was about a secret: the source cannot say all of the entry for every agent
+	}
+	d.change(b.Pos, fmt.Sprintf("server %s: the source can say its entry now", b.Name), func(p *patcher) error {
 		if len(others) > 0 {
-			return fmt.Errorf("its entry in %s has to state none either, and say the same", strings.Join(others, ", "))
+			return fmt.Errorf("its entry in %s has to state no secret either, and say the same",
+				strings.Join(others, ", "))
 		}
 		return p.server(s)
 	})

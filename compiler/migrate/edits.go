@@ -379,38 +379,42 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 	if first {
 		e.after = map[string]*imports{}
 	}
-	for _, t := range targets {
-		if _, ok := t.(contract.Importer); !ok {
-			continue
+	read := func(t contract.Target, root fs.FS, ignored func(context.Context, []string) []string) *imports {
+		in, list := read(e.ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored,
+			Local: e.req.Local, Approved: e.req.Approved, Repair: e.req.Repair, Must: e.req.Must, ours: true,
+			own: ownRules(res, t)},
+			deniedPaths(targets))
+		diags = append(diags, list...)
+		for _, n := range ownRules(res, t) {
+			in.verbatim(goneRule{target: n.Target, decision: n.Decision, text: n.Text})
 		}
-		read := func(root fs.FS, ignored func(context.Context, []string) []string) *imports {
-			in, list := read(e.ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored,
-				Local: e.req.Local, Approved: e.req.Approved, Repair: e.req.Repair, Must: e.req.Must, ours: true,
-				own: ownRules(res, t)},
-				deniedPaths(targets))
-			diags = append(diags, list...)
-			for _, n := range ownRules(res, t) {
-				in.verbatim(goneRule{target: n.Target, decision: n.Decision, text: n.Text})
-			}
-			dropGuards(in.project, deniedPaths(targets))
-			e.rename(in, t, res)
-			return in
+		dropGuards(in.project, deniedPaths(targets))
+		e.rename(in, t, res)
+		return in
+	}
+	ignored := e.req.Ignored
+	if e.req.Local == "" {
+		ignored = nil // what a build makes is everybody's
+	}
+	importing := slices.DeleteFunc(slices.Clone(targets), func(t contract.Target) bool {
+		_, ok := t.(contract.Importer)
+		return !ok
+	})
+	if first {
+		for _, t := range importing { // each is compared beside what the others say
+			e.after[t.Name()] = read(t, e.req.Root, e.req.Ignored)
 		}
-		ignored := e.req.Ignored
-		if e.req.Local == "" {
-			ignored = nil // what a build makes is everybody's
-		}
-		before := read(base, ignored)
-		if first {
-			e.after[t.Name()] = read(e.req.Root, e.req.Ignored)
-		}
+	}
+	for _, t := range importing {
+		before := read(t, base, ignored)
 		if diags.HasErrors() {
 			return nil, diags
 		}
+		lost := func(file string) bool { return e.writes(file) && e.whole(file) } // else a build leaves the file
 		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
-			only: len(targets) == 1, others: others(targets, t), all: e.after, extends: e.extends, whole: e.whole,
+			only: len(targets) == 1, others: others(targets, t), all: e.after, extends: e.extends, whole: lost,
 			chosen: strings.TrimPrefix(res.Input(t).Options.String("subject"), "role:"),
-			keeps:  func(s ir.Server) bool { return e.keeps(res, t, s) }}
+			keeps:  func(s ir.Server, files []string) bool { return e.keeps(res, s, files) }}
 		d.compare(before, e.after[t.Name()])
 		out = append(out, d.decisive(before.project, e.after[t.Name()].project, e.req.Seed)...)
 	}

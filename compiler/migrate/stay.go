@@ -181,9 +181,9 @@ func otherEntries(f *contract.File, have, built []byte, t contract.Target) (name
 	return names
 }
 
-// keeps reports whether a build leaves the entry of a server in its file as it is, where the source says how it
+// keeps reports whether a build leaves the entries of a server in some files as they are, where the source says how it
 // is started.
-func (e *editor) keeps(res *compiler.Result, t contract.Target, s ir.Server) bool {
+func (e *editor) keeps(res *compiler.Result, s ir.Server, files []string) bool {
 	if !sayable(s) {
 		return false
 	}
@@ -194,24 +194,39 @@ func (e *editor) keeps(res *compiler.Result, t contract.Target, s ir.Server) boo
 			p.Servers[i] = s
 		}
 	}
-	in := res.Input(t)
-	in.Policy = contract.View(t, policy.New(&p))
-	in.Project, in.Source = in.Policy.Project(), &p
-	reach, err := contract.NewReach(in.Policy)
-	have, unread := contract.ReadImport(e.req.Root, s.Pos.File)
-	if err != nil || unread != nil {
+	kept := map[string]bool{}
+	for _, o := range res.Outputs {
+		in := res.Input(o.Target)
+		in.Policy = contract.View(o.Target, policy.New(&p))
+		in.Project, in.Source = in.Policy.Project(), &p
+		reach, err := contract.NewReach(in.Policy)
+		if err != nil {
+			return false
+		}
+		in.Reach = reach
+		emitted, _ := o.Target.Emit(in)
+		for i := range emitted {
+			if f := &emitted[i]; slices.Contains(files, f.Path) {
+				if !e.keepsEntry(f, o.Target, cmp.Or(s.As, s.Name)) {
+					return false
+				}
+				kept[f.Path] = true
+			}
+		}
+	}
+	return len(kept) == len(files)
+}
+
+// keepsEntry reports whether a build that writes a file leaves a server's entry as it is.
+func (e *editor) keepsEntry(f *contract.File, t contract.Target, name string) bool {
+	have, err := contract.ReadImport(e.req.Root, f.Path)
+	if err != nil {
 		return false
 	}
-	in.Reach = reach
-	files, _ := t.Emit(in)
-	i := slices.IndexFunc(files, func(f contract.File) bool { return f.Path == s.Pos.File })
-	if i < 0 {
-		return false
-	}
-	of, name := output.PatternOf(&files[i]), cmp.Or(s.As, s.Name)
+	of := output.PatternOf(f)
 	owned := []jsonedit.Entries{jsonedit.Adopt(have, of, []string{name})}
-	built, err := jsonedit.Merge(have, files[i].Data, of, owned, jsonedit.Keep)
-	return err == nil && !slices.Contains(otherEntries(&files[i], have, built.Data, t), name)
+	built, err := jsonedit.Merge(have, f.Data, of, owned, jsonedit.Keep)
+	return err == nil && !slices.Contains(otherEntries(f, have, built.Data, t), name)
 }
 
 // sayable reports whether a source takes the texts of a server.
