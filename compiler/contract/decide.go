@@ -94,6 +94,9 @@ type Answer struct {
 type Hole struct {
 	Decision ir.Decision
 	Why      string // one sentence: the tool or the input that is not checked
+	// Stricter is set where the session is in a mode that permits less than the one by which the agent starts by
+	// itself: an entry that chooses it opens nothing.
+	Stricter bool
 }
 
 // PersonDecider is a Decider that also decides for principals: by the claims of a verified

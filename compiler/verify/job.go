@@ -437,11 +437,11 @@ func (j *job) byKeptRule(w *Witness, v, compiled contract.Verdict) {
 // widened returns a verdict in which a hole that the compiled artifact does not have counts as permitted:
 // somebody's entry opened it, such as a server's tool in another spelling. One that is there anyway stays one:
 // whether a person is asked there, such as about a tool that the agent only hides, no source decides. Of a line an
-// entry decides that.
+// entry decides that, unless all it does is to choose a stricter mode.
 func widened(w *Witness, v, compiled contract.Verdict) contract.Verdict {
 	opened := func(h, was *contract.Hole, decided ir.Decision) bool {
 		same := h != nil && was != nil && was.Why == h.Why && w.Group != ir.Command
-		return h != nil && !same && w.Source.Decision != ir.Agent && h.Decision > max(w.Source.Decision, decided)
+		return h != nil && !same && !h.Stricter && w.Source.Decision != ir.Agent && h.Decision > max(w.Source.Decision, decided)
 	}
 	by := func(a contract.Answer, h *contract.Hole) string {
 		if a.Rule == "" {

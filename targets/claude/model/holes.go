@@ -8,6 +8,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
 )
 
 // Claude Code approves more than a rule's text says. It also approves some things by
@@ -53,7 +54,7 @@ func strictly(r ruling) (ruling, *contract.Hole) {
 	}
 	why := r.loose
 	r.Decision, r.loose = ir.Ask, ""
-	return r, &contract.Hole{Decision: ir.Allow, Why: why}
+	return r, &contract.Hole{Decision: ir.Allow, Why: why, Stricter: r.mode == format.Plan}
 }
 
 // plainWrappers are those through which a rule's author expects Claude Code to see.

@@ -92,8 +92,24 @@ func (s session) judge(a policy.Action, of agent) contract.Verdict {
 		v.Decision = ir.Deny
 	case a.Group == ir.Read && v.Decision < ir.Allow:
 		v.Hole = s.searches(v.Decision, of)
+	case a.Group == ir.Command && v.Decision > ir.Deny && s.passes(a.Arg, of):
+		v.Hole = &contract.Hole{Decision: v.Decision,
+			Why: "Gemini CLI lets a redirect past a tool that an agent does not have"}
+		v.Decision = ir.Deny
 	}
 	return v
+}
+
+// passes reports whether a line that no rule decides may read or write a file for which the agent has no tool: by a
+// redirect, also of a line among the arguments.
+func (s session) passes(line string, of agent) bool {
+	c := shell(line)
+	if of.name == "" || !of.limited || first(s, c, format.Arguments(c.args...)) != nil {
+		return false
+	}
+	edits := slices.ContainsFunc(format.Edits, func(t string) bool { return of.has(call{tool: t}) })
+	reads := of.has(call{tool: format.ReadFile})
+	return !edits && strings.Contains(line, ">") || !reads && strings.Contains(line, "<")
 }
 
 // elsewhere matches names that a shell, or Windows, takes for a path outside.
