@@ -2,6 +2,7 @@ package kilo
 
 import (
 	"io/fs"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -106,5 +107,9 @@ func (kilo) Starts() string { return format.Default }
 // Lodgers returns what Kilo loads from a project that a build did not write.
 func (kilo) Lodgers(project, compiled fs.FS) []contract.Lodger {
 	return lastmatch.Places{Files: format.ProjectFiles(), Dirs: []string{format.OldDir, format.Dir},
-		BuiltIn: format.BuiltIn, Start: format.Default}.Lodgers(project, compiled)
+		Before: format.ModesFile, ReadBefore: format.ReadModes, BuiltIn: format.BuiltIn, Start: format.Default,
+	}.Lodgers(project, compiled)
 }
+
+// Joins reports whether what a file says of an agent is read together with what others say of it.
+func (kilo) Joins(file string) bool { return slices.Contains(format.ProjectFiles(), file) }

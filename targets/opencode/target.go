@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"io/fs"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -90,3 +91,6 @@ func (opencode) Lodgers(project, compiled fs.FS) []contract.Lodger {
 	return lastmatch.Places{Files: format.ProjectFiles, Dirs: []string{format.Dir}, BuiltIn: format.BuiltIn,
 		Start: format.Start}.Lodgers(project, compiled)
 }
+
+// Joins reports whether what a file says of an agent is read together with what others say of it.
+func (opencode) Joins(file string) bool { return slices.Contains(format.ProjectFiles, file) }
