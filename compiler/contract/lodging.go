@@ -16,11 +16,22 @@ type Lodging interface {
 	Lodgers(project, compiled fs.FS) []Lodger
 }
 
+// Joining is a Lodging whose agent reads what several files say of an agent of one name as one: what somebody's own says
+// of one that a build wrote changes that one, and its model judges it so.
+type Joining interface {
+	Lodging
+	// Joins reports whether a file is one of these.
+	Joins(file string) bool
+}
+
 // Lodger is something of somebody's own in a project that an agent loads.
 type Lodger struct {
 	Kind string // one of the words of EntryWords
 	Name string // of an agent the slug of its mode
 	Of   string // the agent that starts a server; "" where sessions do
+	// Back is set for an agent that is there by default and that a build turned off, and for one that an agent makes
+	// of another's settings: where it may do more than the session that turns to it, that is an error.
+	Back bool
 	// Instead is set for a server that takes the place of one that a build wrote.
 	Instead bool
 	At      diag.Pos

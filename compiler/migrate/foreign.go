@@ -84,21 +84,17 @@ func (f *foreign) judgeImported(
 			continue
 		}
 		twins := placesOf(ours.subjects, s.ref)
+		same := displaces(in.Project, s.ref, twins)
+		if j, ok := t.(contract.Joining); ok && same && j.Joins(s.at.File) {
+			continue
+		}
 		found := f.wider(ctx, res, t, s.ref, twins)
 		switch {
-		case displaces(in.Project, s.ref, twins):
+		case same:
 			displaced(diags, t, s.ref, s.at, found)
 			continue
 		case found != nil:
-			diags.Errorf(diag.ForeignWidening, s.at, "%s is in this file and not in the source, and may do more than "+
-				"the session that starts it: got %s for %s %q (%s), want %s: %s",
-				s.ref, found.Artifact, found.Group, found.Action, found.Half, found.Source, found.Rule).
-				Hint("take it out, or say in the source what it permits (`modec migrate` offers a patch); "+
-					"then `modec build`").
-				Target(t.Name()).
-				Subject(s.ref.String()).
-				Loses(diag.Widening, string(found.Group)).
-				Accepted(diag.Acceptance{What: agentNamed(s.ref)})
+			beyond(diags, t, s.ref, s.at, found)
 			continue
 		}
 		d := diags.Warnf(diag.ForeignSubject, s.at, "%s is in this file and not in the source: "+
@@ -120,6 +116,19 @@ func (f *foreign) judgeImported(
 			Target(t.Name()).
 			Subject(s.ref.String())
 	}
+}
+
+// beyond reports a subject that may do more than the session that starts it.
+func beyond(diags *diag.List, t contract.Target, ref ir.SubjectRef, at diag.Pos, found *verify.Finding) {
+	diags.Errorf(diag.ForeignWidening, at, "%s is in this file and not in the source, and may do more than "+
+		"the session that starts it: got %s for %s %q (%s), want %s: %s",
+		ref, found.Artifact, found.Group, found.Action, found.Half, found.Source, found.Rule).
+		Hint("take it out, or say in the source what it permits (`modec migrate` offers a patch); "+
+			"then `modec build`").
+		Target(t.Name()).
+		Subject(ref.String()).
+		Loses(diag.Widening, string(found.Group)).
+		Accepted(diag.Acceptance{What: agentNamed(ref)})
 }
 
 // displaces reports whether an agent that somebody added has the name of one that a build wrote: into files, or into

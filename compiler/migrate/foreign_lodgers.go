@@ -64,7 +64,12 @@ func (f *foreign) lodgingMode(
 		return
 	}
 	more := ""
-	if found := f.wider(ctx, res, t, ref, nil); found != nil {
+	found := f.wider(ctx, res, t, ref, nil)
+	if found != nil && l.Back {
+		beyond(diags, t, ref, l.At, found)
+		return
+	}
+	if found != nil {
 		more = ", and it may do more than that session: " + string(found.Group) + " " + found.Action
 	}
 	diags.Warnf(diag.ForeignSubject, l.At, "%s is in this file and not in the source: a session may use it, and "+

@@ -20,7 +20,7 @@ func TestLodgers(t *testing.T) {
 			"modes": {"arch": {"name": "A", "description": "d", "whenToUse": "w", "roleDefinition": "r",
 				"can": {"read": "allow"}}},
 			"roles": {"dev": {"description": "d", "can": {"default": "deny", "read": "allow",
-				"mcp": {"gh": "allow"}}}}}`
+				"mcp": {"gh": "allow"}, "modes": {"allow": ["arch"]}}}}}`
 		markdown = "---\nname: NAME\ndescription: d\n---\nx\n"
 		toml     = "name = \"NAME\"\ndescription = \"d\"\ndeveloper_instructions = \"x\"\n"
 		free     = `{"agent": {"free": {"mode": "primary", "permission": {"*": "allow"}}}}`
@@ -69,6 +69,21 @@ func TestLodgers(t *testing.T) {
 		{"opencode", ".opencode/opencode.json", named(evil, "other"), "", 0, ""}, // nobody may call it
 		{"opencode", ".opencode/opencode.json", `{"mcp": {"gh": {"enabled": false}}}`, "", 0, ""},
 		{"kilo", ".kilo/opencode.json", free, diag.ForeignSubject, diag.Warning, "mode free"},
+		// What a file says of modec's own agent changes that one: what it permits, the model judges.
+		{"opencode", ".opencode/opencode.json", `{"agent": {"arch": {"model": "x/y"}}}`, "", 0, ""},
+		{"opencode", "opencode.jsonc", `{"agent": {"arch": {"permission": {"edit": "deny"}}}}`, "", 0, ""},
+		{"kilo", ".kilo/opencode.json", `{"agent": {"arch": {"model": "x/y"}, "dev": {"temperature": 0.1}}}`, "", 0, ""},
+		{"kilo", ".kilo/kilo.jsonc", `{"agent": {"arch": {"model": "x/y"}, "dev": {"temperature": 0.1}}}`, "", 0, ""},
+		{"kilo", "kilo.jsonc", `{"agent": {"dev": {"model": "x/y"}}}`, "", 0, ""},
+		// An agent of Kilo's own that modec turns off is there again, unless a file behind this one turns it off.
+		{"kilo", ".kilo/opencode.json", `{"agent": {"code": {"disable": false}}}`, diag.ForeignWidening, diag.Error,
+			"mode code is in this file"},
+		{"kilo", ".kilo/opencode.json", `{"agent": {"general": {"disable": false, "permission": {"*": "deny"}}}}`,
+			diag.ForeignSubject, diag.Warning, "mode general"},
+		{"kilo", ".kilo/opencode.json", `{"agent": {"general": {"model": "x/y"}}}`, "", 0, ""},
+		{"kilo", ".kilocode/kilo.json", `{"agent": {"code": {"disable": false}}}`, "", 0, ""},
+		{"kilo", ".kilocodemodes", "customModes:\n  - {slug: free, name: F, roleDefinition: x, groups: [read, edit, mcp]}\n",
+			diag.ForeignWidening, diag.Error, "mode free is in this file"},
 		{"kilo", ".kilocode/plugin/x.ts", "x", diag.ForeignWidening, diag.Warning, "the plugin x.ts"},
 		{"kilo", ".kilo/opencode.json", named(evil, "gh"), diag.ForeignWidening, diag.Error, "place of the server"},
 		{"roo", "custom_modes.yaml", "customModes:\n  - {slug: free, name: F, roleDefinition: x, groups: [edit]}\n",

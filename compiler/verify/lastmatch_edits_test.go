@@ -93,3 +93,19 @@ func TestKeysOfOwnTools(t *testing.T) {
 		}
 	}
 }
+
+// An agent of Kilo's own that a later file turns on again is one to which a session may hand work, and a file before
+// modec's turns on none.
+func TestAgentsTurnedOnAgain(t *testing.T) {
+	res := compileSource(t, "baseline = \"dev\"\n[targets.kilo]\n",
+		`{"roles": {"dev": {"description": "d", "can": {"default": "deny", "read": "allow"}}}}`)
+	for file, wider := range map[string]bool{".kilo/opencode.json": true, ".kilocode/kilo.json": false} {
+		disk := memfs.FS{}
+		maps.Copy(disk, res.FS())
+		disk[file] = []byte(`{"agent": {"general": {"disable": false}, "dev": {"permission": {"task": {"general": "allow"}}}}}`)
+		report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+		if got := report.Wider() > 0; got != wider {
+			t.Errorf("by %s: wider is %t", file, got)
+		}
+	}
+}

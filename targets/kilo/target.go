@@ -2,6 +2,7 @@ package kilo
 
 import (
 	"io/fs"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -114,5 +115,8 @@ func (kilo) Beside() []contract.File { return places().Beside() }
 // places are where Kilo reads its files in a project.
 func places() lastmatch.Places {
 	return lastmatch.Places{Files: format.ProjectFiles(), Dirs: []string{format.OldDir, format.Dir},
-		BuiltIn: format.BuiltIn, Start: format.Default}
+		Before: format.ModesFile, ReadBefore: format.ReadModes, BuiltIn: format.BuiltIn, Start: format.Default}
 }
+
+// Joins reports whether what a file says of an agent is read together with what others say of it.
+func (kilo) Joins(file string) bool { return slices.Contains(format.ProjectFiles(), file) }

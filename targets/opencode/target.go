@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"io/fs"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -98,3 +99,6 @@ func places() lastmatch.Places {
 	return lastmatch.Places{Files: format.ProjectFiles, Dirs: []string{format.Dir}, BuiltIn: format.BuiltIn,
 		Start: format.Start}
 }
+
+// Joins reports whether what a file says of an agent is read together with what others say of it.
+func (opencode) Joins(file string) bool { return slices.Contains(format.ProjectFiles, file) }

@@ -16,6 +16,9 @@ import (
 type Places struct {
 	Files []string // of settings
 	Dirs  []string // with agents, plugins and tools
+	// Before is a file of modes of which the agent makes agents, and ReadBefore reads it; nil: it has none.
+	Before     string
+	ReadBefore func(file string, data []byte) *format.Config
 	// BuiltIn are its own agents, of which a file may say other rules; Start is the one that the model judges by them.
 	BuiltIn []string
 	Start   string
@@ -23,40 +26,40 @@ type Places struct {
 
 // Lodgers returns what an agent loads from a project beside the compiled files.
 func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
-	ours := map[string]*located.Value{} // the servers
-	agents := map[string]bool{}
-	read := func(fsys fs.FS, name string) *format.Config {
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return nil
-		}
-		return format.ReadFile(name, data, format.WithNulls, func(diag.Pos, string) {})
-	}
+	ours, all := p.merged(compiled), p.merged(project)
+	servers := map[string]*located.Value{}
 	for _, name := range p.Files {
-		if c := read(compiled, name); c != nil {
+		if c := p.read(compiled, name); c != nil {
 			for _, m := range c.Root.Get("mcp").Fields() {
-				ours[m.Key] = m.Value
-			}
-			for i := range c.Agents {
-				agents[c.Agents[i].Name] = true
+				servers[m.Key] = m.Value
 			}
 		}
 	}
-	agent := func(a *format.Agent, at diag.Pos) {
+	for _, a := range p.before(project).Agents {
+		if is := all.Agent(a.Name); ours.Agent(a.Name) == nil && !is.Disabled {
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At, Back: true})
+		}
+	}
+	agent := func(a *format.Agent) {
 		own := slices.Contains(p.BuiltIn, a.Name)
-		if !a.Disabled && a.Name != p.Start && (!own || len(a.Permission) > 0) {
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: at})
+		was := ours.Agent(a.Name)
+		back := was != nil && was.Disabled && a.Enabled
+		if all.Agent(a.Name).Disabled || a.Disabled || was != nil && was.Disabled && !back {
+			return
+		}
+		if back || a.Name != p.Start && (!own || len(a.Permission) > 0) {
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At, Back: back})
 		}
 	}
 	for _, name := range p.Files {
-		c := read(project, name)
+		c := p.read(project, name)
 		if c == nil {
 			continue
 		}
-		_, err := fs.Stat(compiled, name)
 		for i := range c.Agents {
-			if a := &c.Agents[i]; err != nil || !agents[a.Name] {
-				agent(a, a.At)
+			// What a file says of an agent of modec's, the agent reads together with what modec's says.
+			if was := ours.Agent(c.Agents[i].Name); was == nil || was.Disabled {
+				agent(&c.Agents[i])
 			}
 		}
 		for _, item := range c.Root.Get("plugin").List() {
@@ -64,7 +67,7 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 			out = append(out, contract.Lodger{Kind: contract.EntryPlugin, Name: text, At: item.Pos})
 		}
 		for _, m := range c.Root.Get("mcp").Fields() {
-			if l, ok := server(m, ours[m.Key]); ok {
+			if l, ok := server(m, servers[m.Key]); ok {
 				out = append(out, l)
 			}
 		}
@@ -74,11 +77,49 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		format.EachMarkdown(project, dir, func(file, below string, data []byte) {
 			if _, err := fs.Stat(compiled, file); err != nil {
 				a := format.ReadMarkdown(file, below, data)
-				agent(&a, a.At)
+				agent(&a)
 			}
 		})
 	}
 	return out
+}
+
+// read reads settings, nil where there are none.
+func (p Places) read(fsys fs.FS, name string) *format.Config {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil
+	}
+	return format.ReadFile(name, data, format.WithNulls, func(diag.Pos, string) {})
+}
+
+// before returns the agents that the agent makes of modes.
+func (p Places) before(fsys fs.FS) *format.Config {
+	if p.ReadBefore != nil {
+		if data, err := fs.ReadFile(fsys, p.Before); err == nil {
+			if c := p.ReadBefore(p.Before, data); c != nil {
+				return c
+			}
+		}
+	}
+	return &format.Config{}
+}
+
+// merged returns what the agent makes of all files.
+func (p Places) merged(fsys fs.FS) *format.Config {
+	all := p.before(fsys)
+	for _, name := range p.Files {
+		if c := p.read(fsys, name); c != nil {
+			all = format.Merged(all, c)
+		}
+	}
+	for _, dir := range p.Dirs {
+		format.EachMarkdown(fsys, dir, func(file, below string, data []byte) {
+			a := format.ReadMarkdown(file, below, data)
+			all = format.Merged(all, &format.Config{Agents: []format.Agent{a}})
+		})
+	}
+	return all
 }
 
 // server returns what an entry starts that a build did not write; false for the same, and for one that only says

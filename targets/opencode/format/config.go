@@ -29,7 +29,15 @@ type Agent struct {
 	Name       string
 	At         diag.Pos
 	Disabled   bool
+	Enabled    bool // it says that it is not disabled, whatever a file before said
 	Permission []Rule
+}
+
+// switched reads whether an agent is on.
+func (a *Agent) switched(v *located.Value) {
+	if off := v.Get("disable"); off != nil {
+		a.Disabled, a.Enabled = off.True(), !off.True()
+	}
 }
 
 // Agent returns the agent of a name, nil for none.
@@ -71,7 +79,8 @@ func ReadFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem s
 	c.Default, _ = root.Get("default_agent").Str()
 	for _, list := range []string{"mode", "agent"} { // by their older name first
 		for _, m := range root.Get(list).Fields() {
-			a := Agent{Name: m.Key, At: m.Pos, Disabled: m.Value.Get("disable").True()}
+			a := Agent{Name: m.Key, At: m.Pos}
+			a.switched(m.Value)
 			a.Permission = append(ReadTools(m.Value.Get("tools")), read(m.Value.Get("permission"))...)
 			c.Agents = append(c.Agents, a)
 		}
@@ -119,7 +128,8 @@ func Merged(a, b *Config) *Config {
 	out.Agents = append(out.Agents, a.Agents...)
 	for _, x := range b.Agents {
 		if own := out.Agent(x.Name); own != nil {
-			own.Permission, own.Disabled = mergedRules(own.Permission, x.Permission), own.Disabled || x.Disabled
+			own.Permission = mergedRules(own.Permission, x.Permission)
+			own.Disabled = x.Disabled || own.Disabled && !x.Enabled
 			continue
 		}
 		out.Agents = append(out.Agents, x)
@@ -215,7 +225,7 @@ func ReadAgent(file, below string, data []byte, n Nulls) (_ Agent, problem strin
 	if own, ok := root.Get("name").Str(); ok && own != "" {
 		a.Name = own
 	}
-	a.Disabled = root.Get("disable").True()
+	a.switched(root)
 	rules, _, problem := ReadPermission(root.Get("permission"), n)
 	if problem == "" {
 		a.Permission = append(ReadTools(root.Get("tools")), rules...)
