@@ -46,6 +46,7 @@ var elsewhere = map[string]string{
 	"unknown-format":      "compiler/migrate: TestRefuses",
 	"foreign-widening":    "TestVerifyDisk",
 	"foreign-agent":       "cmd/modec: foreign-agent.txtar",
+	"foreign-folder":      "cmd/modec: foreign-folder.txtar",
 	"foreign-subject":     "compiler/migrate: TestForeign",
 	"link-out":            "cmd/modec: foreign-links.txtar",
 	"interrupted":         "TestInterrupted",

@@ -241,6 +241,13 @@ func (d *doctor) foreign(res *compiler.Result) {
 		d.add(checkup{Level: levelNote, What: x.Of, Hint: "`modec migrate` shows what it permits",
 			Text: x.Pos.String() + ": this file is of an agent that is no target: nothing of the source holds it"})
 	}
+	req.Below = d.env.inFolders
+	for _, x := range migrate.InFolders(d.env.ctx, req, res) {
+		if was(x.What) {
+			d.add(checkup{Level: levelNote, What: x.Of, Hint: "start sessions at the root of the project",
+				Text: x.What + ": a session that starts in its folder reads this file, and it is not judged"})
+		}
+	}
 }
 
 // disarmed tells of hooks that a person turned off.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"modec.dev/modec/compiler"
@@ -62,7 +63,8 @@ func (e *env) ignored(folder, project string) func(context.Context, []string) []
 // foreign reports the modes and roles that lie in the agents' files below a root, and are none of the source's.
 func (e *env) foreign(res *compiler.Result, root fs.FS, ignored ignoring) diag.List {
 	return migrate.Foreign(e.ctx,
-		migrate.Request{Root: root, Targets: e.targets, Local: e.local, Ignored: ignored, Tracked: e.tracked}, res)
+		migrate.Request{Root: root, Targets: e.targets, Local: e.local, Ignored: ignored, Tracked: e.tracked,
+			Below: e.inFolders}, res)
 }
 
 // unheld returns the files in the project of agents that are no targets.
@@ -73,7 +75,8 @@ func (e *env) unheld(res *compiler.Result) (paths []string) {
 	}
 	defer root.Close()
 	req := migrate.Request{Root: root.FS(), Targets: e.targets, Ignored: e.ignored(e.dir, e.dir)}
-	for _, x := range migrate.Unheld(e.ctx, req, res) {
+	req.Below = e.inFolders
+	for _, x := range slices.Concat(migrate.Unheld(e.ctx, req, res), migrate.InFolders(e.ctx, req, res)) {
 		paths = append(paths, x.What)
 	}
 	return paths
@@ -90,6 +93,42 @@ func (e *env) known(res *compiler.Result) []string {
 	req := migrate.Request{Root: disk, Targets: e.targets, Ignored: e.ignored(e.dir, e.dir)}
 	return append(res.Known(disk), migrate.KnownServers(e.ctx, req, res)...)
 }
+
+// inFolders returns the files in any folder of the project that have one of some names, from there: those that git has, and
+// without a repository those that are there, in a project that is not too large to be searched.
+func (e *env) inFolders(ctx context.Context, names []string) (paths []string) {
+	if inRepository(e.dir) {
+		globs := make([]string, len(names))
+		for i, name := range names {
+			globs[i] = "**/" + name
+		}
+		paths, err := gittree.Matching(ctx, e.dir, globs...)
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintf(e.ui.err, "modec: warning: git does not say which files of agents it has in folders, so that "+
+				"they are not told: %s\n", diag.Clean(gittree.Said(err)))
+		}
+		return paths
+	}
+	left := mostSearched
+	_ = fs.WalkDir(folderFS(e.dir), ".", func(name string, d fs.DirEntry, err error) error {
+		left--
+		switch _, named := contract.FolderOf(names, name); {
+		case left == 0:
+			return fs.SkipAll
+		case err != nil:
+			return nil // one that cannot be read has nothing for an agent either
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "vendor" || d.Name() == ".git"):
+			return fs.SkipDir
+		case named && !d.IsDir():
+			paths = append(paths, name)
+		}
+		return nil
+	})
+	return paths
+}
+
+// mostSearched is how many files and folders are looked at where git does not list them.
+const mostSearched = 20_000
 
 // tracked returns the paths in the project that git has and a glob matches; none without a repository.
 func (e *env) tracked(ctx context.Context, glob string) []string {

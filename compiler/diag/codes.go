@@ -40,6 +40,7 @@ const (
 	ExceptionUsed           Code = "exception-used"
 	FileTooLarge            Code = "file-too-large"
 	ForeignAgent            Code = "foreign-agent"
+	ForeignFolder           Code = "foreign-folder"
 	ForeignPath             Code = "foreign-path"
 	ForeignSubject          Code = "foreign-subject"
 	ForeignWidening         Code = "foreign-widening"

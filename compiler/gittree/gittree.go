@@ -249,9 +249,14 @@ func Tracked(ctx context.Context, dir, path string) (bool, error) {
 	return len(out) > 0, err
 }
 
-// Matching returns the paths below a folder that git has and a glob of its own matches: `**` is any number of folders.
-func Matching(ctx context.Context, dir, glob string) ([]string, error) {
-	out, err := git{ctx, dir}.run("ls-files", "-z", "--", ":(glob)"+glob)
+// Matching returns the paths below a folder that git has and some of the globs of its own match: `**` is any number of
+// folders.
+func Matching(ctx context.Context, dir string, globs ...string) ([]string, error) {
+	args := []string{"ls-files", "-z", "--"}
+	for _, glob := range globs {
+		args = append(args, ":(glob)"+glob)
+	}
+	out, err := git{ctx, dir}.run(args...)
 	paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	return slices.DeleteFunc(paths, func(p string) bool { return p == "" }), err
 }

@@ -43,6 +43,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 		of.judgeLodgers(ctx, res, o.Target, &diags)
 	}
 	of.judgeUnheld(ctx, res, &diags)
+	of.judgeBelow(ctx, res, &diags)
 	return diags
 }
 
@@ -150,7 +151,8 @@ func Strays(ctx context.Context, req Request, res *compiler.Result) (list []diff
 		_, theirs := of.apart(ctx, o.Target, res.Project)
 		for _, s := range slices.Concat(theirs.subjects, theirs.withheld) {
 			x := diff.Stray{What: s.ref.String(), Says: of.says(s.at.File), Pos: s.at}
-			if !slices.ContainsFunc(list, func(y diff.Stray) bool { return x.What == y.What && x.Pos.File == y.Pos.File }) {
+			same := func(y diff.Stray) bool { return x.What == y.What && x.Pos.File == y.Pos.File }
+			if !slices.ContainsFunc(list, same) {
 				list = append(list, x)
 			}
 		}

@@ -58,6 +58,8 @@ type Request struct {
 	Must func(file string) bool
 	// Ignored returns those of some paths below Root that git ignores; nil: none.
 	Ignored func(ctx context.Context, paths []string) []string
+	// Below returns the files in any folder of Root that have one of some names, from there; nil: none.
+	Below func(ctx context.Context, names []string) []string
 	// Tracked returns the paths below Root that git has and a glob matches; nil: none.
 	Tracked func(ctx context.Context, glob string) []string
 	// Progress is called while the result is proved; nil: not called.

@@ -556,8 +556,13 @@ func (r *Report) surface(t *Target, d contract.Decider) int {
 	if at >= 0 {
 		return at
 	}
+	assumes := d.Assumes()
+	if _, ok := t.Target.(contract.Below); ok {
+		assumes = append(slices.Clone(assumes), "sessions start at the root of the project: the agent's files in "+
+			"folders below it are not judged")
+	}
 	r.Surfaces = append(r.Surfaces, Surface{
-		Target: t.Target.Name(), Surface: d.Surface(), Assumes: d.Assumes(), Left: map[ir.Group][]string{},
+		Target: t.Target.Name(), Surface: d.Surface(), Assumes: assumes, Left: map[ir.Group][]string{},
 		Governed: map[ir.Group]contract.Halves{},
 	})
 	return len(r.Surfaces) - 1

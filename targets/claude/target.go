@@ -112,3 +112,8 @@ func (e *emitter) gatewayOf(r *ir.Role, sv *ir.Server) *ir.Server {
 	own.Args = contract.GatewayArgs("claude", ir.SubjectRef{Role: name})
 	return &own
 }
+
+// Below returns what Claude Code reads in the folder in which a session starts.
+func (claude) Below() []string {
+	return []string{format.ProjectSettings, format.ProjectServers, format.AgentsFolder + "/*.md"}
+}

@@ -115,3 +115,9 @@ func (codex) Beside() []contract.File {
 		{Path: format.HooksFile, Places: []string{"/hooks/*/-"}},
 	}
 }
+
+// Below returns what Codex reads in each folder from the root of a trusted repository down to that of a session; agents
+// it reads in any.
+func (codex) Below() []string {
+	return []string{format.ConfigFile, format.HooksFile, format.RulesDir + "/*.rules", format.AgentsDir + "/*.toml"}
+}

@@ -24,3 +24,6 @@ func (cursor) Beside() []contract.File {
 		{Path: projectFile(format.SandboxFile), Places: confined, Restrains: denied},
 	}
 }
+
+// Below returns what Cursor reads in a workspace's folder.
+func (cursor) Below() []string { return []string{projectFile(format.PermissionsFile)} }

@@ -264,7 +264,8 @@ func (e *emitter) settings() {
 }
 
 // restraining are the places of the settings whose entries only hold back.
-var restraining = []string{"/adminPolicyPaths/-", "/mcp/excluded/-", "/tools/confirmationRequired/-", "/tools/exclude/-"}
+var restraining = []string{"/adminPolicyPaths/-", "/mcp/excluded/-", "/tools/confirmationRequired/-",
+	"/tools/exclude/-"}
 
 // spelledRef returns the reference to a variable that a build writes for another way to write it.
 func spelledRef(place, text string) string {

@@ -112,6 +112,9 @@ func (kilo) Lodgers(project, compiled fs.FS) []contract.Lodger {
 // Beside returns Kilo's settings.
 func (kilo) Beside() []contract.File { return places().Beside() }
 
+// Below returns what Kilo reads from the root of the repository down to the folder of a session.
+func (kilo) Below() []string { return places().Below() }
+
 // places are where Kilo reads its files in a project.
 func places() lastmatch.Places {
 	return lastmatch.Places{Files: format.ProjectFiles(), Dirs: []string{format.OldDir, format.Dir},

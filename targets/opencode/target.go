@@ -94,6 +94,9 @@ func (opencode) Lodgers(project, compiled fs.FS) []contract.Lodger {
 // Beside returns opencode's settings.
 func (opencode) Beside() []contract.File { return places().Beside() }
 
+// Below returns what opencode reads from the root of the repository down to the folder of a session.
+func (opencode) Below() []string { return places().Below() }
+
 // places are where opencode reads its files in a project.
 func places() lastmatch.Places {
 	return lastmatch.Places{Files: format.ProjectFiles, Dirs: []string{format.Dir}, BuiltIn: format.BuiltIn,
