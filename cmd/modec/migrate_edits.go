@@ -52,6 +52,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 			return true, err
 		}
 		c.tellKept(e)
+		c.tellUnbuilt(e, *req, was.Before)
 		return true, nil
 	}
 	widens, err := widened(was, e.targets)
@@ -105,6 +106,22 @@ func (c *migrateCmd) tellComing(e *env, was *migrate.Edited, coming, files []str
 		if len(lines) > 0 {
 			e.ui.note("the source has nothing of %s: %s imports that meanwhile\n", diag.Clean(few(files)),
 				strings.Join(lines, ", then "))
+		}
+	}
+}
+
+// tellUnbuilt names the agents of which there are files and a role of the source, and no target.
+func (c *migrateCmd) tellUnbuilt(e *env, req migrate.Request, res *compiler.Result) {
+	for _, t := range req.Targets {
+		role := res.Project.Role(t.Name())
+		if _, ok := t.(contract.Importer); !ok || hasTarget(res, t.Name()) || role == nil || !role.For(t.Name()) {
+			continue
+		}
+		of := req
+		of.Targets = []contract.Target{t}
+		if files := migrate.AgentFiles(e.ctx, of); len(files) > 0 {
+			e.ui.note("%s is of %s, which is no target: nothing is built of role %s; next: write [targets.%s] into "+
+				"modec.toml, and run `modec build`\n", diag.Clean(few(files)), t.Name(), role.Name, t.Name())
 		}
 	}
 }

@@ -59,9 +59,14 @@ func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *
 			since = "an older modec did not note whether it was there before"
 			more = "; `modec build` notes it in modec.lock"
 		}
+		hint := "`modec migrate` offers to take it into the source; or take it out"
+		if r := res.Project.Role(x.Of); r != nil && r.For(x.Of) {
+			hint = fmt.Sprintf("the source has role %s, of which nothing is built: write [targets.%s] into "+
+				"modec.toml; or take the file out", r.Name, x.Of)
+		}
 		diags.Warnf(diag.ForeignAgent, x.Pos, "this file is of %s, which is no target, and %s: nothing of the source "+
 			"holds what it permits", x.Of, since).
-			Hint("`modec migrate` offers to take it into the source; or take it out" + more).
+			Hint(hint + more).
 			Target(x.Of)
 	}
 }
