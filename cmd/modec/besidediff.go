@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
@@ -114,12 +115,8 @@ type twoSaid struct{ source, there *located.Value }
 // file returns a file of a side; one that is not there has nothing in it. A file that nobody can read has no value.
 func (p diffSide) file(name string) (of twoSaid) {
 	of.source = &located.Value{Kind: located.Object}
-	if p.res != nil {
-		for _, f := range p.res.Files() {
-			if f.Path == name {
-				of.source = parsed(name, f.Data)
-			}
-		}
+	if f := cmp.Or(wrote(p.built, name), wrote(p.res, name)); f != nil {
+		of.source = parsed(name, f.Data)
 	}
 	of.there = &located.Value{Kind: located.Object}
 	if p.tree == nil {
@@ -132,6 +129,19 @@ func (p diffSide) file(name string) (of twoSaid) {
 		of.there = nil
 	}
 	return of
+}
+
+// wrote returns a file as a build of a source writes it, nil where it writes none of that name.
+func wrote(res *compiler.Result, name string) *contract.File {
+	if res == nil {
+		return nil
+	}
+	files := res.Files()
+	i := slices.IndexFunc(files, func(f contract.File) bool { return f.Path == name })
+	if i < 0 {
+		return nil
+	}
+	return &files[i]
 }
 
 func parsed(name string, data []byte) *located.Value {

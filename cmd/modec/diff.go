@@ -67,6 +67,7 @@ type diffSide struct {
 	close   func()           // leaves them
 	leaves  []diff.Left      // what its targets leave out of a role's rules for one agent
 	refused bool             // a target does not take the source: what it would write is not known
+	built   *compiler.Result // what wrote the files of the tree, where res has more, as imported
 }
 
 func (c *diffCmd) Run(e *env) error {
@@ -320,7 +321,11 @@ func (c *diffCmd) joined(e *env, p *diffSide, after diffSide) {
 		return // nothing of them is there, or nothing that their agents load
 	}
 	p.name += fmt.Sprintf(" (with %s as imported)", few(res.Report.Files))
-	p.res, p.runs, p.leaves = res.Compiled, runsOf(res.Compiled, p.tree, e.targets), leftOut(res.Compiled)
+	old := p.runs
+	p.built, p.res, p.leaves = p.res, res.Compiled, leftOut(res.Compiled)
+	p.runs = slices.DeleteFunc(runsOf(p.res, p.tree, e.targets), func(x contract.Run) bool {
+		return x.Place != "" && wrote(p.built, x.Of) != nil && !slices.Contains(old, x)
+	})
 	p.strays = p.straysIn(e, nil)
 }
 

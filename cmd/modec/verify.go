@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/record"
 	"modec.dev/modec/compiler/verify"
@@ -86,7 +87,7 @@ func (c *verifyCmd) Run(e *env) error {
 		return notCompared(res)
 	}
 	status, failed := "ok", error(nil)
-	if diags.HasErrors() || len(missing) > 0 || report.Halves() == 0 && subjects > 0 {
+	if diags.HasErrors() || len(missing) > 0 || report.Halves() == 0 && !leavesAll(res.Project) {
 		status, failed = "failed", exitFindings
 	}
 	accepting := e.acceptances(res, report, diags)
@@ -108,14 +109,30 @@ func (c *verifyCmd) Run(e *env) error {
 		e.ui.missing(missing, e.mended(gone))
 		return failed
 	}
-	if subjects == 0 {
+	switch {
+	case subjects == 0:
 		e.ui.printf("the source has no mode and no role: there is nothing to compare\n")
+		return failed
+	case report.Halves() == 0 && failed == nil:
+		e.ui.printf("the source leaves everything to the agents: there is nothing to compare\n")
 		return failed
 	}
 	e.ui.printf("%s compared in %.1f s%s: %s\n",
 		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), same, outcomeOf(report, diags))
 	e.ui.acceptances(accepting)
 	return failed
+}
+
+// leavesAll reports whether no mode and no role of a project decides anything: all is left to the agents.
+func leavesAll(p *ir.Project) bool {
+	leaves := func(c *ir.Can) bool {
+		agent := func(d *ir.Default) bool { return d == nil || d.Decision == ir.Agent }
+		return c.Default != nil && agent(c.Default) && agent(c.Unknown) && agent(c.OutsideRead) && agent(c.OutsideEdit) &&
+			!slices.ContainsFunc(ir.Groups, c.Mentions)
+	}
+	return !slices.ContainsFunc(p.Modes, func(m ir.Mode) bool {
+		return !leaves(&m.Can) || m.Restrictions != nil || len(m.Native) > 0
+	}) && !slices.ContainsFunc(p.Roles, func(r ir.Role) bool { return !leaves(&r.Can) || len(r.Native) > 0 })
 }
 
 // judge compares with the source what was compiled, or what lies on a disk, and then reports the modes and roles
