@@ -37,7 +37,8 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	}
 	for _, a := range p.before(project).Agents {
 		if is := all.Agent(a.Name); ours.Agent(a.Name) == nil && !is.Disabled {
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At, Back: true})
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At,
+				Back: true})
 		}
 	}
 	agent := func(a *format.Agent) {
@@ -78,8 +79,8 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	return out
 }
 
-// agent returns an agent of a file by what a build wrote and by all files together; false for one that is off, and for an
-// agent's own one that the file leaves as it is.
+// agent returns an agent of a file by what a build wrote and by all files together; false for one that is off, and for
+// one of the agent's own that the file leaves as it is.
 func (p Places) agent(a *format.Agent, ours, all *format.Config) (contract.Lodger, bool) {
 	was := ours.Agent(a.Name)
 	back := was != nil && was.Disabled && a.Enabled
