@@ -125,6 +125,14 @@ type CallNamer interface {
 	NamedCalls(ref ir.SubjectRef, servers []string) []policy.Action
 }
 
+// Blaming is a Decider of an agent that reads several files as one, where one may change what the others say without
+// saying itself what is permitted.
+type Blaming interface {
+	Decider
+	// Cause returns where a file of somebody's own does that to an action, and how; false where none does.
+	Cause(ref ir.SubjectRef, a policy.Action, somebodys func(file string) bool) (at diag.Pos, how string, ok bool)
+}
+
 // Container is a Decider that says which subjects its artifacts contain. Of any other subject
 // Decide returns the zero Verdict.
 type Container interface {

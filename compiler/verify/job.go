@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"maps"
 	"slices"
 	"sync"
@@ -186,6 +187,7 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 		}
 		if j.compiled != nil {
 			compiled := j.compiled.Decide(j.ref, w.Action)
+			j.blame(&w, &v, compiled)
 			j.byKeptRule(&w, v, compiled)
 			j.missing(&w, v, compiled)
 			if j.halves == nil { // an entry that opens one opens a half
@@ -199,6 +201,23 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 		}
 		j.show(req.Seen, &w, v)
 		j.judge(&w, v)
+	}
+}
+
+// blame puts the place in a file of somebody's own that changes what other files say into the place of the rule that
+// permits more by it.
+func (j *job) blame(w *Witness, v *contract.Verdict, compiled contract.Verdict) {
+	d, ok := j.decider.(contract.Blaming)
+	as := v.Decision == compiled.Decision && (v.Hole == nil) == (compiled.Hole == nil)
+	if !ok || as || whole(*v).Decision <= w.Source.Decision {
+		return
+	}
+	somebodys := func(file string) bool {
+		_, err := fs.Stat(j.target.Compiled, file)
+		return file != "" && err != nil
+	}
+	if at, how, ok := d.Cause(j.ref, w.Action, somebodys); ok {
+		v.At, v.Rule = at, v.Rule+", since "+how
 	}
 }
 

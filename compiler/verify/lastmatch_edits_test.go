@@ -3,11 +3,14 @@ package verify_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/verify"
 )
 
 // An entry in a file of somebody's own that opens what the source denies, asks about or guards is found where the group
@@ -106,6 +109,34 @@ func TestAgentsTurnedOnAgain(t *testing.T) {
 		report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
 		if got := report.Wider() > 0; got != wider {
 			t.Errorf("by %s: wider is %t", file, got)
+		}
+	}
+}
+
+// A file of somebody's own that takes back what modec's denies, or moves it before what allows, is named as the cause.
+func TestCausesInOtherFiles(t *testing.T) {
+	res := compileSource(t, "baseline = \"dev\"\n[targets.kilo]\n", `{"roles": {"dev": {"description": "d",
+		"can": {"edit": {"allow": ["src/**"], "deny": ["*.pem"], "default": "ask"}}}}}`)
+	for file, c := range map[string]struct{ permission, by string }{
+		"kilo.jsonc":          {`{"*": "deny", "edit": {"*.pem": "deny"}}`, `since this key moves edit *.pem before it`},
+		".kilo/opencode.json": {`{"edit": {"*.pem": null}}`, `since this null takes back edit *.pem`},
+	} {
+		disk := memfs.FS{}
+		maps.Copy(disk, res.FS())
+		disk[file] = fmt.Appendf(nil, `{"agent": {"dev": {"permission": %s}}}`, c.permission)
+		report, diags := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+		found := false
+		for _, d := range diags {
+			if d.Code == diag.Wider && d.Pos.File != "" {
+				t.Errorf("%s: %v", file, d)
+			}
+			found = found || d.Code == diag.ForeignWidening && d.Pos.File == file && d.Pos.Line > 0
+		}
+		named := slices.ContainsFunc(report.Surfaces[0].Findings, func(f verify.Finding) bool {
+			return f.At.File == file && strings.Contains(f.By, c.by)
+		})
+		if !found || !named {
+			t.Errorf("%s: got %v, want the file named by %q", file, diags, c.by)
 		}
 	}
 }

@@ -37,18 +37,13 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	}
 	for _, a := range p.before(project).Agents {
 		if is := all.Agent(a.Name); ours.Agent(a.Name) == nil && !is.Disabled {
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At, Back: true})
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At,
+				Back: true})
 		}
 	}
 	agent := func(a *format.Agent) {
-		own := slices.Contains(p.BuiltIn, a.Name)
-		was := ours.Agent(a.Name)
-		back := was != nil && was.Disabled && a.Enabled
-		if all.Agent(a.Name).Disabled || a.Disabled || was != nil && was.Disabled && !back {
-			return
-		}
-		if back || a.Name != p.Start && (!own || len(a.Permission) > 0) {
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At, Back: back})
+		if l, ok := p.agent(a, ours, all); ok {
+			out = append(out, l)
 		}
 	}
 	for _, name := range p.Files {
@@ -82,6 +77,21 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		})
 	}
 	return out
+}
+
+// agent returns an agent of a file by what a build wrote and by all files together; false for one that is off, and for
+// one of the agent's own that the file leaves as it is.
+func (p Places) agent(a *format.Agent, ours, all *format.Config) (contract.Lodger, bool) {
+	was := ours.Agent(a.Name)
+	back := was != nil && was.Disabled && a.Enabled
+	l := contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At, Back: back}
+	switch {
+	case back:
+		return l, !all.Agent(a.Name).Disabled
+	case a.Disabled, all.Agent(a.Name).Disabled, was != nil && was.Disabled, a.Name == p.Start:
+		return l, false
+	}
+	return l, !slices.Contains(p.BuiltIn, a.Name) || len(a.Permission) > 0
 }
 
 // read reads settings, nil where there are none.

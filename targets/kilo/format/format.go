@@ -188,6 +188,11 @@ func Kept(rules []format.Rule) []format.Rule {
 	return slices.DeleteFunc(slices.Clone(rules), func(r format.Rule) bool { return r.Null })
 }
 
+// Taken returns those that a null took back.
+func Taken(rules []format.Rule) []format.Rule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r format.Rule) bool { return !r.Null })
+}
+
 // groups are the keys of a permission that a group of the extension before becomes; what a mode does not have of
 // groupKeys is denied.
 var (

@@ -94,11 +94,12 @@ func readProject(r *model.Reader) (all *opencode.Config) {
 func add(d *model.Decider, ref ir.SubjectRef, c *opencode.Config, name string) {
 	s := model.SessionOf(format.BuiltIn, c)
 	s.Rules = slices.Concat(byItself, ofAgent[name], format.Kept(c.Permission))
+	s.Taken = format.Taken(c.Permission)
 	if name == format.Default {
 		s.Rules = append(s.Rules, opencode.Rule{Key: format.Semantic, Pattern: "*", Decision: ir.Allow})
 	}
 	if a := c.Agent(name); a != nil {
-		s.Rules = append(s.Rules, format.Kept(a.Permission)...)
+		s.Rules, s.Taken = append(s.Rules, format.Kept(a.Permission)...), append(s.Taken, format.Taken(a.Permission)...)
 	}
 	d.Add(ref, s)
 }

@@ -126,6 +126,8 @@ type Rule struct {
 	Tool string
 	// Null is set where a null takes back what a file before said.
 	Null bool
+	// Place is where a file before gave the rule its place among the others; zero where none did.
+	Place diag.Pos
 }
 
 // Form is how a rule is written.

@@ -14,7 +14,7 @@ func (d *Decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	var rules [][]format.Rule
 	var agents []map[string]bool
 	for _, s := range d.setups[ref] {
-		rules, agents = append(rules, s.Rules), append(agents, s.Agents)
+		rules, agents = append(rules, s.Rules, s.Taken), append(agents, s.Agents)
 	}
 	key, err := digest.Of([]any{rules, agents}, nil)
 	return key, err == nil

@@ -32,6 +32,7 @@ type Decider struct {
 type Session struct {
 	Rules  []format.Rule
 	Agents map[string]bool // false: it is off
+	Taken  []format.Rule   // those that a null took back
 
 	program *Program
 	by      map[string][]format.Rule // the rules of some keys
