@@ -153,7 +153,8 @@ var states = map[output.State]diag.Diagnostic{
 	output.Orphaned: {Code: diag.Orphaned, Message: "the source no longer compiles to this file, or to an entry of it",
 		Hint: "`modec build` removes it"},
 	output.Touched: {Code: diag.Touched, Message: "somebody changed entries of their own since the last build",
-		Hint: "`modec verify --disk` names those that permit more, `modec build` keeps them and notes it in modec.lock"},
+		Hint: "`modec verify --disk` names those that permit more, " +
+			"`modec build` keeps them and notes it in modec.lock"},
 	output.Removed: {Code: diag.Edited, Message: "somebody removed this file since modec took it over",
 		Hint: "take what it says out of the source (`modec migrate` offers a patch), " +
 			"or `modec build --force` writes it again"},

@@ -94,8 +94,8 @@ func (e *env) known(res *compiler.Result) []string {
 	return append(res.Known(disk), migrate.KnownServers(e.ctx, req, res)...)
 }
 
-// inFolders returns the files in any folder of the project that have one of some names, from there: those that git has, and
-// without a repository those that are there, in a project that is not too large to be searched.
+// inFolders returns the files in any folder of the project that have one of some names, from there: those that git
+// has, and without a repository those that are there, in a project that is not too large to be searched.
 func (e *env) inFolders(ctx context.Context, names []string) (paths []string) {
 	if inRepository(e.dir) {
 		globs := make([]string, len(names))

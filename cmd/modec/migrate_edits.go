@@ -29,10 +29,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	if diags.HasErrors() {
 		return false, nil // what is wrong with the source or a file, the import says
 	}
-	coming, files, err := c.coming(e, *req, record, was)
-	if err != nil {
-		return true, err
-	}
+	coming, files := c.coming(e, *req, record, was)
 	if was, diags = c.without(e, req, record, was, coming); diags.HasErrors() {
 		return false, nil
 	}

@@ -32,7 +32,7 @@ func hasTarget(res *compiler.Result, name string) bool {
 // somebody began to take it in by hand.
 func (c *migrateCmd) coming(
 	e *env, req migrate.Request, record *originals.Record, was *migrate.Edited,
-) (names, files []string, err error) {
+) (names, files []string) {
 	name, _ := output.Locks(e.local)
 	lock, err := fs.ReadFile(req.Root, name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *migrateCmd) coming(
 		names, files = append(names, t.Name()), append(files, own...)
 	}
 	slices.Sort(files)
-	return names, slices.Compact(files), nil
+	return names, slices.Compact(files)
 }
 
 // join takes agents into a project that come to it later: it offers what the source says then, and writes it with

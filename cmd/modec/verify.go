@@ -87,7 +87,7 @@ func (c *verifyCmd) Run(e *env) error {
 		return notCompared(res)
 	}
 	status, failed := "ok", error(nil)
-	if diags.HasErrors() || len(missing) > 0 || report.Halves() == 0 && !leavesAll(res.Project) {
+	if diags.HasErrors() || len(missing) > 0 || provesNothing(report, res.Project) {
 		status, failed = "failed", exitFindings
 	}
 	accepting := e.acceptances(res, report, diags)
@@ -123,12 +123,15 @@ func (c *verifyCmd) Run(e *env) error {
 	return failed
 }
 
+// provesNothing reports whether nothing was compared of a project that decides something.
+func provesNothing(report *verify.Report, p *ir.Project) bool { return report.Halves() == 0 && !leavesAll(p) }
+
 // leavesAll reports whether no mode and no role of a project decides anything: all is left to the agents.
 func leavesAll(p *ir.Project) bool {
 	leaves := func(c *ir.Can) bool {
 		agent := func(d *ir.Default) bool { return d == nil || d.Decision == ir.Agent }
-		return c.Default != nil && agent(c.Default) && agent(c.Unknown) && agent(c.OutsideRead) && agent(c.OutsideEdit) &&
-			!slices.ContainsFunc(ir.Groups, c.Mentions)
+		return c.Default != nil && agent(c.Default) && agent(c.Unknown) &&
+			agent(c.OutsideRead) && agent(c.OutsideEdit) && !slices.ContainsFunc(ir.Groups, c.Mentions)
 	}
 	return !slices.ContainsFunc(p.Modes, func(m ir.Mode) bool {
 		return !leaves(&m.Can) || m.Restrictions != nil || len(m.Native) > 0

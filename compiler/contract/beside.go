@@ -2,7 +2,8 @@ package contract
 
 import "path"
 
-// Besides is a target whose agent reads files of a project that a build does not write, or writes only for some sources.
+// Besides is a target whose agent reads files of a project that a build does not write, or writes only for some
+// sources.
 type Besides interface {
 	Target
 	// Beside returns the JSON and TOML files among them with the Places that permit or start something there, and of

@@ -16,8 +16,8 @@ type Lodging interface {
 	Lodgers(project, compiled fs.FS) []Lodger
 }
 
-// Joining is a Lodging whose agent reads what several files say of an agent of one name as one: what somebody's own says
-// of one that a build wrote changes that one, and its model judges it so.
+// Joining is a Lodging whose agent reads what several files say of an agent of one name as one: what somebody's own
+// says of one that a build wrote changes that one, and its model judges it so.
 type Joining interface {
 	Lodging
 	// Joins reports whether a file is one of these.

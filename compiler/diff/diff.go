@@ -663,8 +663,8 @@ func serverName(name string) string {
 
 func side(r policy.Result) Side { return Side{r.Decision, r.Rule, ir.Written(r.Pos), r.From} }
 
-// servers adds the servers that are new, gone, or started in another way. What is started or reached that was not before
-// is a widening, whoever may call its tools: the program runs all the same.
+// servers adds the servers that are new, gone, or started in another way. What is started or reached that was not
+// before is a widening, whoever may call its tools: the program runs all the same.
 func (r *Report) servers(before, after *policy.Engine) {
 	a, b := before.Project(), after.Project()
 	add := func(kind Kind, s *ir.Server, text string) {

@@ -460,7 +460,8 @@ func (j *job) byKeptRule(w *Witness, v, compiled contract.Verdict) {
 func widened(w *Witness, v, compiled contract.Verdict) contract.Verdict {
 	opened := func(h, was *contract.Hole, decided ir.Decision) bool {
 		same := h != nil && was != nil && was.Why == h.Why && w.Group != ir.Command
-		return h != nil && !same && !h.Stricter && w.Source.Decision != ir.Agent && h.Decision > max(w.Source.Decision, decided)
+		return h != nil && !same && !h.Stricter && w.Source.Decision != ir.Agent &&
+			h.Decision > max(w.Source.Decision, decided)
 	}
 	by := func(a contract.Answer, h *contract.Hole) string {
 		if a.Rule == "" {

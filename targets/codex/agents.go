@@ -77,8 +77,8 @@ func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
 			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.codex.name: got %q, want a name of which %q is the slug",
 				text, m.Slug).Target(name)
 		case key == fileField && !format.IsAgentFile(text):
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.codex.file: got %q, want the name of a file that ends in .toml",
-				text).Target(name)
+			e.diags.Errorf(codeUnknownExtra, x.Pos,
+				"extra.codex.file: got %q, want the name of a file that ends in .toml", text).Target(name)
 		case field != "":
 			o = append(o, field, text)
 		}

@@ -15,7 +15,8 @@ import (
 // requirementsOption is the option by which a build writes what an administrator is to require.
 const requirementsOption = "requirements"
 
-const adminTitle = "# What no session of this project needs, compiled by modec: edit the source, and run `modec build`.\n" +
+const adminTitle = "# What no session of this project needs, compiled by modec: edit the source, and " +
+	"run `modec build`.\n" +
 	"# Codex reads it as " + format.AdminFile + ", where it stands above all that users and projects say, in\n" +
 	"# every project of the machine.\n\n"
 
@@ -26,8 +27,8 @@ func (e *emitter) requirements() {
 	}
 	for i := range e.sessions {
 		if s := &e.sessions[i]; !slices.Contains(s.config, any("sandbox_mode")) {
-			e.diags.Warnf(codeRequirements, s.pos, "%s leaves everything to Codex: there is nothing that no session needs",
-				s.ref).
+			e.diags.Warnf(codeRequirements, s.pos,
+				"%s leaves everything to Codex: there is nothing that no session needs", s.ref).
 				Hint("say in can what it may do, or leave out requirements under [targets.codex]").
 				Target(name).
 				Subject(s.ref.String())
@@ -114,7 +115,8 @@ func (e *emitter) pinned() (o contract.Object) {
 func (e *emitter) started() (list contract.Object, ok bool) {
 	list = contract.Object{}
 	of := func(s *session, kind policy.MCPKind) ir.Decision {
-		return s.decide(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool, Kind: kind})
+		return s.decide(policy.Action{Group: ir.MCP,
+			Server: contract.UnknownServer, Arg: contract.UnknownTool, Kind: kind})
 	}
 	for i := range e.sessions {
 		s := &e.sessions[i]

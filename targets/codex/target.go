@@ -87,7 +87,8 @@ func (codex) Layout(file string) *layout.Style {
 	}, Same: func(key string, a, b *located.Value) bool {
 		x, text := a.Str()
 		y, also := b.Str()
-		return (key == "developer_instructions" || key == nameField) && text && also && strings.TrimSpace(x) == strings.TrimSpace(y)
+		return (key == "developer_instructions" || key == nameField) && text && also &&
+			strings.TrimSpace(x) == strings.TrimSpace(y)
 	}}
 }
 

@@ -131,8 +131,8 @@ func (q *Requirements) starts(s *Server) bool {
 	return ok && is.Command == command && is.URL == url
 }
 
-// Forbids reports whether a rule forbids a line of commands. Codex splits lines of plain words alone, and reads all else
-// as one command, which begins with a shell.
+// Forbids reports whether a rule forbids a line of commands. Codex splits lines of plain words alone, and reads all
+// else as one command, which begins with a shell.
 func (q *Requirements) Forbids(line string) bool {
 	if !plainWords(line) {
 		return false

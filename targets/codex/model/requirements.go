@@ -26,8 +26,8 @@ func (r *reader) readRequired() *decider {
 	}
 	q, err := format.ReadRequirements(format.RequirementsFile, data)
 	if err != nil {
-		r.diags.Warnf(codeBad, diag.Pos{File: format.RequirementsFile}, "Codex does not start with these requirements: %v",
-			err).
+		r.diags.Warnf(codeBad, diag.Pos{File: format.RequirementsFile},
+			"Codex does not start with these requirements: %v", err).
 			Hint("`modec build` rewrites what it wrote").
 			Target("codex")
 		return nil

@@ -36,7 +36,8 @@ func (d *Decider) NamedCalls(ref ir.SubjectRef, servers []string) (all []policy.
 				continue
 			}
 			add(toolCall(name))
-			if server, tool, ok := strings.Cut(name, "_"); ok && server != "" && !slices.Contains(d.program.Tools, name) {
+			server, tool, ok := strings.Cut(name, "_")
+			if ok && server != "" && !slices.Contains(d.program.Tools, name) {
 				add(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
 			}
 		}
@@ -65,7 +66,8 @@ func (d *Decider) decides(key string) bool {
 			return true
 		}
 	}
-	return slices.Contains(d.program.Searches, key) || slices.Contains(format.Harmless, key) || slices.Contains(harmless, key)
+	return slices.Contains(d.program.Searches, key) ||
+		slices.Contains(format.Harmless, key) || slices.Contains(harmless, key)
 }
 
 // harmless are further keys of what touches nothing but the conversation.
@@ -82,7 +84,8 @@ func ofServer(key string, servers []string) bool {
 func (s *Session) skills() Outcome {
 	best := s.ask(format.Skill, contract.UnknownMode)
 	for _, r := range s.about(format.Skill) {
-		if o := s.ask(format.Skill, anySign.Replace(r.Pattern)); r.Decision > best.Decision && o.Decision > best.Decision {
+		o := s.ask(format.Skill, anySign.Replace(r.Pattern))
+		if r.Decision > best.Decision && o.Decision > best.Decision {
 			best = o
 		}
 	}

@@ -1,7 +1,7 @@
 // Package importer turns VS Code's list of MCP servers into a source.
 //
-// [Import] reads .vscode/mcp.json. A server becomes one of the inventory; inputs, and members of an entry that the source
-// does not know, stay in the file.
+// [Import] reads .vscode/mcp.json. A server becomes one of the inventory; inputs, and members of an entry that the
+// source does not know, stay in the file.
 package importer
 
 import (

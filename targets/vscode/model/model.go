@@ -1,5 +1,5 @@
-// Package model answers which MCP servers VS Code starts in a project, from the list that a build wrote. It stands apart
-// from the emitter, and answers nothing else: what VS Code asks about, settings of the person decide.
+// Package model answers which MCP servers VS Code starts in a project, from the list that a build wrote. It stands
+// apart from the emitter, and answers nothing else: what VS Code asks about, settings of the person decide.
 package model
 
 import (
@@ -45,7 +45,8 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	}
 	root, err := format.ReadServers(format.ServersFile, data)
 	if err != nil {
-		ignored(located.PlaceOf(format.ServersFile, err), "VS Code starts no server of this list: %s", located.Reason(err))
+		ignored(located.PlaceOf(format.ServersFile, err), "VS Code starts no server of this list: %s",
+			located.Reason(err))
 	}
 	for _, m := range root.Get(format.ServersKey).Fields() {
 		if !format.Starts(m.Value) {
@@ -61,7 +62,8 @@ func (d *decider) Assumes() []string { return assumes }
 
 var assumes = []string{
 	"no server of the person's own has the name of one in the source",
-	"what VS Code asks about, and which tools an agent has, is said by settings and agents that this target does not write",
+	"what VS Code asks about, and which tools an agent has, is said by settings and agents that this target does not " +
+		"write",
 }
 
 // Decide returns what VS Code does with an action.
@@ -74,8 +76,8 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	}
 	entry := d.root.Get(format.ServersKey).Get(a.Server)
 	if entry == nil || !format.Starts(entry) {
-		return contract.Verdict{Answer: contract.Answer{Governs: contract.Access, At: diag.Pos{File: format.ServersFile},
-			Rule: "VS Code does not start the server"}}
+		return contract.Verdict{Answer: contract.Answer{Governs: contract.Access,
+			At: diag.Pos{File: format.ServersFile}, Rule: "VS Code does not start the server"}}
 	}
 	return contract.Verdict{Answer: contract.Answer{Decision: ir.Allow, Governs: contract.Access, At: entry.Line(),
 		Rule: "VS Code starts the server"}}
