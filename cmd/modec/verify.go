@@ -124,7 +124,9 @@ func (c *verifyCmd) Run(e *env) error {
 }
 
 // provesNothing reports whether nothing was compared of a project that decides something.
-func provesNothing(report *verify.Report, p *ir.Project) bool { return report.Halves() == 0 && !leavesAll(p) }
+func provesNothing(report *verify.Report, p *ir.Project) bool {
+	return report.Halves() == 0 && !leavesAll(p)
+}
 
 // leavesAll reports whether no mode and no role of a project decides anything: all is left to the agents.
 func leavesAll(p *ir.Project) bool {
