@@ -94,8 +94,8 @@ type Answer struct {
 type Hole struct {
 	Decision ir.Decision
 	Why      string // one sentence: the tool or the input that is not checked
-	// Stricter is set where the session is in a mode that permits less than the one by which the agent starts by
-	// itself: an entry that chooses it opens nothing.
+	// Stricter is set where the session is in a mode that a person chose in a file of their own, and that permits less
+	// than the one by which the agent starts by itself: that opens nothing.
 	Stricter bool
 }
 

@@ -54,7 +54,8 @@ func strictly(r ruling) (ruling, *contract.Hole) {
 	}
 	why := r.loose
 	r.Decision, r.loose = ir.Ask, ""
-	return r, &contract.Hole{Decision: ir.Allow, Why: why, Stricter: r.mode == format.Plan}
+	chosen := r.mode == format.Plan && r.at.File == format.LocalSettings // by a person, for their own sessions
+	return r, &contract.Hole{Decision: ir.Allow, Why: why, Stricter: chosen}
 }
 
 // plainWrappers are those through which a rule's author expects Claude Code to see.

@@ -103,6 +103,9 @@ func (d *decider) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regu
 	return nil, nil
 }
 
+// Patterns returns nothing: the list has names of servers, and no patterns.
+func (d *decider) Patterns(ir.SubjectRef) map[ir.Group][]ir.Pattern { return nil }
+
 // Languages returns nothing either.
 func (alone) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
 	return nil, nil
