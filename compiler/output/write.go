@@ -821,41 +821,53 @@ func (w *writer) unheld(l *Lock) (paths []string) {
 // one adds what it takes over for targets that are new, and nothing else; the first one after an older modec, which
 // kept no warnings, does so for all targets.
 func (w *writer) known(l *Lock) (lines []string) {
-	had, came := map[string]bool{"": true}, map[string]bool{} // targets, and files
-	older := w.settled != nil && w.settled.Unheld == nil      // of a modec that kept no such lists
-	if w.settled != nil && !older {
-		for _, line := range w.settled.Artifacts {
-			target, _ := splitArtifact(line)
-			had[target] = true
+	ask := func() []string {
+		if w.opt.Known == nil {
+			return nil
 		}
+		return w.opt.Known()
 	}
-	for path := range l.Adopted {
-		if target, _ := splitArtifact(l.Artifacts[path]); !had[target] {
-			came[path] = true
+	if w.settled == nil || w.settled.Unheld == nil {
+		if len(l.Adopted) > 0 {
+			lines = ask()
 		}
+		slices.Sort(lines)
+		return lines
 	}
-	later := w.settled != nil && !older
-	if w.opt.Known != nil && (len(came) > 0 || !later && len(l.Adopted) > 0) {
-		lines = w.opt.Known()
-	}
-	if later {
-		record := w.record()
-		for _, path := range slices.Collect(maps.Keys(came)) { // what the source says of them is new too
-			if f, ok := record.Original(path); ok {
-				for name := range record.Imports[f.Import] {
-					came[name] = true
-				}
+	lines = slices.Clone(w.settled.Known)
+	if came := w.came(l); len(came) > 0 {
+		for _, line := range ask() {
+			_, about, _ := strings.Cut(line, " ")
+			if file, _, _ := strings.Cut(about, ": "); came[file] {
+				lines = append(lines, line)
 			}
 		}
-		lines = slices.DeleteFunc(lines, func(line string) bool {
-			_, about, _ := strings.Cut(line, " ")
-			file, _, _ := strings.Cut(about, ": ")
-			return !came[file]
-		})
-		lines = append(lines, w.settled.Known...)
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// came returns the files that a build takes over for targets that are new, and those of the source that an import made
+// of them.
+func (w *writer) came(l *Lock) map[string]bool {
+	had, came := map[string]bool{"": true}, map[string]bool{}
+	for _, line := range w.settled.Artifacts {
+		target, _ := splitArtifact(line)
+		had[target] = true
+	}
+	for path := range l.Adopted {
+		if target, _ := splitArtifact(l.Artifacts[path]); had[target] {
+			continue
+		}
+		came[path] = true
+		record := w.record()
+		if f, ok := record.Original(path); ok {
+			for name := range record.Imports[f.Import] {
+				came[name] = true
+			}
+		}
+	}
+	return came
 }
 
 // nextLock returns the lock after this build: what it wrote, and what earlier
