@@ -30,23 +30,11 @@ func (e *emitter) servers() contract.Object {
 			continue
 		}
 		e.lostFields(s)
-		o := contract.Object{}
+		of := *s
+		of.Cwd = "" // Cursor has no such field
+		o := contract.EnvTransport(&of)
 		if s.Type == "stdio" {
-			o = append(o, "type", "stdio", "command", contract.EnvRefs(s.Command))
-			switch {
-			case s.Gateway != nil: // in Cursor's own words
-				o = append(o, "args", s.Args)
-			case len(s.Args) > 0:
-				o = append(o, "args", contract.EnvRefsList(s.Args))
-			}
-			if len(s.Env) > 0 {
-				o = append(o, "env", contract.EnvRefsAll(s.Env))
-			}
-		} else {
-			o = append(o, "url", contract.EnvRefs(s.URL))
-			if len(s.Headers) > 0 {
-				o = append(o, "headers", contract.EnvRefsAll(s.Headers))
-			}
+			o = append(contract.Object{"type", "stdio"}, o...)
 		}
 		all = append(all, s.Name, o)
 	}

@@ -326,7 +326,7 @@ func serverDefaults() map[string][]string {
 }
 
 func (e *emitter) serverJSON(sv server) contract.Object {
-	o := append(contract.Object{"type", types[sv.Type]}, transport(sv)...)
+	o := append(contract.Object{"type", types[sv.Type]}, contract.EnvTransport(sv.Server)...)
 	if sv.TimeoutSeconds > 0 {
 		o = append(o, "timeout", sv.TimeoutSeconds)
 	}
@@ -341,29 +341,6 @@ func (e *emitter) serverJSON(sv server) contract.Object {
 	}
 	if len(sv.banned) > 0 && !sv.disabled {
 		o = append(o, "disabledTools", sv.banned)
-	}
-	return o
-}
-
-// transport returns the fields that say how a server is reached.
-func transport(sv server) contract.Object {
-	var o contract.Object
-	if sv.Type != "stdio" {
-		o = contract.Object{"url", contract.EnvRefs(sv.URL)}
-		if len(sv.Headers) > 0 {
-			o = append(o, "headers", contract.EnvRefsAll(sv.Headers))
-		}
-		return o
-	}
-	o = contract.Object{"command", contract.EnvRefs(sv.Command)}
-	if len(sv.Args) > 0 {
-		o = append(o, "args", contract.EnvRefsList(sv.Args))
-	}
-	if sv.Cwd != "" {
-		o = append(o, "cwd", contract.EnvRefs(sv.Cwd))
-	}
-	if len(sv.Env) > 0 {
-		o = append(o, "env", contract.EnvRefsAll(sv.Env))
 	}
 	return o
 }

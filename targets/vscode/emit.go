@@ -115,32 +115,12 @@ func serverDefaults() map[string][]string {
 }
 
 // entry returns how VS Code starts a server.
-func (e *emitter) entry(sv *ir.Server) (o contract.Object) {
+func (e *emitter) entry(sv *ir.Server) contract.Object {
 	if sv.TimeoutSeconds > 0 {
 		e.diags.Warnf(codeField, sv.Pos, "%s has no timeout: that of the server %q is left out", format.ServersFile,
 			sv.Name).
 			Target(name).
 			Loses(diag.Text, "")
 	}
-	if sv.Type != "stdio" {
-		o = contract.Object{"type", sv.Type, "url", contract.EnvRefs(sv.URL)}
-		if len(sv.Headers) > 0 {
-			o = append(o, "headers", contract.EnvRefsAll(sv.Headers))
-		}
-		return o
-	}
-	o = contract.Object{"type", "stdio", "command", contract.EnvRefs(sv.Command)}
-	switch {
-	case sv.Gateway != nil: // in VS Code's own words
-		o = append(o, "args", sv.Args)
-	case len(sv.Args) > 0:
-		o = append(o, "args", contract.EnvRefsList(sv.Args))
-	}
-	if sv.Cwd != "" {
-		o = append(o, "cwd", contract.EnvRefs(sv.Cwd))
-	}
-	if len(sv.Env) > 0 {
-		o = append(o, "env", contract.EnvRefsAll(sv.Env))
-	}
-	return o
+	return append(contract.Object{"type", sv.Type}, contract.EnvTransport(sv)...)
 }
