@@ -378,16 +378,9 @@ func (u *ui) auditVerified(v *auditVerified) {
 	case v.Last == 0:
 		u.printf("%s: nothing was written yet\n", diag.Clean(v.File))
 	case len(v.Findings) == 0:
-		u.printf("%s: %s as they were written\n", diag.Clean(v.File), areEvents(v.Events))
+		u.printf("%s: %s as they were written\n", diag.Clean(v.File), are(v.Events, "event"))
 	}
 	if v.Aside > 0 {
-		u.note("%s not in the chain yet: the next event adds them\n", areEvents(v.Aside))
+		u.note("%s not in the chain yet: the next event adds them\n", are(v.Aside, "event"))
 	}
-}
-
-func areEvents(n int) string {
-	if n == 1 {
-		return "1 event is"
-	}
-	return count(n, "event") + " are"
 }

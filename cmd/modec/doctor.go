@@ -231,7 +231,8 @@ func (d *doctor) foreign(res *compiler.Result) {
 		}
 		d.add(checkup{Level: level, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
 	}
-	req := migrate.Request{Root: root.FS(), Targets: d.env.targets, Ignored: d.env.ignored(d.dir, d.dir)}
+	req := migrate.Request{Root: root.FS(), Targets: d.env.targets, Ignored: d.env.ignored(d.dir, d.dir),
+		Below: d.env.inFolders}
 	lock, _ := contract.ReadImport(root.FS(), output.LockFile)
 	was := output.WasUnheld(lock)
 	for _, x := range migrate.Unheld(d.env.ctx, req, res) {
@@ -241,7 +242,6 @@ func (d *doctor) foreign(res *compiler.Result) {
 		d.add(checkup{Level: levelNote, What: x.Of, Hint: "`modec migrate` shows what it permits",
 			Text: x.Pos.String() + ": this file is of an agent that is no target: nothing of the source holds it"})
 	}
-	req.Below = d.env.inFolders
 	for _, x := range migrate.InFolders(d.env.ctx, req, res) {
 		if was(x.What) {
 			d.add(checkup{Level: levelNote, What: x.Of, Hint: "start sessions at the root of the project",

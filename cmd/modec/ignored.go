@@ -74,8 +74,7 @@ func (e *env) unheld(res *compiler.Result) (paths []string) {
 		return nil
 	}
 	defer root.Close()
-	req := migrate.Request{Root: root.FS(), Targets: e.targets, Ignored: e.ignored(e.dir, e.dir)}
-	req.Below = e.inFolders
+	req := migrate.Request{Root: root.FS(), Targets: e.targets, Ignored: e.ignored(e.dir, e.dir), Below: e.inFolders}
 	for _, x := range slices.Concat(migrate.Unheld(e.ctx, req, res), migrate.InFolders(e.ctx, req, res)) {
 		paths = append(paths, x.What)
 	}

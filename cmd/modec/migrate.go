@@ -347,15 +347,10 @@ func (c *migrateCmd) asks(e *env, req *migrate.Request, record *originals.Record
 
 // again reports whether a project is imported again as a whole that was built, or whose source a migration made.
 func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
-	return req.From == "" && c.continues(e, req)
+	return req.From == "" && len(c.Paths) == 0 && c.stays(e, req)
 }
 
-// continues reports whether an import is about all of a project that was built, or whose source a migration made.
-func (c *migrateCmd) continues(e *env, req *migrate.Request) bool {
-	return len(c.Paths) == 0 && c.stays(e, req)
-}
-
-// stays is continues, whichever files are named.
+// stays reports whether a project was built, or a migration made its source, and an import is to go on with it.
 func (c *migrateCmd) stays(e *env, req *migrate.Request) bool {
 	if c.User || req.Args != nil || c.Force {
 		return false

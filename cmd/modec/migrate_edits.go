@@ -140,9 +140,8 @@ func patchesOf(root fs.FS, files []contract.File) (texts []string) {
 func (c *migrateCmd) without(
 	e *env, req *migrate.Request, record *originals.Record, was *migrate.Edited, coming []string,
 ) (*migrate.Edited, diag.List) {
-	known := func(name string) bool { return !slices.Contains(coming, name) }
 	of, names := e.request(), targetNames(was.Before)
-	of.Only = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !known(name) })
+	of.Only = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(coming, name) })
 	if len(of.Only) == len(names) || len(of.Only) == 0 {
 		return was, nil
 	}

@@ -34,10 +34,7 @@ func (c *migrateCmd) coming(
 	e *env, req migrate.Request, record *originals.Record, was *migrate.Edited,
 ) (names, files []string) {
 	name, _ := output.Locks(e.local)
-	lock, err := fs.ReadFile(req.Root, name)
-	if err != nil {
-		lock = nil
-	}
+	lock, _ := fs.ReadFile(req.Root, name)
 	wrote := output.Knows(lock)
 	read := func(name string) ([]byte, error) { return fs.ReadFile(req.Root, name) }
 	known := func(file string) bool {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
@@ -85,7 +86,7 @@ func examples(c *diff.Change) string {
 	}
 	var quoted []string
 	for _, x := range c.Examples {
-		if !strings.Contains(x, "modec-unlisted") { // it stands for what nothing names
+		if !contract.HasUnknown(x) {
 			quoted = append(quoted, strconv.Quote(x))
 		}
 	}

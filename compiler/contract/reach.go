@@ -2,20 +2,27 @@ package contract
 
 import (
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
 
+// unknown begins the names that stand for those that nothing names.
+const unknown = "modec-unlisted"
+
+// HasUnknown reports whether a text has such a name.
+func HasUnknown(text string) bool { return strings.Contains(text, unknown) }
+
 // UnknownTool is a tool name that no inventory has. It stands for every tool of a server
 // that the source does not list.
-const UnknownTool = "modec-unlisted-tool"
+const UnknownTool = unknown + "-tool"
 
 // UnknownServer is a server name that no inventory has.
-const UnknownServer = "modec-unlisted-server"
+const UnknownServer = unknown + "-server"
 
 // UnknownMode is the name of a mode or subagent that no project has.
-const UnknownMode = "modec-unlisted-mode"
+const UnknownMode = unknown + "-mode"
 
 // Most is the highest decision of any mode, and of any role.
 type Most struct{ Modes, Roles ir.Decision }

@@ -631,7 +631,7 @@ func strange(s string) int {
 			n++
 		}
 	}
-	if strings.Contains(s, "modec-unlisted") || strings.Contains(s, "..") || strings.HasPrefix(s, "-") ||
+	if contract.HasUnknown(s) || strings.Contains(s, "..") || strings.HasPrefix(s, "-") ||
 		strings.TrimSpace(s) != s || len(s) < 3 || strings.ToLower(s) != s {
 		n++
 	}

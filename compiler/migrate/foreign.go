@@ -49,11 +49,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 
 // judgeUnheld warns of files of agents that are no targets and that were not there when the first build was made.
 func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *diag.List) {
-	was := output.WasUnheld(f.lock)
-	for _, x := range f.unheld(ctx, res) {
-		if was(x.What) {
-			continue
-		}
+	for _, x := range f.news(f.unheld(ctx, res)) {
 		since, more := "was not there before modec", ""
 		if !output.KnowsUnheld(f.lock) {
 			since = "an older modec did not note whether it was there before"
@@ -69,6 +65,12 @@ func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *
 			Hint(hint + more).
 			Target(x.Of)
 	}
+}
+
+// news returns the files that were not there when the first build was made.
+func (f *foreign) news(list []diff.Stray) []diff.Stray {
+	was := output.WasUnheld(f.lock)
+	return slices.DeleteFunc(list, func(x diff.Stray) bool { return was(x.What) })
 }
 
 // judgeImported reports what an import of a target's files reads that is none of the compiled project.

@@ -12,7 +12,6 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
-	"modec.dev/modec/compiler/output"
 )
 
 // InFolders returns the files in folders below the root of a request that an agent of the project reads in a session
@@ -68,11 +67,7 @@ func nestedProject(root fs.FS, file string) bool {
 
 // judgeBelow warns of files in folders that were not there when the first build was made.
 func (f *foreign) judgeBelow(ctx context.Context, res *compiler.Result, diags *diag.List) {
-	was := output.WasUnheld(f.lock)
-	for _, x := range f.below(ctx, res) {
-		if was(x.What) {
-			continue
-		}
+	for _, x := range f.news(f.below(ctx, res)) {
 		target, _, _ := strings.Cut(x.Of, ",")
 		diags.Warnf(diag.ForeignFolder, x.Pos, "a session of %s that starts in this folder reads the file, and it is "+
 			"not judged: nothing of the source holds what it permits there", x.Of).

@@ -62,6 +62,16 @@ func value(o contract.Object, key string) any {
 	return nil
 }
 
+// identity returns what identifies a server by its entry.
+func identity(entry contract.Object) contract.Object {
+	for _, key := range []string{"command", "url"} {
+		if v := value(entry, key); v != nil {
+			return contract.Object{key, v}
+		}
+	}
+	return nil
+}
+
 // all reports whether a key has a value in every session.
 func (e *emitter) all(key string, is any) bool {
 	return !slices.ContainsFunc(e.sessions, func(s session) bool { return value(s.config, key) != is })
@@ -132,8 +142,7 @@ func (e *emitter) started() (list contract.Object, ok bool) {
 		servers, _ := value(s.config, "mcp_servers").(contract.Object)
 		for j := 0; j+1 < len(servers); j += 2 {
 			if server := servers[j].(string); value(list, server) == nil {
-				identity := format.ServerIdentity(servers[j+1].(contract.Object))
-				list = append(list, server, contract.Object{"identity", identity})
+				list = append(list, server, contract.Object{"identity", identity(servers[j+1].(contract.Object))})
 			}
 		}
 	}

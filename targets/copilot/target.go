@@ -46,7 +46,7 @@ func (copilot) HoldsRoles() {}
 
 // Asked returns the files in which Copilot reads settings, agents and hooks; it reads those of Claude Code too.
 func (copilot) Asked() []string {
-	return []string{format.SettingsDir + "/", format.AgentsDir + "/", ".github/hooks/", ".claude/", ".mcp.json"}
+	return []string{format.SettingsDir + "/", format.AgentsDir + "/", ".github/hooks/", ".claude/", format.RootServersFile}
 }
 
 func (copilot) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
@@ -122,5 +122,5 @@ func (copilot) Beside() []contract.File {
 		files = append(files, contract.File{Path: name, Places: places, Restrains: []string{"/deniedUrls/-"}})
 	}
 	return append(files, contract.File{Path: format.ServersFile, Places: contract.MCPServers},
-		contract.File{Path: ".mcp.json", Places: contract.MCPServers})
+		contract.File{Path: format.RootServersFile, Places: contract.MCPServers})
 }

@@ -117,7 +117,7 @@ func (kilo) Below() []string { return places().Below() }
 
 // places are where Kilo reads its files in a project.
 func places() lastmatch.Places {
-	return lastmatch.Places{Files: format.ProjectFiles(), Dirs: []string{format.OldDir, format.Dir},
+	return lastmatch.Places{Files: format.ProjectFiles(), Dirs: format.Dirs,
 		Before: format.ModesFile, ReadBefore: format.ReadModes, BuiltIn: format.BuiltIn, Start: format.Default}
 }
 

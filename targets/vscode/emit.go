@@ -38,7 +38,7 @@ func (vscode) Emit(in contract.Input) ([]contract.File, diag.List) {
 		return nil, e.diags
 	}
 	return []contract.File{{Path: format.ServersFile, Data: contract.JSON(contract.Object{format.ServersKey, list}),
-		Places: []string{"/" + format.ServersKey + "/*"}, Keys: serverKeys, Defaults: serverDefaults()}}, e.diags
+		Places: []string{"/" + format.ServersKey + "/*"}, Keys: format.Keys, Defaults: serverDefaults()}}, e.diags
 }
 
 // lists reports whether a server is in the list: where each of its tools may be used.
@@ -102,9 +102,6 @@ func (e *emitter) tool(server, tool string) ir.Decision {
 	r := e.base.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
 	return contract.Decision(vscode{}, &r)
 }
-
-// serverKeys are the members of a server's entry that the source decides.
-var serverKeys = []string{"type", "command", "args", "cwd", "env", "url", "headers"}
 
 // serverDefaults are the members that mean the same where they are missing: an entry with an address is reached over
 // HTTP.

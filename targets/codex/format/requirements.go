@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/located"
 )
 
@@ -160,14 +159,4 @@ func plainWords(line string) bool {
 		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9') &&
 			!strings.ContainsRune(" \n_-./:@%+,&|;", c)
 	}) && !strings.Contains(strings.ReplaceAll(line, "&&", ""), "&")
-}
-
-// ServerIdentity returns what identifies a server by its entry.
-func ServerIdentity(entry contract.Object) contract.Object {
-	for i := 0; i+1 < len(entry); i += 2 {
-		if entry[i] == "command" || entry[i] == "url" {
-			return contract.Object{entry[i], entry[i+1]}
-		}
-	}
-	return nil
 }

@@ -22,6 +22,8 @@ const (
 	AgentsDir = ".github/agents"
 	// ServersFile lists the servers that a project shares. Copilot reads .mcp.json too, which stands above it.
 	ServersFile = ".github/mcp.json"
+	// RootServersFile is that one.
+	RootServersFile = ".mcp.json"
 	// SettingsDir contains the settings of a project.
 	SettingsDir = ".github/copilot"
 	// SubjectsDir contains what a session of each subject is started with.

@@ -373,7 +373,7 @@ func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, ne
 	}
 	switch method {
 	case "initialize", "ping", "server/discover", "resources/subscribe", "resources/unsubscribe",
-		"subscriptions/listen", "notifications/initialized", "notifications/cancelled", "notifications/progress",
+		lasting, "notifications/initialized", "notifications/cancelled", "notifications/progress",
 		"notifications/roots/list_changed":
 		return next(ctx, method, req)
 	}

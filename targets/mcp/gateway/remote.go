@@ -24,7 +24,7 @@ import (
 // calls are the connections to all servers that calls have, and streams those of what servers tell by themselves: they
 // are many and idle, so that what is read and written of them at once is little.
 var (
-	calls   = sync.OnceValue(func() *http.Transport { return connections(4 << 10) })
+	calls   = sync.OnceValue(func() *http.Transport { return connections(callRead) })
 	streams = sync.OnceValue(func() *http.Transport { return connections(firstRead) })
 )
 
@@ -102,7 +102,7 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	over, part := calls(), 4<<10
+	over, part := calls(), callRead
 	if isStream(req) {
 		over, part = streams(), firstRead
 	}
@@ -272,8 +272,11 @@ type inOrder struct {
 	within bool   // a line that is longer than maxProgress
 }
 
-// firstRead is how much is read at once of what a server tells by itself.
-const firstRead = 1 << 10
+// How much is read at once of an answer to a call, and of what a server tells by itself.
+const (
+	callRead  = 4 << 10
+	firstRead = 1 << 10
+)
 
 func (o *inOrder) Read(p []byte) (int, error) {
 	for len(o.rest) == 0 {

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"io/fs"
 	"path"
 	"slices"
@@ -151,17 +152,15 @@ func mergedRules(a, b []Rule) []Rule {
 		was := of[r.Key]
 		if was == nil {
 			keys = append(keys, r.Key)
-		} else if r.Place = was[0].Place; r.Place == (diag.Pos{}) {
-			r.Place = was[0].At
+		} else {
+			r.Place = cmp.Or(was[0].Place, was[0].At)
 		}
 		switch i := slices.IndexFunc(was, func(x Rule) bool { return x.Pattern == r.Pattern }); {
 		case was == nil, r.Form != Patterned, was[0].Form != Patterned && !seen[r.Key]:
 			// a decision alone gives way, and takes the place
 			of[r.Key] = []Rule{r}
 		case i >= 0:
-			if r.Place = was[i].Place; r.Place == (diag.Pos{}) {
-				r.Place = was[i].At
-			}
+			r.Place = cmp.Or(was[i].Place, was[i].At)
 			was[i] = r
 		default:
 			of[r.Key] = append(was, r)

@@ -17,6 +17,9 @@ const (
 	ServersKey = "servers"
 )
 
+// Keys are the members of a server's entry that a source knows.
+var Keys = []string{"type", "command", "args", "cwd", "env", "url", "headers"}
+
 // ReadServers reads a list of servers, with comments. An error is one for which VS Code starts none.
 func ReadServers(file string, data []byte) (root *located.Value, err error) {
 	root, err = located.JSONC(file, data)

@@ -78,7 +78,7 @@ func list(out *contract.Imported, servers map[string]*ir.Server, root *located.V
 			continue
 		}
 		for _, x := range m.Value.Fields() {
-			if !slices.Contains([]string{"type", "command", "args", "cwd", "env", "url", "headers"}, x.Key) {
+			if !slices.Contains(format.Keys, x.Key) {
 				out.Note(contract.Left, x.Pos, "server "+m.Key, x.Key,
 					"the source has no word for it: it stays in the entry")
 			}
