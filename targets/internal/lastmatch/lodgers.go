@@ -26,13 +26,12 @@ type Places struct {
 
 // Lodgers returns what an agent loads from a project beside the compiled files.
 func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
-	ours, all := p.merged(compiled), p.merged(project)
+	built, settings := p.settings(compiled), p.settings(project)
+	ours, all := p.merged(compiled, built), p.merged(project, settings)
 	servers := map[string]*located.Value{}
-	for _, name := range p.Files {
-		if c := p.read(compiled, name); c != nil {
-			for _, m := range c.Root.Get("mcp").Fields() {
-				servers[m.Key] = m.Value
-			}
+	for _, c := range built {
+		for _, m := range c.Root.Get("mcp").Fields() {
+			servers[m.Key] = m.Value
 		}
 	}
 	for _, a := range p.before(project).Agents {
@@ -46,11 +45,7 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 			out = append(out, l)
 		}
 	}
-	for _, name := range p.Files {
-		c := p.read(project, name)
-		if c == nil {
-			continue
-		}
+	for _, c := range settings {
 		for i := range c.Agents {
 			// What a file says of an agent of modec's, the agent reads together with what modec's says.
 			if was := ours.Agent(c.Agents[i].Name); was == nil || was.Disabled {
@@ -94,13 +89,18 @@ func (p Places) agent(a *format.Agent, ours, all *format.Config) (contract.Lodge
 	return l, !slices.Contains(p.BuiltIn, a.Name) || len(a.Permission) > 0
 }
 
-// read reads settings, nil where there are none.
-func (p Places) read(fsys fs.FS, name string) *format.Config {
-	data, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return nil
+// settings reads the files of settings that are there.
+func (p Places) settings(fsys fs.FS) (all []*format.Config) {
+	for _, name := range p.Files {
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			continue
+		}
+		if c := format.ReadFile(name, data, format.WithNulls, func(diag.Pos, string) {}); c != nil {
+			all = append(all, c)
+		}
 	}
-	return format.ReadFile(name, data, format.WithNulls, func(diag.Pos, string) {})
+	return all
 }
 
 // before returns the agents that the agent makes of modes.
@@ -115,13 +115,11 @@ func (p Places) before(fsys fs.FS) *format.Config {
 	return &format.Config{}
 }
 
-// merged returns what the agent makes of all files.
-func (p Places) merged(fsys fs.FS) *format.Config {
+// merged returns what the agent makes of settings and all other files.
+func (p Places) merged(fsys fs.FS, settings []*format.Config) *format.Config {
 	all := p.before(fsys)
-	for _, name := range p.Files {
-		if c := p.read(fsys, name); c != nil {
-			all = format.Merged(all, c)
-		}
+	for _, c := range settings {
+		all = format.Merged(all, c)
 	}
 	for _, dir := range p.Dirs {
 		format.EachMarkdown(fsys, dir, func(file, below string, data []byte) {
