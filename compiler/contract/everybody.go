@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -35,12 +36,11 @@ func (in *Input) Everybody(diags *diag.List, target string, code diag.Code) (rol
 
 // Everybody returns the same role as a model reads it, which has no project to look it up in.
 func (o Options) Everybody() ir.SubjectRef {
-	name := strings.TrimPrefix(o.String(everybody), "role:")
-	if name == "" {
-		name = o.Baseline()
-	}
-	return ir.SubjectRef{Role: name}
+	return ir.SubjectRef{Role: cmp.Or(o.Chosen(), o.Baseline())}
 }
+
+// Chosen returns the role that the option names, "" for none.
+func (o Options) Chosen() string { return strings.TrimPrefix(o.String(everybody), "role:") }
 
 // Used warns that an exception widens what a target emits.
 func (x *Exception) Used(diags *diag.List, target, message string, args ...any) {

@@ -413,7 +413,7 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 		lost := func(file string) bool { return e.writes(file) && e.whole(file) } // else a build leaves the file
 		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
 			only: len(targets) == 1, others: others(targets, t), all: e.after, extends: e.extends, whole: lost,
-			chosen: strings.TrimPrefix(res.Input(t).Options.String("subject"), "role:"),
+			chosen: res.Input(t).Options.Chosen(),
 			keeps:  func(s ir.Server, files []string) bool { return e.keeps(res, s, files) }}
 		d.compare(before, e.after[t.Name()])
 		out = append(out, d.decisive(before.project, e.after[t.Name()].project, e.req.Seed)...)
@@ -600,7 +600,7 @@ func (e *editor) rename(in *imports, t contract.Target, res *compiler.Result) {
 		i := slices.IndexFunc(from.Roles, func(x ir.Role) bool { return x.Place.Name(name, x.Name) == r.Name })
 		switch {
 		case r.Name == in.config.baseline: // of the target alone: the project's may be another agent's
-			r.Name = cmp.Or(strings.TrimPrefix(opt.String("subject"), "role:"), from.Baseline)
+			r.Name = cmp.Or(opt.Chosen(), from.Baseline)
 		case e.chooses(t) && !profile && !ours && !e.known(r.Pos.File): // nobody knows what it said before
 			in.notes = slices.DeleteFunc(in.notes, func(n contract.Note) bool { return n.Pos.File == r.Pos.File })
 			continue
@@ -626,5 +626,5 @@ func (e *editor) known(file string) bool {
 
 // chooses reports whether a project says by an option which role the target's own files are for.
 func (e *editor) chooses(t contract.Target) bool {
-	return slices.ContainsFunc(t.Options(), func(o contract.Option) bool { return o.Name == "subject" })
+	return slices.ContainsFunc(t.Options(), func(o contract.Option) bool { return o.Holds })
 }

@@ -221,7 +221,7 @@ func (j *joining) baseline(in *imports) string {
 		return ""
 	}
 	chosen := func(t config.Target) bool {
-		return j.has(t.Target) || t.Options.String("subject") != ""
+		return j.has(t.Target) || t.Options.Chosen() != ""
 	}
 	if was == "" || !slices.ContainsFunc(j.built.Config.Targets, func(t config.Target) bool { return !chosen(t) }) {
 		return is
