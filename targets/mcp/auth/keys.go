@@ -116,6 +116,9 @@ func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	if len(jws.Signatures) != 1 {
 		return nil, errors.New("it has not one signature")
 	}
+	if !unambiguous(token) {
+		return nil, errors.New("it has a claim twice")
+	}
 	if payload, ok := verified(jws, before); ok {
 		if bytes.Equal(payload, payloadOf(token)) {
 			s.saw(token, before)
