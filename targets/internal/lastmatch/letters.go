@@ -26,11 +26,20 @@ func folds(pattern string) string { return strings.ReplaceAll(policy.Fold(patter
 
 // respelled returns a pattern in the letters in which entries that permit more than a decision have it, itself where
 // these are its own or too many: whatever way it is written, what it holds back is no more than the source does.
-func respelled(list []entry, pattern string, above ir.Decision) (out []string) {
-	if ascii(pattern) {
+func respelled(list []entry, pattern string, above ir.Decision) []string {
+	if others := inOtherLetters(list, pattern, above); others != nil {
+		return others
+	}
+	return []string{pattern}
+}
+
+// inOtherLetters returns those of them that are not its own.
+func inOtherLetters(list []entry, pattern string, above ir.Decision) (out []string) {
+	if folded := policy.Fold(pattern); ascii(pattern) {
 		for _, e := range list {
-			if e.decision <= above || !ascii(e.pattern) {
-				continue
+			if e.decision <= above || !ascii(e.pattern) || !swaps(pattern, e.pattern) ||
+				!format.Overlap(policy.Fold(e.pattern), folded) {
+				continue // what it has is written in the pattern's own letters
 			}
 			for _, text := range spellings(pattern, e.pattern) {
 				if text != pattern && !misread(text) && !slices.Contains(out, text) && format.Overlap(text, e.pattern) {
@@ -38,9 +47,6 @@ func respelled(list []entry, pattern string, above ir.Decision) (out []string) {
 				}
 			}
 		}
-	}
-	if len(out) == 0 {
-		out = append(out, pattern)
 	}
 	return out
 }
@@ -133,6 +139,26 @@ func steps(a, b string) (all [][2]int) {
 		all = append(all, [2]int{1, 1})
 	}
 	return all
+}
+
+// swaps reports whether one pattern has the small form of a letter and the other one its capital form.
+func swaps(a, b string) bool {
+	smallA, capitalA := lettersOf(a)
+	smallB, capitalB := lettersOf(b)
+	return smallA&capitalB|capitalA&smallB != 0
+}
+
+// lettersOf returns the small and the capital letters of a text, a bit for each of the alphabet.
+func lettersOf(text string) (small, capital uint32) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z':
+			small |= 1 << (c - 'a')
+		case 'A' <= c && c <= 'Z':
+			capital |= 1 << (c - 'A')
+		}
+	}
+	return small, capital
 }
 
 // swapped reports whether two bytes are the small and the capital form of a letter.

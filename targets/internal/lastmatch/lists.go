@@ -156,7 +156,9 @@ func (l *list) inLetters(d, above ir.Decision, patterns ...string) {
 // holdBack adds patterns that hold back as they are written, and in the letters in which entries permit more.
 func (l *list) holdBack(d ir.Decision, patterns ...string) {
 	for _, p := range patterns {
-		l.inLetters(d, d, p)
+		if l.letters {
+			l.add(d, inOtherLetters(l.entries, p, d)...)
+		}
 		l.add(d, p)
 	}
 }
