@@ -19,6 +19,7 @@ import (
 // slow is a server whose tool answers once it may.
 func slow(t testing.TB) (url string, begun chan bool, may chan struct{}) {
 	begun, may = make(chan bool, 1), make(chan struct{})
+	over := make(chan struct{}) // a cancellation may be lost where the session ends with the call
 	s := sdk.NewServer(&sdk.Implementation{Name: "slow", Version: "1"}, nil)
 	s.AddTool(&sdk.Tool{Name: "read", InputSchema: object{"type": "object"}},
 		func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -26,11 +27,15 @@ func slow(t testing.TB) (url string, begun chan bool, may chan struct{}) {
 			select {
 			case <-may:
 			case <-ctx.Done():
+			case <-over:
 			}
 			return text("slowly"), nil
 		})
 	b := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
-	t.Cleanup(b.Close)
+	t.Cleanup(func() {
+		close(over)
+		b.Close()
+	})
 	return b.URL, begun, may
 }
 
