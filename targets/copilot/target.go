@@ -46,7 +46,8 @@ func (copilot) HoldsRoles() {}
 
 // Asked returns the files in which Copilot reads settings, agents and hooks; it reads those of Claude Code too.
 func (copilot) Asked() []string {
-	return []string{format.SettingsDir + "/", format.AgentsDir + "/", ".github/hooks/", ".claude/", format.RootServersFile}
+	return []string{format.SettingsDir + "/", format.AgentsDir + "/", ".github/hooks/", ".claude/",
+		format.RootServersFile}
 }
 
 func (copilot) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
