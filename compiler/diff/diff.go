@@ -443,10 +443,34 @@ func (r *Report) subject(before, after *policy.Engine, ref ir.SubjectRef, seed u
 	if err != nil {
 		return err
 	}
+	c.foldJoined()
 	for _, k := range c.order {
 		r.add(c.change(k, after.Project()))
 	}
 	return nil
+}
+
+// foldJoined puts lines of several commands to a change of one of these, where that is the same: the rule that they
+// name is of any of their commands, and often of one about which nothing has changed.
+func (c *comparison) foldJoined() {
+	joined := func(a policy.Action) bool { return a.Group == ir.Command && strings.ContainsAny(a.Arg, ";&|\n") }
+	alone := func(k key) bool {
+		return slices.ContainsFunc(c.changed[k], func(a policy.Action) bool { return !joined(a) })
+	}
+	all := slices.Clone(c.order)
+	c.order = slices.DeleteFunc(c.order, func(k key) bool {
+		if alone(k) {
+			return false
+		}
+		at := slices.IndexFunc(all, func(of key) bool {
+			return of.group == k.group && of.before.Decision == k.before.Decision &&
+				of.after.Decision == k.after.Decision && alone(of)
+		})
+		if at >= 0 {
+			c.changed[all[at]] = append(c.changed[all[at]], c.changed[k]...)
+		}
+		return at >= 0
+	})
 }
 
 // compared decides the same actions for a subject of one project and for one of another.
@@ -559,8 +583,8 @@ func (c *comparison) change(k key, p *ir.Project) Change {
 		Kind: Narrowed, Subject: c.ref.String(), Group: k.group, Only: only, Count: len(list),
 		Before: side(k.before), After: side(k.after),
 	}
-	if k.after.Decision > k.before.Decision || k.after.Decision == ir.Allow {
-		out.Kind = Widened // what an agent decided by itself it may have asked about
+	if opens(k.before.Decision, k.after.Decision) {
+		out.Kind = Widened
 	}
 	names := make([]string, 0, len(list))
 	for _, a := range list {
@@ -572,6 +596,12 @@ func (c *comparison) change(k key, p *ir.Project) Change {
 	out.Examples = names[:min(shown, len(names))]
 	out.What = what(k, names, only, p.Server(k.server))
 	return out
+}
+
+// opens reports whether a decision may permit more than another: what an agent decides by itself it may permit or
+// refuse, and never more than what is allowed.
+func opens(before, after ir.Decision) bool {
+	return after == ir.Allow || after > before && before != ir.Allow
 }
 
 // what names the actions of a change. server is nil where the new source does not have it.
