@@ -1,7 +1,7 @@
 // What the tests of the page have in common: a browser, modec ui, and a page of it.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before } from "node:test";
@@ -14,13 +14,36 @@ export const bin = process.env.MODEC_BIN;
 const fixture = process.env.MODEC_FIXTURE;
 assert(bin && fixture, "MODEC_BIN and MODEC_FIXTURE name the program and the showcase");
 
+// unpacked returns the browser's program. Tests run side by side, and each would unpack it to one place while another
+// starts it there: so each unpacks it for itself, and the first moves what it has to where all look.
+async function unpacked() {
+  const { version } = JSON.parse(readFileSync(join(here, "node_modules/@sparticuz/chromium/package.json")));
+  const shared = join(tmpdir(), `modec-chromium-${version}`);
+  if (!existsSync(shared)) {
+    const { TMPDIR } = process.env;
+    const own = mkdtempSync(`${shared}-`);
+    process.env.TMPDIR = own;
+    await chromium.executablePath();
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+    try {
+      renameSync(own, shared);
+    } catch (err) {
+      if (!existsSync(shared)) throw err;
+      rmSync(own, { recursive: true });
+    }
+  }
+  process.env.FONTCONFIG_PATH = join(shared, "fonts");
+  return join(shared, "chromium");
+}
+
 export let browser;
 const folders = [];
 before(async () => {
   // What the page has to withstand is not to be switched off.
   const off = ["--disable-web-security", "--allow-running-insecure-content", "--disable-site-isolation-trials", "--single-process", "--no-zygote"];
   const args = chromium.args.filter((a) => !off.includes(a));
-  browser = await playwright.launch({ args, executablePath: await chromium.executablePath(), headless: true });
+  browser = await playwright.launch({ args, executablePath: await unpacked(), headless: true });
 });
 after(async () => {
   await browser?.close();
