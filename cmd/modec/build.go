@@ -218,7 +218,7 @@ func (c *buildCmd) acceptOwn(e *env, res *compiler.Result) error {
 	if err != nil {
 		return err
 	}
-	return c.acceptPoints(e, points, "No git says that it is yours alone, and for you it", "New in it, for you it")
+	return c.acceptPoints(e, points, "No git says that it is yours alone. For you:", "New for you:")
 }
 
 // subjectsIn returns every role and every mode of a project; a session without either where there is none.
