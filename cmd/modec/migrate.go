@@ -113,6 +113,9 @@ func (c *migrateCmd) Run(e *env) error {
 		return err
 	}
 	c.advise(e, res.Report.Seen)
+	if e.team != nil {
+		res.Report.Notes = append(res.Report.Notes, e.team.voidOwn()...)
+	}
 	found := &suggest.Result{}
 	if c.Suggest || c.Apply {
 		var list diag.List
