@@ -352,14 +352,14 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 	switch {
 	case e.ui.json:
 	case e.ui.annotator != nil:
-		list := slices.Concat(diags, e.atEntries(drifted(drift)), narrower(x.res))
+		list := slices.Concat(diags, e.atEntries(x.res, drifted(drift)), narrower(x.res))
 		list.Sort()
 		if c.form() == "github" {
 			list = foremost(list)
 		}
 		err = e.ui.annotator(list)
 	default:
-		c.drift(e, diags, drift)
+		c.drift(e, x.res, diags, drift)
 	}
 	if err != nil {
 		return nil, err
@@ -375,7 +375,7 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 }
 
 // drift prints for people what a check found.
-func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
+func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []output.Change) {
 	e.ui.findings(diags, buildLines-1-len(drift))
 	edited := func(d output.Change) bool { return d.State == output.Edited }
 	shown := func(d output.Change) bool { return !c.Diff && edited(d) && !contract.ForMachines(d.Path) }
@@ -383,13 +383,13 @@ func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 		line := fmt.Sprintf("%s: %s", d.State, diag.Clean(d.Path))
 		switch {
 		case d.State == output.Touched:
-			line += ": entries of somebody's own changed; `modec verify --disk` names those that permit more"
+			line += ": entries of somebody's own changed"
 		case shown(d):
 			line += ": below, + is what somebody wrote there, - what a build writes"
 		}
 		e.ui.printf("%s\n", line)
 		if d.State == output.Touched {
-			e.tellBeside(d.Path)
+			e.tellBeside(res, d.Path)
 		}
 	}
 	e.ui.edits(drift, shown)
