@@ -171,6 +171,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		if line := newHooks(changes, diags); line != "" && !unchanged && !c.Diff {
 			e.ui.note("%s\n", diag.Clean(line))
 		}
+		e.ui.putBack(c, changes)
 		for _, line := range kept {
 			e.ui.note("left as people wrote it, beside what the source says: %s\n", diag.Clean(line))
 		}
@@ -408,8 +409,9 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 // mended returns the command after which files are as the source makes them, "" where they are.
 func (e *env) mended(drift []output.Change) string {
 	removed := func(c output.Change) bool { return c.State == output.Removed }
+	putsBack := func(c output.Change) bool { return c.PutsBack() }
 	theirs := func(c output.Change) bool {
-		return c.State == output.Edited && !contract.ForMachines(c.Path) || c.State == output.Foreign
+		return c.State == output.Edited && !contract.ForMachines(c.Path) && !putsBack(c) || c.State == output.Foreign
 	}
 	switch {
 	case len(drift) == 0:
@@ -420,6 +422,9 @@ func (e *env) mended(drift []output.Change) string {
 	case slices.ContainsFunc(drift, theirs), slices.ContainsFunc(drift, removed):
 		return "move what people changed into the source (`" + e.importing() + "` offers a patch), " +
 			"or `modec build --force`, which keeps a copy of it"
+	case slices.ContainsFunc(drift, putsBack):
+		return "`modec build` puts back what people took out, `" + e.importing() +
+			"` offers to take it out of the source"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Edited }):
 		return "modec build --force, since nobody edits by hand what only programs read"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Touched }):

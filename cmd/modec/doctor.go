@@ -307,7 +307,8 @@ func (d *doctor) silence(res *compiler.Result, o contract.Artifacts) {
 	}
 	for _, x := range order {
 		if x.void {
-			d.note(o.Target.Name(), "%s: your own %q has no effect: %s", x.at, x.rule, voidAllow{by: x.by}.why(roles[x]...))
+			why := voidAllow{by: x.by}.why(roles[x]...)
+			d.note(o.Target.Name(), "%s: your own %q has no effect: %s", x.at, x.rule, why)
 			continue
 		}
 		d.note(o.Target.Name(), "%s: your own %q holds for role %s, which leaves that to the agent",

@@ -165,6 +165,10 @@ var states = map[output.State]diag.Diagnostic{
 func drifted(drift []output.Change) (list diag.List) {
 	for i := range drift {
 		d := states[drift[i].State]
+		if drift[i].PutsBack() {
+			d.Message = "somebody took out of this file what holds the agent back: " + some(drift[i].Again)
+			d.Hint = "`modec build` puts it back, `modec migrate` offers to take it out of the source"
+		}
 		d.Pos = diag.Pos{File: drift[i].Path}
 		if have, _ := drift[i].Texts(); have != nil {
 			d.Pos = firstDifference(&drift[i])

@@ -114,7 +114,8 @@ func (p *pass) shadowed() {
 					continue
 				}
 				wide := slices.IndexFunc(l.rules, func(x ir.Rule) bool {
-					return x.Decision == r.Decision && x.Pattern != r.Pattern && policy.Covers(l.group, x.Pattern, r.Pattern)
+					return x.Decision == r.Decision && x.Pattern != r.Pattern &&
+						policy.Covers(l.group, x.Pattern, r.Pattern)
 				})
 				if wide > i && policy.Covers(l.group, r.Pattern, l.rules[wide].Pattern) {
 					continue // two that match the same: the second one is found

@@ -159,8 +159,8 @@ func AdoptedPrograms(lock []byte) func(path, sum string) bool {
 	return func(path, sum string) bool { return err == nil && slices.Contains(l.Adopted[path].Programs, sum) }
 }
 
-// AdoptedBlob returns the name that git gives to a file as it was when modec took it over, as the bytes of the lock say;
-// "" where it took none over.
+// AdoptedBlob returns the name that git gives to a file as it was when modec took it over, as the bytes of the lock
+// say; "" where it took none over.
 func AdoptedBlob(lock []byte, path string) string {
 	l, err := parseLock(lock)
 	if err != nil {
