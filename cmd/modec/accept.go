@@ -28,7 +28,7 @@ func (c *acceptFlag) accept(e *env, res *compiler.Result, ref ir.SubjectRef, tar
 	if err != nil {
 		return err
 	}
-	return c.acceptPoints(e, points, fmt.Sprintf("With %s it", ref), fmt.Sprintf("New with %s, it", ref))
+	return c.acceptPoints(e, points, fmt.Sprintf("With %s:", ref), fmt.Sprintf("New with %s:", ref))
 }
 
 // acceptPoints does so for points of a project, which follow either text: that all of them are new, or some.
@@ -122,7 +122,7 @@ func pointsOf(res *compiler.Result, files fs.FS, subjects []ir.SubjectRef, targe
 		}
 	}
 	for i := range p.Servers {
-		if sv := &p.Servers[i]; emitted(sv.Place) {
+		if sv := &p.Servers[i]; emitted(sv.Place) && sv.Shape() != "" { // nothing starts one by its name alone
 			list = append(list, startOf(sv))
 		}
 	}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
@@ -27,7 +29,7 @@ func (e *env) built() (asBuilt func(file string, data []byte) bool, ok bool) {
 }
 
 // besides returns what people changed in a file beside modec's entries since the last build. It reports false
-// where neither git's last commit nor the user's own record has the file as that build left it.
+// where neither git's history nor the user's own record has the file as that build left it.
 func (e *env) besides(file string) (list []located.Difference, known bool) {
 	asBuilt, ok := e.built()
 	have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(file)))
@@ -41,38 +43,140 @@ func (e *env) besides(file string) (list []located.Difference, known bool) {
 func (e *env) changedSince(
 	asBuilt func(string, []byte) bool, file string, have []byte,
 ) (list []located.Difference, known bool) {
-	var left [][]byte
-	if object := gittree.At(e.ctx, e.dir, file); object != "" {
-		if data, err := gittree.Blob(e.ctx, e.dir, object); err == nil {
-			left = append(left, data)
-		}
-	}
-	if o, ok := originals.Load(e.home(e.dir)).Original(file); ok {
-		left = append(left, o.Data)
-	}
-	i := slices.IndexFunc(left, func(data []byte) bool { return asBuilt(file, data) })
-	if i < 0 {
+	left := e.leftAt(asBuilt, file)
+	if left == nil {
 		return nil, false
 	}
-	before, err := located.JSONC(file, left[i])
-	if err != nil {
-		return nil, false
-	}
-	after, err := located.JSONC(file, have)
-	if err != nil {
+	before, after := parsed(file, left), parsed(file, have)
+	if before == nil || after == nil {
 		return nil, false
 	}
 	return located.Differences(before, after), true
 }
 
+// leftAt returns a file as the last build left it: of git's last commit, of the user's own record, or of git's history,
+// since who edits a file may commit that. It returns nil where none of them has it.
+func (e *env) leftAt(asBuilt func(string, []byte) bool, file string) (left []byte) {
+	if object := gittree.At(e.ctx, e.dir, file); object != "" {
+		if data, err := gittree.Blob(e.ctx, e.dir, object); err == nil && asBuilt(file, data) {
+			return data
+		}
+	}
+	if o, ok := originals.Load(e.home(e.dir)).Original(file); ok && asBuilt(file, o.Data) {
+		return o.Data
+	}
+	ctx, cancel := context.WithTimeout(e.ctx, historyTime)
+	defer cancel()
+	err := gittree.Versions(ctx, e.dir, file, func(data []byte) bool {
+		if asBuilt(file, data) {
+			left = data
+		}
+		return left == nil
+	})
+	if err != nil { // no git, no commit, or too many of them: it is not known
+		return nil
+	}
+	return left
+}
+
+// historyTime is how long git may look for a file of before in its history.
+const historyTime = 3 * time.Second
+
+// beyond returns what a file has beside what the source makes of it and beside what it had when modec took it over, as
+// far as that is known.
+func (e *env) beyond(f *contract.File) (list []located.Difference) {
+	have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(f.Path)))
+	if err != nil {
+		return nil
+	}
+	there, says := parsed(f.Path, have), parsed(f.Path, f.Data)
+	if there == nil || says == nil {
+		return nil
+	}
+	unsaid := located.Differences(says, there)
+	if was := parsed(f.Path, e.original(f.Path)); was != nil {
+		list = located.Differences(was, there)
+	} else { // what is another value than the source's, no build would leave alone
+		list = slices.DeleteFunc(slices.Clone(unsaid), func(d located.Difference) bool { return d.Before != nil })
+	}
+	return slices.DeleteFunc(list, func(d located.Difference) bool {
+		about := func(u located.Difference) bool {
+			item := strings.HasSuffix(d.Place, "/-")
+			return u.After != nil && (u.IsAt(d) || !item && (liesIn(d.Place, u.Place) || liesIn(u.Place, d.Place)))
+		}
+		return d.After == nil || inSource(f, says, d) || !slices.ContainsFunc(unsaid, about)
+	})
+}
+
+// original returns a file as it was when modec took it over, by the user's own record or by git; nil where neither has
+// it.
+func (e *env) original(file string) []byte {
+	if o, ok := originals.Load(e.home(e.dir)).Original(file); ok {
+		return o.Data
+	}
+	name, _ := output.Locks(e.local)
+	lock, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return nil
+	}
+	data, err := gittree.Blob(e.ctx, e.dir, output.AdoptedBlob(lock, file))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// inSource reports whether an item of a list is one of the source's in another spelling.
+func inSource(f *contract.File, says *located.Value, d located.Difference) bool {
+	list, ofList := strings.CutSuffix(d.Place, "/-")
+	return ofList && slices.ContainsFunc(valueAt(says, list).List(), func(x *located.Value) bool {
+		return alike(f, d.Place, x, d.After)
+	})
+}
+
+// valueAt returns the value at a place, nil where there is none.
+func valueAt(v *located.Value, place string) *located.Value {
+	for _, key := range strings.Split(strings.TrimPrefix(place, "/"), "/") {
+		v = v.Get(key)
+	}
+	return v
+}
+
+// changedEntries returns what people changed in a file beside modec's entries. Where no version is known that the last
+// build left, it reports false, and returns what the file has beside the source.
+func (e *env) changedEntries(res *compiler.Result, file string) (list []located.Difference, known bool) {
+	if list, known = e.besides(file); known {
+		return list, true
+	}
+	if f := wrote(res, file); f != nil {
+		list = e.beyond(f)
+	}
+	for i := range list {
+		list[i].Text += ", which the source does not say"
+	}
+	return list, false
+}
+
+// mostChanged is how many entries of a file a report names.
+const mostChanged = 10
+
 // tellBeside prints what people changed in a file beside modec's entries.
-func (e *env) tellBeside(file string) {
-	list, known := e.besides(file)
-	for _, d := range list {
+func (e *env) tellBeside(res *compiler.Result, file string) {
+	list, known := e.changedEntries(res, file)
+	for i, d := range list {
+		if i == mostChanged && !e.ui.verbose {
+			e.ui.printf("  and %d more: -v\n", len(list)-i)
+			break
+		}
 		e.ui.printf("  %s %s %s\n", diag.Clean(d.Pos.String()), diag.Clean(d.Path), diag.Clean(d.Text))
 	}
-	if !known {
-		e.ui.printf("  what changed is not known: git's last commit does not have the file as the last build left it\n")
+	switch {
+	case len(list) > 0:
+	case known:
+		e.ui.printf("  nothing but the order of entries, or how often one is there\n")
+	default:
+		e.ui.printf("  what is gone is not known: neither git's history nor your own record has the file as the last " +
+			"build left it\n")
 	}
 }
 
@@ -145,10 +249,7 @@ func (e *env) wrote() func(file, place string) bool {
 // unmade reports whether an entry of a list that is gone is none of the source's either: nothing is beside it then.
 func unmade(f contract.File, says *located.Value, d located.Difference) bool {
 	list, ofList := strings.CutSuffix(d.Place, "/-")
-	for _, key := range strings.Split(strings.TrimPrefix(list, "/"), "/") {
-		says = says.Get(key)
-	}
-	return ofList && slices.Contains(f.Places, d.Place) && !slices.ContainsFunc(says.List(),
+	return ofList && slices.Contains(f.Places, d.Place) && !slices.ContainsFunc(valueAt(says, list).List(),
 		func(x *located.Value) bool { return alike(&f, d.Place, x, d.Before) })
 }
 
@@ -156,12 +257,8 @@ func unmade(f contract.File, says *located.Value, d located.Difference) bool {
 func besideSource(
 	f contract.File, list []located.Difference, have []byte, wrote func(file, place string) bool,
 ) (out []located.Difference) {
-	says, err := located.JSONC(f.Path, f.Data)
-	if err != nil {
-		return list
-	}
-	there, err := located.JSONC(f.Path, have)
-	if err != nil {
+	says, there := parsed(f.Path, f.Data), parsed(f.Path, have)
+	if says == nil || there == nil {
 		return list
 	}
 	unsaid := located.Differences(says, there)

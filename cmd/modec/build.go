@@ -171,6 +171,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		if line := newHooks(changes, diags); line != "" && !unchanged && !c.Diff {
 			e.ui.note("%s\n", diag.Clean(line))
 		}
+		e.ui.putBack(c, changes)
 		for _, line := range kept {
 			e.ui.note("left as people wrote it, beside what the source says: %s\n", diag.Clean(line))
 		}
@@ -218,7 +219,7 @@ func (c *buildCmd) acceptOwn(e *env, res *compiler.Result) error {
 	if err != nil {
 		return err
 	}
-	return c.acceptPoints(e, points, "No git says that it is yours alone, and for you it", "New in it, for you it")
+	return c.acceptPoints(e, points, "No git says that it is yours alone. For you:", "New for you:")
 }
 
 // subjectsIn returns every role and every mode of a project; a session without either where there is none.
@@ -352,14 +353,14 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 	switch {
 	case e.ui.json:
 	case e.ui.annotator != nil:
-		list := slices.Concat(diags, e.atEntries(drifted(drift)), narrower(x.res))
+		list := slices.Concat(diags, e.atEntries(x.res, drifted(drift)), narrower(x.res))
 		list.Sort()
 		if c.form() == "github" {
 			list = foremost(list)
 		}
 		err = e.ui.annotator(list)
 	default:
-		c.drift(e, diags, drift)
+		c.drift(e, x.res, diags, drift)
 	}
 	if err != nil {
 		return nil, err
@@ -375,7 +376,7 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 }
 
 // drift prints for people what a check found.
-func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
+func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []output.Change) {
 	e.ui.findings(diags, buildLines-1-len(drift))
 	edited := func(d output.Change) bool { return d.State == output.Edited }
 	shown := func(d output.Change) bool { return !c.Diff && edited(d) && !contract.ForMachines(d.Path) }
@@ -383,13 +384,13 @@ func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 		line := fmt.Sprintf("%s: %s", d.State, diag.Clean(d.Path))
 		switch {
 		case d.State == output.Touched:
-			line += ": entries of somebody's own changed; `modec verify --disk` names those that permit more"
+			line += ": entries of somebody's own changed"
 		case shown(d):
 			line += ": below, + is what somebody wrote there, - what a build writes"
 		}
 		e.ui.printf("%s\n", line)
 		if d.State == output.Touched {
-			e.tellBeside(d.Path)
+			e.tellBeside(res, d.Path)
 		}
 	}
 	e.ui.edits(drift, shown)
@@ -408,8 +409,9 @@ func (c *buildCmd) drift(e *env, diags diag.List, drift []output.Change) {
 // mended returns the command after which files are as the source makes them, "" where they are.
 func (e *env) mended(drift []output.Change) string {
 	removed := func(c output.Change) bool { return c.State == output.Removed }
+	putsBack := func(c output.Change) bool { return c.PutsBack() }
 	theirs := func(c output.Change) bool {
-		return c.State == output.Edited && !contract.ForMachines(c.Path) || c.State == output.Foreign
+		return c.State == output.Edited && !contract.ForMachines(c.Path) && !putsBack(c) || c.State == output.Foreign
 	}
 	switch {
 	case len(drift) == 0:
@@ -420,6 +422,9 @@ func (e *env) mended(drift []output.Change) string {
 	case slices.ContainsFunc(drift, theirs), slices.ContainsFunc(drift, removed):
 		return "move what people changed into the source (`" + e.importing() + "` offers a patch), " +
 			"or `modec build --force`, which keeps a copy of it"
+	case slices.ContainsFunc(drift, putsBack):
+		return "`modec build` puts back what people took out, `" + e.importing() +
+			"` offers to take it out of the source"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Edited }):
 		return "modec build --force, since nobody edits by hand what only programs read"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Touched }):

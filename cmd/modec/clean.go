@@ -61,8 +61,8 @@ func (c *cleanCmd) acceptRestored(e *env, opt output.Options) error {
 	if err != nil {
 		return err
 	}
-	return c.acceptPoints(e, points, "With what git has from before modec, it",
-		"New with what git has from before modec, it")
+	return c.acceptPoints(e, points, "With what git has from before modec:",
+		"New with what git has from before modec:")
 }
 
 // importedPoints returns what agents' files permit, start and run by themselves.

@@ -284,21 +284,33 @@ func (d *doctor) installed(res *compiler.Result) {
 // silence lists what the user's own files allow where roles leave something to the agent.
 func (d *doctor) silence(res *compiler.Result, o contract.Artifacts) {
 	type entry struct {
-		rule string
-		at   diag.Pos
+		rule   string
+		at, by diag.Pos
+		void   bool
 	}
 	roles := map[entry][]string{}
 	var order []entry
+	add := func(x entry, role string) {
+		if roles[x] == nil {
+			order = append(order, x)
+		}
+		roles[x] = append(roles[x], role)
+	}
 	for _, role := range res.Project.RoleNames() {
-		for _, a := range d.filling(res, o.Target, role) {
-			x := entry{a.Rule, a.At}
-			if roles[x] == nil {
-				order = append(order, x)
-			}
-			roles[x] = append(roles[x], role)
+		fills, void := d.filling(res, o.Target, role)
+		for _, a := range fills {
+			add(entry{rule: a.Rule, at: a.At}, role)
+		}
+		for _, v := range void {
+			add(entry{v.Rule, v.At, v.by, true}, role)
 		}
 	}
 	for _, x := range order {
+		if x.void {
+			why := voidAllow{by: x.by}.why(roles[x]...)
+			d.note(o.Target.Name(), "%s: your own %q has no effect: %s", x.at, x.rule, why)
+			continue
+		}
 		d.note(o.Target.Name(), "%s: your own %q holds for role %s, which leaves that to the agent",
 			x.at, x.rule, strings.Join(roles[x], ", "))
 	}

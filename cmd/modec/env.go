@@ -31,6 +31,7 @@ type env struct {
 	cwd     string // where modec was called
 	named   bool   // the command line names the project: -C
 	local   string // the folder of one's own project; "": the team's
+	team    *env   // of one's own project: the team's
 }
 
 // newEnv resolves the global flags.

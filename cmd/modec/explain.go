@@ -69,6 +69,7 @@ type verdict struct {
 	Governs     string       `json:"governs" jsonschema:"the governed halves: both, access, approval or neither"`
 	ByItself    bool         `json:"byItself,omitempty" jsonschema:"left to the agent: what it does without artifacts"`
 	Rule        string       `json:"rule" jsonschema:"the rule of the artifact"`
+	Means       string       `json:"means,omitempty" jsonschema:"what the rule means, where its text does not say it"`
 	At          string       `json:"at" jsonschema:"where it stands"`
 	WithoutHook *ir.Decision `json:"withoutHook,omitempty" jsonschema:"the decision if the hook were gone"`
 	Hole        string       `json:"hole,omitempty" jsonschema:"how the agent itself goes past its artifact"`
@@ -304,7 +305,9 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 			}
 			x := verdict{Target: j.Name(), Surface: d.Surface(), Decision: v.Decision,
 				Governs: halves[v.Governs], ByItself: byItself, Rule: secret.Text(v.Rule), At: v.At.String(), at: v.At}
-			x.Kept = !byItself && j.kept(of, v)
+			if x.Kept = !byItself && j.kept(of, v); x.Kept {
+				x.Means = meaningOf(j.Judged, v)
+			}
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}
@@ -318,6 +321,14 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 		}
 	}
 	return out, elsewhere
+}
+
+// meaningOf says what the rule behind a verdict means where its text is not enough, else "".
+func meaningOf(t contract.Target, v contract.Verdict) string {
+	if w, ok := t.(contract.Worded); ok {
+		return w.Means(v.Rule, v.Decision)
+	}
+	return ""
 }
 
 var halves = map[contract.Halves]string{

@@ -153,8 +153,8 @@ var states = map[output.State]diag.Diagnostic{
 	output.Orphaned: {Code: diag.Orphaned, Message: "the source no longer compiles to this file, or to an entry of it",
 		Hint: "`modec build` removes it"},
 	output.Touched: {Code: diag.Touched, Message: "somebody changed entries of their own since the last build",
-		Hint: "`modec verify --disk` names those that permit more, " +
-			"`modec build` keeps them and notes it in modec.lock"},
+		Hint: "`modec migrate` offers them as a patch of the source, " +
+			"`modec build` keeps them beside it and notes that in modec.lock"},
 	output.Removed: {Code: diag.Edited, Message: "somebody removed this file since modec took it over",
 		Hint: "take what it says out of the source (`modec migrate` offers a patch), " +
 			"or `modec build --force` writes it again"},
@@ -165,6 +165,10 @@ var states = map[output.State]diag.Diagnostic{
 func drifted(drift []output.Change) (list diag.List) {
 	for i := range drift {
 		d := states[drift[i].State]
+		if drift[i].PutsBack() {
+			d.Message = "somebody took out of this file what holds the agent back: " + some(drift[i].Again)
+			d.Hint = "`modec build` puts it back, `modec migrate` offers to take it out of the source"
+		}
 		d.Pos = diag.Pos{File: drift[i].Path}
 		if have, _ := drift[i].Texts(); have != nil {
 			d.Pos = firstDifference(&drift[i])
@@ -175,11 +179,11 @@ func drifted(drift []output.Change) (list diag.List) {
 }
 
 // atEntries puts what is said of a file with entries of people's own at each of those that they changed.
-func (e *env) atEntries(list diag.List) (out diag.List) {
+func (e *env) atEntries(res *compiler.Result, list diag.List) (out diag.List) {
 	for _, d := range list {
 		var entries []located.Difference
 		if d.Code == diag.Touched {
-			entries, _ = e.besides(d.Pos.File)
+			entries, _ = e.changedEntries(res, d.Pos.File)
 		}
 		if len(entries) == 0 {
 			out = append(out, d)

@@ -312,7 +312,7 @@ func (c *gatewayCmd) start(e *env, servers []*ir.Server) error {
 	for _, sv := range servers {
 		points = append(points, startOf(sv))
 	}
-	return c.acceptPoints(e, points, "The gateway", "New in it, the gateway")
+	return c.acceptPoints(e, points, "For the gateway:", "New for the gateway:")
 }
 
 // reloaded writes down that another source is served.

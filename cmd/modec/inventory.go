@@ -105,7 +105,7 @@ func (c *inventoryCmd) Run(e *env) error {
 			points = append(points, startOf(a.server))
 		}
 	}
-	if err := c.acceptPoints(e, points, "This", "New in it, this"); err != nil {
+	if err := c.acceptPoints(e, points, "To ask the servers:", "New, to ask the servers:"); err != nil {
 		return err
 	}
 	c.ask(e, chosen)

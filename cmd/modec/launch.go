@@ -164,23 +164,63 @@ func (e *env) session(res *compiler.Result) (*output.Session, error) {
 }
 
 // filling returns what the user's own files permit to a role where the source leaves it to
-// the agent.
-func (e *env) filling(res *compiler.Result, t contract.Target, role string) []contract.Allow {
+// the agent, and what has no effect there, since the source denies it.
+func (e *env) filling(res *compiler.Result, t contract.Target, role string) (fills []contract.Allow, void []voidAllow) {
 	personal, ok := t.(contract.Personal)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	as, emitted := contract.InView(t, res.Project, ir.SubjectRef{Role: role})
 	if !emitted {
-		return nil
+		return nil, nil
 	}
 	view := contract.View(t, res.Policy)
 	s, err := view.Subject(as)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	allows := personal.Allows(folderFS(e.dir), folderFS(homeDir()), view.Project(), as.Role)
-	return contract.Filling(allows, s.Left())
+	allows = slices.DeleteFunc(allows, func(a contract.Allow) bool {
+		by, denied := a.Denied(t, s, view.Project().Native(as))
+		if denied {
+			void = append(void, voidAllow{a, by})
+		}
+		return denied
+	})
+	return contract.Filling(allows, s.Left()), void
+}
+
+// voidAllow is an allow of the user's own that a rule of the source denies.
+type voidAllow struct {
+	contract.Allow
+	by diag.Pos // of the rule
+}
+
+// why says which roles deny it.
+func (v voidAllow) why(roles ...string) string {
+	text := "role " + strings.Join(roles, ", ") + " denies it"
+	if !v.by.IsZero() {
+		text += " (" + v.by.String() + ")"
+	}
+	return text
+}
+
+// voidOwn returns the allows of the user's own files that have no effect, since the team's source denies them.
+func (e *env) voidOwn() (notes []contract.Note) {
+	res, diags := compiler.Compile(e.ctx, e.request())
+	if diags.HasErrors() {
+		return nil // a build says it
+	}
+	for _, o := range res.Outputs {
+		for _, role := range res.Project.RoleNames() {
+			_, void := e.filling(res, o.Target, role)
+			for _, v := range void {
+				notes = append(notes, contract.Note{Kind: contract.NoEffect, Pos: v.At, What: "allow " + v.Rule,
+					Why: v.why(role)})
+			}
+		}
+	}
+	return notes
 }
 
 // folderFS returns the files of a folder, nil where its name is not known.

@@ -27,6 +27,7 @@ func (f ownFlag) ofOne() bool { return f.Local }
 // ofOne returns the surroundings of the project that one person keeps beside the team's.
 func (e *env) ofOne() *env {
 	own, u := *e, *e.ui
+	own.team = e
 	u.of = source.Local + ": "
 	own.local, own.ui, own.targets = source.Local, &u, contract.ForOne(e.targets)
 	return &own

@@ -113,6 +113,9 @@ func (c *migrateCmd) Run(e *env) error {
 		return err
 	}
 	c.advise(e, res.Report.Seen)
+	if e.team != nil {
+		res.Report.Notes = append(res.Report.Notes, e.team.voidOwn()...)
+	}
 	found := &suggest.Result{}
 	if c.Suggest || c.Apply {
 		var list diag.List
@@ -343,6 +346,7 @@ func (c *migrateCmd) asks(e *env, req *migrate.Request, record *originals.Record
 		_, known := record.Original(file)
 		return known || built(file)
 	}
+	req.Took = took(req.Root, record)
 }
 
 // again reports whether a project is imported again as a whole that was built, or whose source a migration made.
@@ -392,6 +396,16 @@ func changedSince(record *originals.Record, root fs.FS) (names []string) {
 
 // saysAlready is why nothing is imported again.
 const saysAlready = "the source says already what these files do"
+
+// took returns whether an import took in a file, and both the file and the source are still as it left them.
+func took(root fs.FS, record *originals.Record) func(file string) bool {
+	read := func(name string) ([]byte, error) { return fs.ReadFile(root, name) }
+	return func(file string) bool {
+		o, ok := record.Original(file)
+		data, err := read(file)
+		return ok && o.Import != "" && record.Stands(o, read) && err == nil && bytes.Equal(data, o.Data)
+	}
+}
 
 // taken reports whether a project has all of a file that no build writes: one with external servers
 // alone, or one that an agent without a target reads.

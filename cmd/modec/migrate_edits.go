@@ -48,7 +48,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 		if err := c.nothing(e, req, files, "current", saysAlready, nil); err != nil || e.ui.json || !wasBuilt(e, req) {
 			return true, err
 		}
-		c.tellKept(e)
+		c.tellKept(e, was.Before)
 		c.tellUnbuilt(e, *req, was.Before)
 		return true, nil
 	}
@@ -149,11 +149,11 @@ func (c *migrateCmd) without(
 }
 
 // tellKept prints what people changed beside the source since the last build, and no patch is needed for.
-func (c *migrateCmd) tellKept(e *env) {
+func (c *migrateCmd) tellKept(e *env, res *compiler.Result) {
 	for _, file := range edited(e) {
 		e.ui.printf("people changed %s beside what the source says, and `modec build` leaves that as it is:\n",
 			diag.Clean(file))
-		e.tellBeside(file)
+		e.tellBeside(res, file)
 	}
 }
 

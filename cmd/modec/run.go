@@ -22,7 +22,7 @@ type runCmd struct {
 // silence lists what the user's own files allow where the source says nothing, and fails
 // there with --closed.
 func (c *runCmd) silence(e *env, t contract.Target, l *launch) error {
-	allows := e.filling(l.res, t, l.ref.Role)
+	allows, _ := e.filling(l.res, t, l.ref.Role)
 	for _, a := range allows {
 		e.ui.render.Render(e.ui.err, diag.Diagnostic{Severity: diag.Note, Pos: a.At, Message: fmt.Sprintf(
 			"your own %q holds, because the source leaves %s to the agent", a.Rule, ir.Names(a.Groups))})

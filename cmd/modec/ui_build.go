@@ -75,6 +75,19 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 	u.note("%s%s\n", u.of, summary)
 }
 
+// putBack prints what somebody took out of files and a build writes again.
+func (u *ui) putBack(c *buildCmd, changes []output.Change) {
+	verb := "put back"
+	if c.DryRun {
+		verb = "would put back"
+	}
+	for i := range changes {
+		if x := &changes[i]; len(x.Again) > 0 && !c.Diff {
+			u.note("%s in %s, which somebody took out: %s\n", verb, diag.Clean(x.Path), diag.Clean(some(x.Again)))
+		}
+	}
+}
+
 // kept prints where copies are of what was overwritten.
 func (u *ui) kept(diags diag.List) {
 	for _, d := range diags {

@@ -54,6 +54,9 @@ func qualified(v verdict) string {
 	switch {
 	case v.Kept:
 		note = ", by a rule for it alone: " + v.Rule
+		if v.Means != "" {
+			note += " (" + v.Means + ")"
+		}
 	case v.ByItself:
 		note = ", as it does by itself"
 	case v.Governs == "access" && v.Decision > ir.Deny:

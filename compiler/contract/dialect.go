@@ -23,6 +23,13 @@ type Dialect interface {
 	BadRule() diag.Code
 }
 
+// Worded is a dialect with rules that mean what their text does not say.
+type Worded interface {
+	Dialect
+	// Means says what a rule of a decision means; "" where its text is enough.
+	Means(text string, d ir.Decision) string
+}
+
 // Dialects returns the targets that are dialects.
 func Dialects(targets []Target) []Dialect {
 	var out []Dialect

@@ -6,6 +6,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // Personal is a target whose agent also reads files of the user's own, where the source
@@ -23,6 +24,29 @@ type Allow struct {
 	Groups []ir.Group // what it is about
 	Rule   string     // as it is written
 	At     diag.Pos
+	// Means is what it is about in neutral words, or more than that; nil where these cannot say it.
+	Means []NeutralRule
+}
+
+// Denied returns where a subject's rules deny all that an allow of a target is about: it has no effect there. A rule
+// that is written for the agent alone denies what it says to the letter.
+func (a Allow) Denied(t Target, s *policy.Subject, native []ir.NativeRule) (at diag.Pos, denied bool) {
+	for _, r := range native {
+		if r.Target == t.Name() && r.Decision == ir.Deny && r.Text == a.Rule {
+			return r.Pos, true
+		}
+	}
+	for _, m := range a.Means {
+		rules := s.Rules(m.Group)
+		i := slices.IndexFunc(rules, func(r ir.Rule) bool {
+			return r.Decision == ir.Deny && policy.Covers(m.Group, r.Pattern, m.Pattern)
+		})
+		if i < 0 {
+			return diag.Pos{}, false
+		}
+		at = ir.Written(rules[i].Pos)
+	}
+	return at, len(a.Means) > 0
 }
 
 // Filling returns those of a role's allows that are about a group which the source leaves

@@ -244,6 +244,9 @@ type Stray struct {
 
 // Beside adds a file in which people say something else than the source: what they wrote is no part of the comparison.
 func (r *Report) Beside(file string) {
+	if slices.ContainsFunc(r.Others, func(x Other) bool { return x.What == file }) {
+		return // what is known of it is said
+	}
 	r.other(Other{Kind: Changed, What: file, Pos: diag.Pos{File: file},
 		Text: "people changed it beside the source, and that is not compared: `modec build --check` shows it, " +
 			"`modec migrate` offers it as a patch of the source"})

@@ -171,8 +171,7 @@ func (t *Tree) Close() error {
 	if t.batch == nil {
 		return nil
 	}
-	t.batch.in.Close()
-	return t.batch.cmd.Wait()
+	return t.batch.end()
 }
 
 // Blob returns the content of a file's object in the repository of a folder.
@@ -185,18 +184,51 @@ func Blob(ctx context.Context, dir, object string) ([]byte, error) {
 
 // Held reports whether the history of the last commit has an object as the content of a file below a folder.
 func Held(ctx context.Context, dir, file, object string) bool {
-	out, err := git{ctx, dir}.run("-c", "log.showRoot=true", "log", "--no-show-signature", "--no-ext-diff",
-		"--no-textconv", "--no-renames", "--format=", "--raw", "--no-abbrev", "--full-history", "HEAD", "--",
-		":(literal)"+file)
-	if err != nil || object == "" {
-		return false
+	objects, err := git{ctx, dir}.objects(file)
+	return err == nil && slices.Contains(objects, object)
+}
+
+// Versions calls a function with what a file below a folder contained in the history of the last commit, the newest
+// version first, until the function returns false.
+func Versions(ctx context.Context, dir, file string, each func(data []byte) bool) error {
+	g := git{ctx, dir}
+	objects, err := g.objects(file)
+	if err != nil || len(objects) == 0 {
+		return err
 	}
-	for line := range strings.Lines(string(out)) {
-		if f := strings.Fields(line); len(f) > 4 && (f[2] == object || f[3] == object) {
-			return true
+	b, err := g.batch()
+	if err != nil {
+		return err
+	}
+	defer b.end()
+	for _, object := range objects {
+		if data, err := b.read(object); err == nil && !each(data) {
+			break
 		}
 	}
-	return false
+	return nil
+}
+
+// objects returns the names of the objects that the history of the last commit has as the content of a file, each once
+// and the newest first.
+func (g git) objects(file string) (objects []string, err error) {
+	out, err := g.run("-c", "log.showRoot=true", "log", "--no-show-signature", "--no-ext-diff",
+		"--no-textconv", "--no-renames", "--format=", "--raw", "--no-abbrev", "--full-history", "HEAD", "--",
+		":(literal)"+file)
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line) // :MODE MODE OBJECT OBJECT STATUS PATH: before and after
+		if len(f) < 5 {
+			continue
+		}
+		for _, object := range []string{f[3], f[2]} {
+			if !seen[object] && strings.Trim(object, "0") != "" {
+				seen[object] = true
+				objects = append(objects, object)
+			}
+		}
+	}
+	return objects, err
 }
 
 // At returns the name of the object that the last commit has as the content of a file below a folder, "" for none.
@@ -317,6 +349,12 @@ func (g git) batch() (*batch, error) {
 		return nil, err
 	}
 	return &batch{cmd, in, bufio.NewReader(out)}, nil
+}
+
+// end ends git.
+func (b *batch) end() error {
+	b.in.Close()
+	return b.cmd.Wait()
 }
 
 // read returns the content of an object.

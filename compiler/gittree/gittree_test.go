@@ -213,6 +213,44 @@ func TestHeldInTheHistory(t *testing.T) {
 	}
 }
 
+// What a file contained comes newest first, also where a merge made it and where the file is gone.
+func TestVersions(t *testing.T) {
+	dir, git := repository(t, map[string]string{"a.json": "first\n", "b.json": "other\n"})
+	commit := func(text string) {
+		write(t, filepath.Join(dir, "a.json"), text)
+		git("commit", "-q", "-am", "c")
+	}
+	commit("second\n")
+	git("checkout", "-q", "-b", "side")
+	write(t, filepath.Join(dir, "b.json"), "aside\n")
+	git("commit", "-q", "-am", "side")
+	git("checkout", "-q", "-")
+	commit("third\n")
+	git("merge", "-q", "--no-commit", "--no-ff", "side")
+	commit("merged\n")
+	commit("last\n")
+	git("rm", "-q", "sub dir/a.json")
+	git("commit", "-q", "-m", "gone")
+	versions := func(most int) (list []string) {
+		if err := Versions(t.Context(), dir, "a.json", func(data []byte) bool {
+			list = append(list, strings.TrimSpace(string(data)))
+			return len(list) < most
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if got, want := versions(9), []string{"last", "merged", "third", "second", "first"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := versions(2); !slices.Equal(got, []string{"last", "merged"}) {
+		t.Errorf("got %q of two", got)
+	}
+	if err := Versions(t.Context(), t.TempDir(), "a.json", func([]byte) bool { return true }); err == nil {
+		t.Error("outside a repository: got no error")
+	}
+}
+
 func TestAConflictInTheIndex(t *testing.T) {
 	dir, git := repository(t, map[string]string{"modec.toml": "base\n"})
 	git("checkout", "-q", "-b", "other")

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
@@ -49,53 +47,6 @@ func lists(s subject, f func(list)) {
 // make no other rule superfluous.
 func untimed(rules []ir.Rule) []ir.Rule {
 	return slices.DeleteFunc(slices.Clone(rules), func(r ir.Rule) bool { return r.Times.Timed() })
-}
-
-// covers reports whether a pattern matches everything that another one matches. It
-// reports false where that takes more than a look at the text.
-func covers(g ir.Group, wide, narrow ir.Pattern) bool {
-	switch {
-	case wide.Kind == ir.All, wide == narrow:
-		return true
-	case wide.Kind != ir.Plain || narrow.Kind != ir.Plain:
-		return false
-	}
-	switch g {
-	case ir.Read, ir.Edit:
-		return globCovers(wide.Text, narrow.Text)
-	case ir.Command:
-		return commandCovers(wide.Text, narrow.Text)
-	case ir.Web:
-		suffix, ok := strings.CutPrefix(wide.Text, "*")
-		return ok && strings.HasSuffix(narrow.Text, suffix) && (suffix == "" || narrow.Text != suffix[1:])
-	}
-	return policy.Wildcard(wide.Text, narrow.Text) && !strings.Contains(narrow.Text, "?")
-}
-
-func globCovers(wide, narrow string) bool {
-	if strings.ContainsAny(wide+narrow, "[]\\{}?") {
-		return false
-	}
-	if anyDepth(wide) {
-		wide = "**/" + wide
-	}
-	if anyDepth(narrow) && !strings.HasPrefix(wide, "**/") {
-		return false
-	}
-	ok, err := doublestar.Match(strings.TrimPrefix(wide, "/"), strings.TrimPrefix(narrow, "/"))
-	return ok && err == nil && (strings.Contains(wide, "**") || !strings.Contains(narrow, "**"))
-}
-
-// anyDepth reports whether a glob has no inner slash and therefore matches in every folder.
-func anyDepth(glob string) bool { return !strings.Contains(strings.TrimSuffix(glob, "/"), "/") }
-
-func commandCovers(wide, narrow string) bool {
-	if w, ok := strings.CutSuffix(wide, ":*"); ok {
-		wide = w + " *"
-	}
-	narrow = strings.Replace(narrow, ":*", " *", 1)
-	command, ok := strings.CutSuffix(wide, " *")
-	return ok && !strings.Contains(command, "*") && (narrow == command || strings.HasPrefix(narrow, command+" "))
 }
 
 // neverAllowed finds patterns of commands that allow no line that is written like them.
@@ -163,9 +114,10 @@ func (p *pass) shadowed() {
 					continue
 				}
 				wide := slices.IndexFunc(l.rules, func(x ir.Rule) bool {
-					return x.Decision == r.Decision && x.Pattern != r.Pattern && covers(l.group, x.Pattern, r.Pattern)
+					return x.Decision == r.Decision && x.Pattern != r.Pattern &&
+						policy.Covers(l.group, x.Pattern, r.Pattern)
 				})
-				if wide > i && covers(l.group, r.Pattern, l.rules[wide].Pattern) {
+				if wide > i && policy.Covers(l.group, r.Pattern, l.rules[wide].Pattern) {
 					continue // two that match the same: the second one is found
 				}
 				if wide >= 0 && l.rules[wide].From == r.From {
@@ -187,7 +139,7 @@ func (p *pass) void() {
 					continue
 				}
 				over := slices.IndexFunc(l.rules, func(x ir.Rule) bool {
-					return x.Decision < r.Decision && covers(l.group, x.Pattern, r.Pattern) &&
+					return x.Decision < r.Decision && policy.Covers(l.group, x.Pattern, r.Pattern) &&
 						!strings.HasPrefix(x.Pos.File, ir.GuardsFile)
 				})
 				if over < 0 || r.From != l.rules[over].From {

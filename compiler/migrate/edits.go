@@ -218,7 +218,11 @@ func (e *editor) make(p *patcher, todo []*change, check func(compiler.Request) d
 		var failed []*change
 		made = false
 		for _, c := range todo {
+			before := p.changed()
 			err := p.do(e.checked(c.do, check))
+			if err == nil && slices.EqualFunc(before, p.changed(), sameFile) {
+				err = errSaid
+			}
 			unsaid := errors.Is(err, errUnsaid) || errors.Is(err, errNoList)
 			switch {
 			case errors.Is(err, errSaid), unsaid && c.Pos.Line == 0 && !e.writes(c.Pos.File):
@@ -233,6 +237,9 @@ func (e *editor) make(p *patcher, todo []*change, check func(compiler.Request) d
 		made, todo = made && len(failed) > 0, failed
 	}
 }
+
+// sameFile reports whether two files have one name and one text.
+func sameFile(a, b contract.File) bool { return a.Path == b.Path && bytes.Equal(a.Data, b.Data) }
 
 func (e *editor) opens(of compiler.Request) diag.List {
 	_, diags := compiler.Open(e.ctx, of)

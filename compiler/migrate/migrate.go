@@ -56,6 +56,8 @@ type Request struct {
 	// Must reports whether a file has to load, since a source stands for it already: where its agent refuses
 	// it, nothing is imported. nil: the import does without such a file, as the agent does.
 	Must func(file string) bool
+	// Took reports whether an earlier import took in a file into which no build writes; nil: none.
+	Took func(file string) bool
 	// Ignored returns those of some paths below Root that git ignores; nil: none.
 	Ignored func(ctx context.Context, paths []string) []string
 	// Below returns the files in any folder of Root that have one of some names, from there; nil: none.

@@ -79,6 +79,9 @@ func (in *imports) seen(ctx context.Context, req Request) []Seen {
 	}
 	s.below(req, root)
 	s.byGit(req)
+	s.out = slices.DeleteFunc(s.out, func(x Seen) bool {
+		return x.Reason == contract.NoTarget && req.Took != nil && req.Took(x.Path)
+	})
 	slices.SortStableFunc(s.out, func(a, b Seen) int { return cmp.Compare(a.Path, b.Path) })
 	if s.short {
 		s.out = append(s.out, Seen{Path: "**", Reason: contract.NotSearched, More: true,

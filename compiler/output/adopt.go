@@ -143,7 +143,8 @@ func (w *writer) adopt(b Build, l *Lock, c *Change) {
 		a = adopted{Original: Sum(c.have), Blob: gitBlob(c.have), Programs: w.programs(b, c)}
 	}
 	if sum := Sum(c.have); known && (c.Merged || c.Action == Unchanged) && c.have != nil {
-		a.Mixed = a.Mixed || sum != a.Built && sum != a.Original
+		back := c.SHA256 == a.Built // what differs is modec's, and the build puts it back
+		a.Mixed = a.Mixed || sum != a.Built && sum != a.Original && !back
 	}
 	if !c.Merged && c.Action != Unchanged {
 		a.Mixed = false // their lines are kept elsewhere

@@ -159,6 +159,16 @@ func AdoptedPrograms(lock []byte) func(path, sum string) bool {
 	return func(path, sum string) bool { return err == nil && slices.Contains(l.Adopted[path].Programs, sum) }
 }
 
+// AdoptedBlob returns the name that git gives to a file as it was when modec took it over, as the bytes of the lock
+// say; "" where it took none over.
+func AdoptedBlob(lock []byte, path string) string {
+	l, err := parseLock(lock)
+	if err != nil {
+		return ""
+	}
+	return l.Adopted[path].Blob
+}
+
 // Built returns whether a build wrote a path of a project, or entries of it, as the bytes of the
 // lock say.
 func Built(lock []byte) func(path string) bool {

@@ -3,6 +3,7 @@ package output
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
@@ -45,16 +46,21 @@ func (l *Lock) places(p string) []string {
 	return places
 }
 
-// revoked returns those entries which a merge adds to a file that somebody took out of it, but for those that
-// only restrain. A file of modec's that is gone as a whole is written again, as any artifact.
-func (w *writer) revoked(
-	p string, have []byte, entries jsonedit.Pattern, restrains []string, added []jsonedit.Added,
-) []jsonedit.Added {
+// again returns those entries which a merge adds to a file that somebody took out of it. A file of modec's that is gone
+// as a whole is written again, as any artifact.
+func (w *writer) again(p string, have []byte, entries jsonedit.Pattern, added []jsonedit.Added) []jsonedit.Added {
 	if len(added) == 0 || have == nil && !w.tookOver(p) {
 		return nil
 	}
-	again := entries.Again(added, w.before(p, &entries))
-	return slices.DeleteFunc(again, func(a jsonedit.Added) bool { return slices.Contains(restrains, a.Pattern) })
+	return entries.Again(added, w.before(p, &entries))
+}
+
+// named returns entries as a report names them.
+func named(list []jsonedit.Added) (names []string) {
+	for _, a := range list {
+		names = append(names, secret.Text(a.What))
+	}
+	return names
 }
 
 // revokedState is the state of a file out of which somebody took entries, or which is gone.
@@ -80,9 +86,9 @@ func (w *writer) tookOver(p string) bool {
 // refuseAgain reports the entries that somebody took out of a file, and that the build would permit again.
 func (w *writer) refuseAgain(target, p string, have []byte, list []jsonedit.Added) {
 	const most = 8
-	var names []string
-	for _, a := range list[:min(len(list), most)] {
-		names = append(names, fmt.Sprintf("%q", secret.Text(a.What)))
+	names := named(list[:min(len(list), most)])
+	for i := range names {
+		names[i] = strconv.Quote(names[i])
 	}
 	text := strings.Join(names, ", ")
 	if n := len(list) - most; n > 0 {

@@ -59,6 +59,8 @@ type Change struct {
 	// leaves what people wrote in it since.
 	Restored bool `json:"restored,omitempty"`
 	Later    bool `json:"later,omitempty" jsonschema:"it keeps what people wrote in it since"`
+	// Again names what somebody took out of the file and the build writes again.
+	Again []string `json:"again,omitempty" jsonschema:"what somebody took out and the build writes again"`
 
 	before  []byte // as it was before modec, of what is restored with what people wrote since
 	data    []byte
@@ -68,8 +70,12 @@ type Change struct {
 	theirs  []string         // of a merged file: the places of entries that people wrote and the source says too
 	lost    bool             // its original is not found
 	misfit  []byte           // its original, where that does not fit beside what people wrote since
+	stops   bool             // only force writes it
 	fromGit bool             // its original is none that this user's record has
 }
+
+// PutsBack reports whether a build puts back, without force, what somebody took out of a file.
+func (c *Change) PutsBack() bool { return c.State == Edited && len(c.Again) > 0 && !c.stops }
 
 // FromGit reports whether what is restored is none of the originals that modec kept for this user.
 func (c *Change) FromGit() bool { return c.Restored && c.fromGit && c.Action != Unchanged }
@@ -275,6 +281,7 @@ func (w *writer) finish(ctx context.Context, changes []Change, apply func() erro
 		}
 	}
 	w.diags.Sort()
+	w.tellConflicts()
 	return changes, w.diags
 }
 
@@ -325,6 +332,7 @@ type writer struct {
 	pending *Lock    // of an interrupted build
 	settled *Lock    // what the disk shows to be true of the two
 	gone    []string // artifacts that are neither emitted any more nor there
+	shared  []string // files in conflict that people write too
 	diags   diag.List
 
 	originals *originals.Record  // once it was asked for
@@ -351,17 +359,13 @@ func (w *writer) readLocks() {
 	w.settle()
 }
 
-// badLock reports a lock that cannot be read. By force the two of a merge that is in conflict are like those of an
-// interrupted build: the disk shows which is true of a file.
+// badLock reports a lock that cannot be read. The two of a merge that is in conflict are like those of an interrupted
+// build: the disk shows which is true of a file. Only force builds with them.
 func (w *writer) badLock(text []byte, why error) {
 	at := diag.Pos{File: w.opt.lockFile()}
 	ours, theirs, conflict := sides(text)
 	switch {
-	case !w.opt.Force && conflict:
-		w.diags.Errorf(diag.BadLock, at, "git's merge left a conflict in it").
-			Hintf("merge the source, then `git checkout --ours %s && modec build`", w.opt.lockFile())
-		return
-	case !w.opt.Force:
+	case !w.opt.Force && !conflict:
 		w.diags.Errorf(diag.BadLock, at, "%v", why).Hint("restore it from version control; " +
 			"`--force` builds without it, overwrites what is there, and forgets what was there before modec")
 		return
@@ -373,7 +377,10 @@ func (w *writer) badLock(text []byte, why error) {
 			w.lock = l
 		}
 	}
-	if w.lock == nil {
+	switch {
+	case conflict && !w.opt.Force:
+		w.inConflict(diag.BadLock, w.opt.lockFile(), "", text)
+	case w.lock == nil:
 		w.diags.Warnf(diag.BadLock, at, "it cannot be read, and what files were before modec is known no longer: "+
 			"`modec clean` leaves them as they are now").
 			Hint("restore it from version control instead, and build again")
@@ -479,7 +486,7 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", w.reason(p, err))
 		return c, false
 	}
-	if f != nil && unloaded(&w.diags, name, f, have, mendAndBuild) {
+	if w.unfit(name, p, f, have, want) {
 		return c, false
 	}
 	owned := w.ownedOf(p, have, want, entries)
@@ -496,7 +503,9 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		"rename one of the two, or `modec build --force` overwrites it, and keeps a copy", w.opt.movesIn()) {
 		return c, false
 	}
-	revoked := w.revoked(p, have, entries, restrains, res.Added)
+	again := w.again(p, have, entries, res.Added)
+	revoked := slices.DeleteFunc(slices.Clone(again),
+		func(a jsonedit.Added) bool { return slices.Contains(restrains, a.Pattern) })
 	if len(revoked) > 0 && !w.opt.Force && !w.opt.Check {
 		w.refuseAgain(name, p, have, revoked)
 		return c, false
@@ -514,6 +523,8 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		entries: res.Entries,
 		places:  entries.Places,
 		theirs:  res.Theirs,
+		stops:   forced || len(revoked) > 0,
+		Again:   named(again),
 	}
 	switch {
 	case res.Data == nil:
@@ -530,6 +541,16 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		c.State = Orphaned
 	}
 	return c, want != nil || c.Action != Unchanged
+}
+
+// unfit reports a file that no build can add entries to, or that loads nothing of them, and returns true for one.
+func (w *writer) unfit(name, p string, f *contract.File, have, want []byte) bool {
+	if w.merging(p, have, want) {
+		w.inConflict(diag.CannotMerge, p, name, have)
+		w.shared = append(w.shared, p)
+		return true
+	}
+	return f != nil && unloaded(&w.diags, name, f, have, mendAndBuild)
 }
 
 // ownedOf returns the entries of a file that people write too which are modec's, by what builds wrote and by
@@ -672,6 +693,10 @@ func (w *writer) mine(c *Change) bool {
 	}
 	if c.State = Foreign; recorded {
 		c.State = Edited
+	}
+	if recorded && !w.opt.Force && w.merging(c.Path, c.have, c.data) {
+		w.inConflict(diag.Edited, c.Path, c.Target, c.have)
+		return w.opt.Check
 	}
 	if w.opt.Force || w.opt.Check {
 		return true

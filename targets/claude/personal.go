@@ -7,6 +7,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/claude/dialect"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
 )
@@ -80,10 +81,22 @@ func allowedByRules(read *format.Settings) (out []contract.Allow) {
 	for _, item := range read.Rules {
 		text, ok := item.Str()
 		if r, err := rule.Parse(text); ok && err == nil && item.List == ir.Allow {
-			out = append(out, contract.Allow{Groups: []ir.Group{groupOf(r.Tool)}, Rule: text, At: item.Line()})
+			out = append(out, contract.Allow{Groups: []ir.Group{groupOf(r.Tool)}, Rule: text, At: item.Line(),
+				Means: meaning(r)})
 		}
 	}
 	return out
+}
+
+// meaning returns what a rule is about in neutral words, or more; nil where these cannot say it without an inventory.
+func meaning(r rule.Rule) []contract.NeutralRule {
+	if g := groupOf(r.Tool); g == ir.Modes || g == ir.MCP {
+		return nil
+	}
+	if means, ok := dialect.Translate(r, ir.Deny, nil); ok { // a deny means no less
+		return means
+	}
+	return nil
 }
 
 // groupOf returns the tool group that a rule's tool belongs to.

@@ -10,7 +10,10 @@ import (
 	"modec.dev/modec/targets/gemini/format"
 )
 
-var _ contract.Dialect = gemini{}
+var _ contract.Worded = gemini{}
+
+// Means says what a list of the settings takes away, where a rule is about that.
+func (gemini) Means(text string, d ir.Decision) string { return format.LimitMeaning(text, d) }
 
 // RuleLists returns the lists of what the settings decide. A role has them in extra.gemini alone: can says the same
 // for every agent.

@@ -90,6 +90,21 @@ func Limit(text string) string {
 	return list
 }
 
+// LimitMeaning says what a list takes away beside its items, as a Setting names it; "" for any other text.
+func LimitMeaning(text string, d ir.Decision) string {
+	list, item, ok := ListItem(text)
+	switch {
+	case !ok || d != ir.Deny:
+	case list == Allowed && item == Shell:
+		return Allowed + " lists a command, and Gemini CLI then refuses every command that it does not list"
+	case list == Core && item == "":
+		return "Gemini CLI refuses every tool that " + Core + " does not list"
+	case list == Servers && item == "":
+		return "Gemini CLI starts no server that " + Servers + " does not list"
+	}
+	return ""
+}
+
 // Narrows reports whether an item of tools.allowed takes away all other commands.
 func Narrows(item string) bool {
 	_, _, with := withLine(item)

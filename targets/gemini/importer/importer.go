@@ -169,7 +169,11 @@ func (im *importer) lists(root *located.Value) {
 		im.role.Native = append(im.role.Native,
 			ir.NativeRule{Target: "gemini", Decision: s.Decision, Text: s.Text, Pos: s.At, Own: true})
 		what := s.Decision.String() + " " + s.Text
-		im.out.NoteRule(contract.Kept, s.At, subject, what, "it stays as it is written, for Gemini CLI alone")
+		why := "it stays as it is written, for Gemini CLI alone"
+		if means := format.LimitMeaning(s.Text, s.Decision); means != "" {
+			why += ": " + means
+		}
+		im.out.NoteRule(contract.Kept, s.At, subject, what, why)
 	}
 	for _, l := range format.SettingLists {
 		list := format.ListOf(root, l.Name)
