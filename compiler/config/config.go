@@ -221,9 +221,9 @@ var exceptionKeys = []contract.Option{
 		Name: "reason", Type: contract.String, Doc: "Why the widening is accepted.",
 	}, {
 		Name: subjectKey, Type: contract.String,
-		Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist); none where what names " +
-			"an agent, a file, a plugin, a server, a setting or a tool of somebody's own, which every session has, or " +
-			"a hook of all.",
+		Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist); none where what " +
+			"names an agent, a file, a plugin, a server, a setting or a tool of somebody's own, which every session " +
+			"has, or a hook of all.",
 	}, {
 		Name: "target", Type: contract.String, Doc: "The target that may permit more than the source.",
 	}, {
