@@ -27,12 +27,16 @@ func (f *foreign) judgeLodgers(ctx context.Context, res *compiler.Result, t cont
 		}
 	}
 	in := res.Input(t)
-	for _, l := range f.sharedLodgers(ctx, f.lodgers(ctx, t)) {
-		if l.Quiet || in.AcceptsEntry(l.What()) || l.Kind == contract.EntryAgent && said[l.At.File] {
-			continue
-		}
+	list := slices.DeleteFunc(f.lodgers(ctx, t), func(l contract.Lodger) bool {
+		return l.Quiet || in.AcceptsEntry(l.What()) || l.Kind == contract.EntryAgent && said[l.At.File]
+	})
+	knows := func(l contract.Lodger) bool { return f.known.Has(f.knownLodger(t, &l)) }
+	was := slices.DeleteFunc(slices.Clone(list), func(l contract.Lodger) bool { return !knows(l) })
+	// Of what the team had, git need not say that it is the team's.
+	came := f.sharedLodgers(ctx, slices.DeleteFunc(list, knows))
+	for i, l := range slices.Concat(was, came) {
 		var found diag.List
-		known := f.known.Has(f.knownLodger(t, &l))
+		known := i < len(was)
 		switch {
 		case l.Kind == contract.EntryAgent:
 			f.lodgingMode(ctx, res, t, &l, &found)
