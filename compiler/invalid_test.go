@@ -47,6 +47,7 @@ var elsewhere = map[string]string{
 	"foreign-widening":    "TestVerifyDisk",
 	"foreign-agent":       "cmd/modec: foreign-agent.txtar",
 	"foreign-folder":      "cmd/modec: foreign-folder.txtar",
+	"foreign-own":         "cmd/modec: foreign-programs.txtar",
 	"foreign-subject":     "compiler/migrate: TestForeign",
 	"link-out":            "cmd/modec: foreign-links.txtar",
 	"interrupted":         "TestInterrupted",

@@ -62,6 +62,7 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 		diags = append(diags, r.leavePrograms(report, how.Disk)...)
 		r.easeKnown(diags, how.Disk)
 		r.tellForeign(report, how.Disk)
+		tellUnloaded(report, diags)
 		diags = append(diags, r.sampledByEdits(report, how.Disk)...)
 	}
 	diags = append(diags, acceptedAlone(report)...)
@@ -172,6 +173,43 @@ func (r *Result) tellForeign(report *verify.Report, disk fs.FS) {
 		for _, l := range contract.Displaced(o.Target, r.Input(o.Target).Project, disk, r.FS()) {
 			tellDisplaced(report, o.Target.Name(), &l)
 		}
+	}
+}
+
+// tellUnloaded makes errors of the warnings about files of which an agent loads nothing, where that is why something is
+// wider, and marks what is: one cause is one error.
+func tellUnloaded(report *verify.Report, diags diag.List) {
+	for i := range diags {
+		d := &diags[i]
+		if !d.Unloaded || d.Severity != diag.Warning {
+			continue
+		}
+		var first *verify.Finding
+		others := 0
+		for j := range report.Surfaces {
+			s := &report.Surfaces[j]
+			for k := range s.Findings {
+				f := &s.Findings[k]
+				if s.Target != d.Target || !f.Foreign || f.Unloaded || !f.At.IsZero() && f.At.File != d.Pos.File {
+					continue
+				}
+				if f.Unloaded = true; first == nil {
+					first = f
+				} else {
+					others++
+				}
+			}
+		}
+		if first == nil {
+			continue
+		}
+		d.Severity, d.Code, d.Subject = diag.Error, diag.ForeignWidening, first.Subject
+		d.Message += fmt.Sprintf("; so nothing in the file holds: got %s for %s %q of %s (%s), want %s: %s",
+			first.Artifact, first.Group, first.Action, first.Subject, first.Half, first.Source, first.Rule)
+		if others > 0 {
+			d.Message += fmt.Sprintf(", and %d more", others)
+		}
+		d.Hint = "mend what it names, and run it again"
 	}
 }
 
@@ -340,9 +378,10 @@ func (r *Result) widerDiagnostics(report *verify.Report, list string) diag.List 
 	var diags diag.List
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
-		for j, f := range s.Findings {
+		told := slices.DeleteFunc(slices.Clone(s.Findings), func(f verify.Finding) bool { return f.Unloaded })
+		for j, f := range told {
 			if j == mostWider {
-				diags.Errorf(diag.Wider, diag.Pos{}, "and %d more like these", len(s.Findings)-j).
+				diags.Errorf(diag.Wider, diag.Pos{}, "and %d more like these", len(told)-j).
 					Hint(list).
 					Target(s.Target)
 				break

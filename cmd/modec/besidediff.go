@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"io/fs"
 	"os"
@@ -54,8 +55,24 @@ func (e *env) ownEntries(report *diff.Report, before, after diffSide) {
 		}
 	}
 	report.Strays(before.strays, slices.DeleteFunc(after.strays, func(x diff.Stray) bool {
-		return slices.Contains(told, x.Pos)
+		return slices.Contains(told, x.Pos) || x.By != "" && before.lay(after, &x)
 	}))
+}
+
+// lay reports whether something was in a file of the side before as it is after, and that side had no such target: the
+// agent loaded it by then.
+func (p diffSide) lay(after diffSide, x *diff.Stray) bool {
+	return (p.res == nil || !hasTarget(p.res, x.By)) && p.same(after, x.Pos.File)
+}
+
+// same reports whether two sides have the same file.
+func (p diffSide) same(after diffSide, file string) bool {
+	if p.laid == nil || after.tree == nil {
+		return false
+	}
+	was, err := fs.ReadFile(p.laid, file)
+	is, failed := fs.ReadFile(after.tree, file)
+	return err == nil && failed == nil && bytes.Equal(was, is)
 }
 
 // filesBeside returns the files in which people have entries on one of two sides: those of modec's too, and those that

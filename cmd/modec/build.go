@@ -141,6 +141,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	if c.Out == "" && e.local == "" {
 		opt.Unheld = func() []string { return e.unheld(res) }
 		opt.Known = func() []string { return e.known(res) }
+		opt.Lodged = func() map[string][]string { return e.lodged(res) }
 	}
 	kept := e.keptBeside(res)
 	changes, list := res.Write(e.ctx, opt)

@@ -58,15 +58,17 @@ var canaryFiles = map[string]string{
 	".claude/agents/two.md":  "---\nname: two\ndescription: Helps.\ntools: Read\n---\nLog in with\n\n    LINE\n",
 	".claude/agents/tres.md": "---\nname: tres\ndescription: Helps.\ntools: Bash(LINE), Read\n---\nYou help.\n",
 	".claude/commands/x.md":  "Run `LINE`.\n",
-	"CLAUDE.md":              "Run `LINE`.\n",
-	".mcp.json":              `{"mcpServers": {"a": {ENTRY}, "b": {ENTRY}, "open": {"command": "open"}}}` + "\n",
-	".cursor/mcp.json":       `{"mcpServers": {"a": {ENTRY}, "b": {ENTRY}, "open": {"command": "open"}}}` + "\n",
-	".cursor/cli.json":       `{"permissions": {"allow": ["Shell(LINE)", "Shell(ls)"], "deny": ["Shell(LINE)", "Read(.env)"]}}` + "\n",
-	".cursor/rules/x.mdc":    "---\ndescription: LINE\n---\nRun `LINE`.\n",
-	".cursor/hooks.json":     `{"version": 1, "hooks": {"beforeShellExecution": [{"command": "guard --token §"}]}}` + "\n",
-	".roo/mcp.json":          `{"mcpServers": {"a": {ENTRY, "alwaysAllow": ["get"]}, "b": {ENTRY}, "open": {"command": "open"}}}` + "\n",
-	".roo/rules/x.md":        "Run `LINE`.\n",
-	".roo/rules-dev/x.md":    "Run `LINE`.\n",
+	".claude/skills/go/SKILL.md": "---\nname: go\ndescription: d\nhooks:\n  PreToolUse:\n    - hooks:\n" +
+		"        - type: command\n          command: |-\n            LINE\n---\nGo.\n",
+	"CLAUDE.md":           "Run `LINE`.\n",
+	".mcp.json":           `{"mcpServers": {"a": {ENTRY}, "b": {ENTRY}, "open": {"command": "open"}}}` + "\n",
+	".cursor/mcp.json":    `{"mcpServers": {"a": {ENTRY}, "b": {ENTRY}, "open": {"command": "open"}}}` + "\n",
+	".cursor/cli.json":    `{"permissions": {"allow": ["Shell(LINE)", "Shell(ls)"], "deny": ["Shell(LINE)", "Read(.env)"]}}` + "\n",
+	".cursor/rules/x.mdc": "---\ndescription: LINE\n---\nRun `LINE`.\n",
+	".cursor/hooks.json":  `{"version": 1, "hooks": {"beforeShellExecution": [{"command": "guard --token §"}]}}` + "\n",
+	".roo/mcp.json":       `{"mcpServers": {"a": {ENTRY, "alwaysAllow": ["get"]}, "b": {ENTRY}, "open": {"command": "open"}}}` + "\n",
+	".roo/rules/x.md":     "Run `LINE`.\n",
+	".roo/rules-dev/x.md": "Run `LINE`.\n",
 	".roomodes": `# LINE
 customModes:
   # LINE

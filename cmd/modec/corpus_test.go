@@ -127,6 +127,9 @@ func (f *figures) adopt(t *testing.T, name, as string) {
 		}
 		code, out, errs := modec(step.line)
 		switch {
+		case code == 0 && strings.Contains(errs, ": warning: ") &&
+			(step.name == "checked" || step.name == "verified"):
+			t.Errorf("modec %s warns on the first day:\n%s", step.line, errs)
 		case code == 0:
 			f.count[step.name]++
 		case step.name == "linted", step.name == "examined":

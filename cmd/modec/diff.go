@@ -64,6 +64,7 @@ type diffSide struct {
 	runs    []contract.Run   // what agents take over from its files beside the source
 	strays  []diff.Stray     // what agents find in its files and not in its source
 	tree    fs.FS            // its files; nil where nobody asks for them
+	laid    fs.FS            // the same, also where no project was there yet
 	close   func()           // leaves them
 	leaves  []diff.Left      // what its targets leave out of a role's rules for one agent
 	refused bool             // a target does not take the source: what it would write is not known
@@ -105,7 +106,9 @@ func (c *diffCmd) Run(e *env) error {
 		report.LeftOut(before.leaves, after.leaves)
 	}
 	if !before.refused {
-		report.Runs(before.runs, after.runs)
+		report.Runs(before.runs, slices.DeleteFunc(slices.Clone(after.runs), func(x contract.Run) bool {
+			return before.res == nil && before.same(after, x.Of)
+		}))
 	}
 	e.ownEntries(report, before, after)
 	if b == "" {
@@ -226,11 +229,13 @@ func (c *diffCmd) load(
 		if p.name = side; side == gittree.Index {
 			p.name = "the index"
 		}
+		p.laid = tree
 		if _, err := fs.Stat(tree, config.File); errors.Is(err, fs.ErrNotExist) {
 			return c.adopted(e, p, tree)
 		}
 		req.FS, files = tree, tree
 	}
+	p.laid = files
 	var diags diag.List
 	if p.res, diags, p.refused = compile(e, req); !diags.HasErrors() && !p.refused {
 		if side == "" {

@@ -231,6 +231,9 @@ func (d *doctor) foreign(res *compiler.Result) {
 		}
 		d.add(checkup{Level: level, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
 	}
+	for _, x := range d.env.personal(res, root.FS(), d.env.ignored(d.dir, d.dir)) {
+		d.add(checkup{Level: levelNote, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
+	}
 	req := migrate.Request{Root: root.FS(), Targets: d.env.targets, Ignored: d.env.ignored(d.dir, d.dir),
 		Below: d.env.inFolders}
 	lock, _ := contract.ReadImport(root.FS(), output.LockFile)

@@ -93,6 +93,23 @@ func (e *env) known(res *compiler.Result) []string {
 	return append(res.Known(disk), migrate.KnownServers(e.ctx, req, res)...)
 }
 
+// lodged returns, by targets, what lies in the project that agents load and no import reads, for the lock.
+func (e *env) lodged(res *compiler.Result) map[string][]string {
+	root, err := os.OpenRoot(e.dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	return migrate.KnownLodgers(e.ctx, migrate.Request{Root: root.FS(), Targets: e.targets,
+		Ignored: e.ignored(e.dir, e.dir), Tracked: e.tracked}, res)
+}
+
+// personal returns notes about what one person has in files that git ignores, and that their agents load.
+func (e *env) personal(res *compiler.Result, root fs.FS, ignored ignoring) diag.List {
+	return migrate.Own(e.ctx, migrate.Request{Root: root, Targets: e.targets, Local: e.local, Ignored: ignored,
+		Tracked: e.tracked}, res)
+}
+
 // inFolders returns the files in any folder of the project that have one of some names, from there: those that git
 // has, and without a repository those that are there, in a project that is not too large to be searched.
 func (e *env) inFolders(ctx context.Context, names []string) (paths []string) {

@@ -122,6 +122,10 @@ func usageHint(err error) string {
 	var bad *kong.ParseError
 	if errors.As(err, &bad) {
 		if n := bad.Context.Selected(); n != nil {
+			if len(n.Positional) > 0 && strings.HasPrefix(err.Error(), "unknown flag") {
+				return fmt.Sprintf("an argument that begins with - stands behind --, as in `%s ... -- -x`; "+
+					"`%[1]s --help` shows the flags and examples", n.FullPath())
+			}
 			return fmt.Sprintf("`%s --help` shows its flags and examples", n.FullPath())
 		}
 	}

@@ -40,6 +40,15 @@ func outcomeOf(r *verify.Report, diags diag.List) string {
 	return "nothing is wider than the source"
 }
 
+// own prints what one person has for themselves; with -v it is among the notes.
+func (u *ui) own(list diag.List) {
+	for _, d := range list {
+		if d.Code == diag.ForeignOwn && !u.verbose && !u.quiet {
+			u.render.Render(u.err, d)
+		}
+	}
+}
+
 // mostAcceptances is how many tables of exceptions a verification prints without -v.
 const mostAcceptances = 10
 

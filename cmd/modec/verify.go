@@ -105,6 +105,7 @@ func (c *verifyCmd) Run(e *env) error {
 		rest = e.ui.verify(report)
 	}
 	e.ui.findings(diags, rest-1-len(missing))
+	e.ui.own(diags)
 	if len(missing) > 0 {
 		e.ui.missing(missing, e.mended(gone))
 		return failed
@@ -151,7 +152,7 @@ func (c *verifyCmd) judge(e *env, res *compiler.Result, disk fs.FS) (*verify.Rep
 	if !c.Staged {
 		ignored = e.ignored(e.dir, e.dir)
 	}
-	list := e.foreign(res, disk, ignored)
+	list := append(e.foreign(res, disk, ignored), e.personal(res, disk, ignored)...)
 	report.Diagnostics = append(report.Diagnostics, list...)
 	return report, append(diags, list...), same
 }
@@ -249,6 +250,9 @@ func (e *env) acceptances(res *compiler.Result, report *verify.Report, diags dia
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		for _, f := range s.Findings {
+			if f.Unloaded {
+				continue // the file is to be mended
+			}
 			a := config.Acceptance{Target: s.Target, Subject: f.Subject, Group: f.Group,
 				Action: cmp.Or(f.Accept, f.Action), Whole: f.Accept == verify.Everything, Until: until}
 			add(a.Table(res.Project))

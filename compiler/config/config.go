@@ -221,8 +221,9 @@ var exceptionKeys = []contract.Option{
 		Name: "reason", Type: contract.String, Doc: "Why the widening is accepted.",
 	}, {
 		Name: subjectKey, Type: contract.String,
-		Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist); none where what names " +
-			"an agent, a plugin, a server or a tool of somebody's own, which every session has.",
+		Doc: "The mode or role that it concerns (\"mode:x\" or \"role:x\" where both exist); none where what " +
+			"names an agent, a file, a plugin, a server, a setting or a tool of somebody's own, which every session " +
+			"has, or a hook of all.",
 	}, {
 		Name: "target", Type: contract.String, Doc: "The target that may permit more than the source.",
 	}, {
@@ -233,7 +234,8 @@ var exceptionKeys = []contract.Option{
 			"a tool (\"mcp github:create_issue\") or a pattern (\"command git push *\"), which means " +
 			"what it would mean in an allow of the source; or something that somebody added to the agent's files, " +
 			"and whatever that permits: a program that the agent asks (\"hook ./gate.sh\"), \"plugin x.ts\", " +
-			"\"agent free\", \"server db\", \"tool x.js\", as verify prints it.",
+			"\"agent free\", \"server db\", \"tool x.js\", \"file .cursor/sandbox.json\", \"setting x\", as verify " +
+			"prints it.",
 	},
 }
 
@@ -461,7 +463,8 @@ func (c *configReader) exceptions(cfg *Config, v any) {
 		for _, key := range exceptionKeys {
 			v, ok := table[key.Name]
 			e.at[key.Name] = c.vals[at+"."+key.Name]
-			if what, _ := table["what"].(string); key.Name == subjectKey && ofSessions(entryIn(what)) {
+			what, _ := table["what"].(string)
+			if entry := entryIn(what); key.Name == subjectKey && (ofSessions(entry) || isHook(entry) && !ok) {
 				if ok {
 					c.diags.Errorf(diag.BadConfig, e.at[key.Name], "%q is of every session: take the subject out",
 						what).

@@ -162,6 +162,11 @@ func TestExceptions(t *testing.T) {
 		byTarget["roo"][0].Group != "" {
 		t.Errorf("a program: got %+v %v", byTarget, diags)
 	}
+	cfg, diags = load("[[exceptions]]\ntarget = \"roo\"\nreason = \"r\"\nuntil = 2027-01-01\nwhat = \"hook ./gate.sh\"")
+	byTarget, more := cfg.Exceptions(exceptionProject(), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
+	if len(diags)+len(more) > 0 || len(byTarget["roo"]) != 1 || byTarget["roo"][0].Subject != (ir.SubjectRef{}) {
+		t.Errorf("a program of every session: got %+v %v %v", byTarget, diags, more)
+	}
 }
 
 func TestExceptionErrors(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/secret"
 )
 
 // Exceptions returns the [[exceptions]] of modec.toml by the name of their target. An
@@ -22,7 +23,8 @@ func (c *Config) Exceptions(p *ir.Project, today time.Time) (map[string][]contra
 	for _, raw := range c.exceptions {
 		e := contract.Exception{Reason: raw.reason, Until: raw.until, Pos: raw.pos}
 		var err error
-		if e.Entry = entryIn(raw.what); !ofSessions(e.Entry) {
+		e.Entry = entryIn(raw.what)
+		if !ofSessions(e.Entry) && (raw.subject != "" || !isHook(e.Entry)) {
 			if e.Subject, err = p.ParseSubject(raw.subject, ""); err != nil {
 				diags.Errorf(diag.UnknownSubject, raw.at["subject"], "%v", err).Path("exceptions.subject")
 				continue
@@ -57,10 +59,11 @@ func entryIn(what string) string {
 	return word + " " + name
 }
 
-// ofSessions reports whether an entry is of every session, and not of a mode or role: all but hooks.
-func ofSessions(entry string) bool {
-	return entry != "" && !strings.HasPrefix(entry, contract.EntryHook+" ")
-}
+// ofSessions reports whether an entry is of every session, and never of a mode or role: all but hooks.
+func ofSessions(entry string) bool { return entry != "" && !isHook(entry) }
+
+// isHook reports whether an entry is a hook: of the sessions of a subject, or of all.
+func isHook(entry string) bool { return strings.HasPrefix(entry, contract.EntryHook+" ") }
 
 // parseWhat reads what an exception concerns: "mcp", "mcp github",
 // "mcp github:create_issue", "command git push *".
@@ -108,7 +111,13 @@ func TableOf(a diag.Acceptance, target string, until time.Time, p *ir.Project) s
 		}
 	}
 	entry := entryIn(a.What)
-	if _, _, _, err := parseWhat(a.What, p); entry != a.What && err != nil || ofSessions(entry) != (subject == "") {
+	if secret.Text(a.What) != a.What {
+		return ""
+	}
+	if _, _, _, err := parseWhat(a.What, p); entry != a.What && err != nil {
+		return ""
+	}
+	if !isHook(entry) && ofSessions(entry) != (subject == "") {
 		return ""
 	}
 	return table(target, subject, a.What, until)

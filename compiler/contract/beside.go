@@ -24,3 +24,10 @@ func IsBeside(t Target, file string) bool {
 	}
 	return false
 }
+
+// Reading is a target whose agent reads files of other agents as these do: what such a file permits, it is judged by.
+type Reading interface {
+	Target
+	// Reads reports whether a file is one of these.
+	Reads(file string) bool
+}

@@ -87,6 +87,34 @@ func EntryOf(files fs.FS, file, name string, fields []string) *located.Value {
 	return nil
 }
 
+// ReadJSONC reads a file of JSON with comments, as [ReadImport] does.
+func ReadJSONC(fsys fs.FS, name string) (*located.Value, error) {
+	data, err := ReadImport(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return located.JSONC(name, data)
+}
+
+// startedBy are the keys of an entry that say what is started or reached, and with what, in the words of all agents.
+var startedBy = []string{"args", "bearer_token_env_var", "command", "cwd", "env", "envFile", "env_http_headers",
+	"env_vars", "environment", "headers", "headersHelper", "httpUrl", "http_headers", "serverUrl", "url"}
+
+// StartsOther reports whether an entry in an agent's list of servers starts or reaches something else than another one.
+// One that is turned off starts nothing.
+func StartsOther(was, is *located.Value) bool {
+	if on := is.Get("enabled"); is.Get("disabled").True() || on.Is(located.Bool) && !on.True() {
+		return false
+	}
+	said := func(v *located.Value) string {
+		if v.Is(located.Null) || len(v.List())+len(v.Fields()) == 0 && !v.Is(located.String) {
+			return "" // as if it were not there
+		}
+		return shapeRef.ReplaceAllString(string(JSONLine(v.Any())), "$${$1}")
+	}
+	return slices.ContainsFunc(startedBy, func(key string) bool { return said(was.Get(key)) != said(is.Get(key)) })
+}
+
 // shapeRef matches a reference to a variable in any agent's list of servers.
 var shapeRef = regexp.MustCompile(`\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 

@@ -1,11 +1,14 @@
 package contract
 
 import (
+	"bytes"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 )
 
 // Lodging is a target whose agent loads from the files of a project what a build does not write: agents, and what no
@@ -28,7 +31,15 @@ type Joining interface {
 type Lodger struct {
 	Kind string // one of the words of EntryWords
 	Name string // of an agent the slug of its mode
-	Of   string // the agent that starts a server; "" where sessions do
+	Of   string // what brings it ("agent free", "skill go"); "" where sessions have it by themselves
+	// Entry is what the file says of it; nil where the whole file does.
+	Entry *located.Value
+	// When is the event at which a hook runs.
+	When string
+	// Quiet is set for a program that decides nothing: a comparison names it, and a check does not.
+	Quiet bool
+	// Listed is set for what [Runner] lists too: a comparison names it there.
+	Listed bool
 	// Back is set for an agent that is there by default and that a build turned off, and for one that an agent makes
 	// of another's settings: where it may do more than the session that turns to it, that is an error.
 	Back bool
@@ -39,21 +50,87 @@ type Lodger struct {
 
 // The words with which an exception begins that names what somebody added.
 const (
-	EntryAgent  = "agent"
-	EntryHook   = "hook"
-	EntryPlugin = "plugin"
-	EntryServer = "server"
-	EntryTool   = "tool"
+	EntryAgent   = "agent"
+	EntryFile    = "file"
+	EntryHook    = "hook"
+	EntryPlugin  = "plugin"
+	EntryServer  = "server"
+	EntrySetting = "setting"
+	EntryTool    = "tool"
 )
 
 // EntryWords are all of them, in order.
-var EntryWords = []string{EntryAgent, EntryHook, EntryPlugin, EntryServer, EntryTool}
+var EntryWords = []string{EntryAgent, EntryFile, EntryHook, EntryPlugin, EntryServer, EntrySetting, EntryTool}
 
 // Subject returns that of an agent.
 func (l *Lodger) Subject() ir.SubjectRef { return ir.SubjectRef{Mode: l.Name} }
 
 // What names it as an exception does.
 func (l *Lodger) What() string { return l.Kind + " " + l.Name }
+
+// Named names it for people, with what brings it.
+func (l *Lodger) Named() string {
+	if l.Of == "" {
+		return l.What()
+	}
+	return l.What() + " of the " + l.Of
+}
+
+// Runs reports whether it is a program, and no agent, server or setting.
+func (l *Lodger) Runs() bool {
+	return l.Kind == EntryHook || l.Kind == EntryPlugin || l.Kind == EntryTool
+}
+
+// Sum tells it from another one of its name: by its entry and the files of the project that its name leads to, or by
+// its file.
+func (l *Lodger) Sum(project fs.FS) string {
+	if l.Entry == nil {
+		data, _ := ReadImport(project, l.At.File) // one that cannot be read says nothing
+		return SumOfProgram(project, data, "")
+	}
+	return SumOfProgram(project, JSONLine(l.Entry.Any()), l.Name)
+}
+
+// Hooks returns the programs that the hooks of a file start, by their events, in groups or one by one. At some events
+// an agent takes what they answer.
+func Hooks(hooks *located.Value, answered ...string) (list []Lodger) {
+	add := func(event string, entry *located.Value) {
+		list = append(list, Lodger{Kind: EntryHook, Name: lineOf(entry), Entry: entry, At: entry.Line(), When: event,
+			Quiet: !slices.Contains(answered, event)})
+	}
+	for _, event := range hooks.Fields() {
+		for _, item := range event.Value.List() {
+			if group := item.Get("hooks"); group != nil {
+				for _, entry := range group.List() {
+					add(event.Key, entry)
+				}
+			} else if item.Is(located.Object) {
+				add(event.Key, item)
+			}
+		}
+	}
+	return list
+}
+
+// lineOf returns the command line of a hook, or what else it consists of.
+func lineOf(entry *located.Value) string {
+	for _, key := range []string{"command", "bash", "powershell", "exec", "url"} {
+		if text, ok := entry.Get(key).Str(); ok && text != "" {
+			return strings.Join(append([]string{text}, entry.Get("args").Strings()...), " ")
+		}
+	}
+	return string(JSONLine(entry.Any()))
+}
+
+// Added leaves out the lodgers that the compiled files have too: those of the same name, place and entry.
+func Added(list, compiled []Lodger) []Lodger {
+	return slices.DeleteFunc(list, func(l Lodger) bool {
+		return slices.ContainsFunc(compiled, func(c Lodger) bool {
+			return c.Kind == l.Kind && c.Name == l.Name && c.At.File == l.At.File && c.Of == l.Of &&
+				bytes.Equal(JSONLine(c.Entry.Any()), JSONLine(l.Entry.Any()))
+		})
+	})
+}
 
 // AcceptsEntry reports whether an exception names what somebody added, whoever works with it.
 func (in *Input) AcceptsEntry(what string) bool {

@@ -80,6 +80,8 @@ type Granter interface {
 	// Grants returns what each of these files of a project permits. nested are those in folders below the
 	// project's own.
 	Grants(project fs.FS, nested []string) []Grant
+	// Hooks returns the programs that these files start.
+	Hooks(project fs.FS, nested []string) []Lodger
 	// Nested is a glob over such files in any folder of a project, as git reads it; "": there are none.
 	Nested() string
 	// Granted returns the file of a project, as its agent would read it with some of them in it; nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 )
 
 // Answered is a target whose agent asks programs of people's own about calls, and takes their allow.
@@ -46,9 +47,10 @@ func (p *Program) MayAllow(diags *diag.List, target, subject, format string, arg
 		Accepted(diag.Acceptance{Subject: subject, What: p.What()})
 }
 
-// Accepts returns whether an exception accepts what a program may allow to a subject.
+// Accepts returns whether an exception accepts what a program may allow to a subject: one without a subject does for
+// all.
 func (p *Program) Accepts(x *Exception, subject string) bool {
-	return x.Entry == p.What() && x.Subject.String() == subject
+	return x.Entry == p.What() && (x.Subject == ir.SubjectRef{} || x.Subject.String() == subject)
 }
 
 // What names the program as an exception does.

@@ -36,7 +36,9 @@ func TestSumOfProgram(t *testing.T) {
 func TestProgramAccepts(t *testing.T) {
 	p, x := Program{Text: "./gate.sh"}, Exception{Subject: ir.SubjectRef{Role: "dev"}, Entry: "hook ./gate.sh"}
 	other := Exception{Subject: x.Subject}
-	if !p.Accepts(&x, "role dev") || p.Accepts(&x, "role ops") || p.Accepts(&other, "role dev") {
-		t.Error("an exception accepts one program for one subject")
+	all := Exception{Entry: x.Entry}
+	if !p.Accepts(&x, "role dev") || p.Accepts(&x, "role ops") || p.Accepts(&other, "role dev") ||
+		!p.Accepts(&all, "role ops") {
+		t.Error("an exception accepts one program for one subject, or for all")
 	}
 }

@@ -41,6 +41,7 @@ const (
 	FileTooLarge            Code = "file-too-large"
 	ForeignAgent            Code = "foreign-agent"
 	ForeignFolder           Code = "foreign-folder"
+	ForeignOwn              Code = "foreign-own"
 	ForeignPath             Code = "foreign-path"
 	ForeignSubject          Code = "foreign-subject"
 	ForeignWidening         Code = "foreign-widening"

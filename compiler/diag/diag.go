@@ -98,6 +98,8 @@ type Diagnostic struct {
 	// Needless is set where nobody has to do anything about a loss: the agent is stricter by
 	// itself, or the source has what the hint would ask for. A short report leaves it out.
 	Needless bool `json:"-"`
+	// Unloaded is set for a file of which an agent loads nothing: nothing in it holds back anything.
+	Unloaded bool `json:"-"`
 	// Accepts are what the exceptions of modec.toml would say that accept this together.
 	Accepts []Acceptance `json:"-"`
 }

@@ -84,6 +84,12 @@ func LeadsOut(fsys fs.FS, name string, err error) string {
 	return ""
 }
 
+// Unreadable reports whether an error is that a file which is there cannot be read. A link out of the folder is none:
+// the agent follows it, and a check says so.
+func Unreadable(fsys fs.FS, name string, err error) bool {
+	return err != nil && !errors.Is(err, fs.ErrNotExist) && LeadsOut(fsys, name, err) == ""
+}
+
 // FileKind names what is not a regular file: "a folder", "a symbolic link".
 func FileKind(m fs.FileMode) string {
 	switch {

@@ -239,6 +239,7 @@ type Stray struct {
 	What string // "mode helper", "server docs", ".roomodes"
 	Says string // what tells it from another one of its name
 	Of   string // the agent of a whole file, where it is no target; else ""
+	By   string // the target whose agent loads what no import reads; else ""
 	Pos  diag.Pos
 }
 

@@ -36,11 +36,13 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 		return nil
 	}
 	of := newForeign(req, res)
-	for _, o := range res.Outputs {
+	for i := range res.Outputs {
+		o := &res.Outputs[i]
 		grants, through := of.granted(ctx, o.Target)
 		of.judgeLinks(ctx, res, o.Target, through, &diags)
 		of.judgeImported(ctx, res, o.Target, grants, &diags)
 		of.judgeLodgers(ctx, res, o.Target, &diags)
+		of.judgeReplaced(res, o, &diags)
 	}
 	of.judgeUnheld(ctx, res, &diags)
 	of.judgeBelow(ctx, res, &diags)
@@ -215,9 +217,17 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 		if len(list) == 0 {
 			break // most projects: what their targets read need not be looked at
 		}
+		reads := map[string]bool{}
 		for _, at := range places(c.Target) {
-			list = slices.DeleteFunc(list, func(x diff.Stray) bool { return x.What == at.File })
+			reads[at.File] = true
 		}
+		for _, l := range f.lodgers(ctx, c.Target) {
+			reads[l.At.File] = true
+		}
+		also, _ := c.Target.(contract.Reading)
+		list = slices.DeleteFunc(list, func(x diff.Stray) bool {
+			return reads[x.What] || also != nil && also.Reads(x.What)
+		})
 	}
 	return list
 }
@@ -225,7 +235,8 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 func newForeign(req Request, res *compiler.Result) *foreign {
 	lock, _ := contract.ReadImport(req.Root, output.LockFile) // without one nothing is known
 	of := &foreign{
-		req: req, written: res.FS(), lock: lock, known: output.KnownOf(lock), built: output.Built(lock)}
+		req: req, written: res.FS(), lock: lock, known: output.KnownOf(lock), built: output.Built(lock),
+		inFolders: map[string][]string{}}
 	own, _ := output.Locks(source.Local)
 	of.builtForOne = builtBy(req.Root, own)
 	return of
@@ -249,6 +260,7 @@ type foreign struct {
 	lock               []byte // of the project; nil: nothing is known
 	known              *output.Known
 	built, builtForOne func(file string) bool
+	inFolders          map[string][]string // by globs over files in any folder
 }
 
 // readSubject is a subject and the place where an agent reads it.
@@ -338,6 +350,11 @@ func KnownServers(ctx context.Context, req Request, res *compiler.Result) (lines
 				if s.At == sv.Pos {
 					lines = append(lines, knownServer(s))
 				}
+			}
+		}
+		for _, l := range of.sharedLodgers(ctx, of.lodgers(ctx, o.Target)) {
+			if l.Kind == contract.EntryServer && l.Of == "" && !l.Instead {
+				lines = append(lines, of.knownLodger(o.Target, &l))
 			}
 		}
 	}
@@ -535,12 +552,22 @@ func (f *foreign) granted(ctx context.Context, t contract.Target) ([]contract.Gr
 	if !ok || f.req.Root == nil {
 		return nil, nil
 	}
-	var nested []string
-	if glob := granter.Nested(); glob != "" && f.req.Tracked != nil {
-		nested = f.req.Tracked(ctx, glob)
-	}
 	through := &leaving{FS: f.req.Root}
-	return granter.Grants(through, nested), through.links
+	return granter.Grants(through, f.nested(ctx, granter)), through.links
+}
+
+// nested returns the commands and skills in folders below the project's own. Git is asked once.
+func (f *foreign) nested(ctx context.Context, granter contract.Granter) []string {
+	glob := granter.Nested()
+	if glob == "" || f.req.Tracked == nil {
+		return nil
+	}
+	files, known := f.inFolders[glob]
+	if !known {
+		files = f.req.Tracked(ctx, glob)
+		f.inFolders[glob] = files
+	}
+	return files
 }
 
 // widened returns the grants that permit to a role's session what the source does not.

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -10,16 +11,15 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/jsonedit"
+	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/verify"
 )
 
-// judgeLodgers reports what an agent loads of somebody's own that no import reads: agents, programs, and servers. It
-// leaves out agents that were reported already.
+// judgeLodgers reports what an agent loads of somebody's own that no import reads: agents, programs, servers and
+// settings. It leaves out agents that were reported already. What was there when the first build was made is a note.
 func (f *foreign) judgeLodgers(ctx context.Context, res *compiler.Result, t contract.Target, diags *diag.List) {
-	lodging, ok := t.(contract.Lodging)
-	if !ok {
-		return
-	}
 	said := map[string]bool{}
 	for i := range *diags {
 		if d := &(*diags)[i]; d.Target == t.Name() {
@@ -27,27 +27,78 @@ func (f *foreign) judgeLodgers(ctx context.Context, res *compiler.Result, t cont
 		}
 	}
 	in := res.Input(t)
-	for _, l := range f.sharedLodgers(ctx, lodging.Lodgers(f.req.Root, f.written)) {
+	list := slices.DeleteFunc(f.lodgers(ctx, t), func(l contract.Lodger) bool {
+		return l.Quiet || in.AcceptsEntry(l.What()) || l.Kind == contract.EntryAgent && said[l.At.File]
+	})
+	knows := func(l contract.Lodger) bool { return f.known.Has(f.knownLodger(t, &l)) }
+	was := slices.DeleteFunc(slices.Clone(list), func(l contract.Lodger) bool { return !knows(l) })
+	// Of what the team had, git need not say that it is the team's.
+	came := f.sharedLodgers(ctx, slices.DeleteFunc(list, knows))
+	for i, l := range slices.Concat(was, came) {
+		var found diag.List
+		known := i < len(was)
 		switch {
-		case in.AcceptsEntry(l.What()), l.Kind == contract.EntryAgent && said[l.At.File]:
 		case l.Kind == contract.EntryAgent:
-			f.lodgingMode(ctx, res, t, &l, diags)
+			f.lodgingMode(ctx, res, t, &l, &found)
 		case l.Kind != contract.EntryServer, l.Of != "":
-			of := ""
-			if l.Of != "" {
-				of = " of the agent " + l.Of
-			}
-			diags.Warnf(diag.ForeignWidening, l.At, "the %s%s is of somebody's own, and runs in sessions of %s: what "+
-				"it does, and permits, no rule of the source holds", l.What(), of, t.Name()).
+			found.Warnf(diag.ForeignWidening, l.At, "the %s is of somebody's own, and %s no rule of the source holds",
+				l.Named(), does(&l, "sessions", t)).
 				Hint(lodged).
 				Target(t.Name()).
 				Accepted(diag.Acceptance{What: l.What()})
 		case l.Instead:
-			f.lodgingServer(res, t, &l, diags)
-		default:
-			f.judgeServer(ctx, res, t, ir.Server{Name: l.Name, Pos: l.At}, diags)
+			f.lodgingServer(res, t, &l, &found)
+		case !known:
+			f.judgeServer(ctx, res, t, ir.Server{Name: l.Name, Pos: l.At}, &found)
+		}
+		for i := range found {
+			if known {
+				output.Before(&found[i])
+			}
+		}
+		*diags = append(*diags, found...)
+	}
+}
+
+// does says what comes of something that sessions of a target's agent have, up to the rule that does not hold it.
+func does(l *contract.Lodger, sessions string, t contract.Target) string {
+	if l.Runs() || l.Kind == contract.EntryServer {
+		return fmt.Sprintf("runs in %s of %s: what it does, and permits,", sessions, t.Name())
+	}
+	return fmt.Sprintf("holds in %s of %s: what it permits", sessions, t.Name())
+}
+
+// Own returns a note for each program and each setting of one person's own, in files that git ignores, that an agent
+// loads from the project and of which nobody knows what it permits.
+func Own(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
+	if req.Local != "" || req.Ignored == nil {
+		return nil
+	}
+	of := newForeign(req, res)
+	for _, o := range res.Outputs {
+		list := of.lodgers(ctx, o.Target)
+		if answered, ok := o.Target.(contract.Answered); ok {
+			for _, p := range answered.Programs(req.Root) {
+				if !p.Judged {
+					list = append(list, contract.Lodger{Kind: contract.EntryHook, Name: p.Text, At: p.At})
+				}
+			}
+		}
+		list = slices.DeleteFunc(list, func(l contract.Lodger) bool {
+			return l.Quiet || l.Kind == contract.EntryAgent || l.Kind == contract.EntryServer
+		})
+		shared := of.sharedLodgers(ctx, slices.Clone(list))
+		for _, l := range list {
+			if slices.Contains(shared, l) {
+				continue
+			}
+			diags.Notef(diag.ForeignOwn, l.At, "the %s is one person's own, and %s no rule of the source holds",
+				l.Named(), does(&l, "their sessions", o.Target)).
+				Hint("read it, and take it out where you did not put it there").
+				Target(o.Target.Name())
 		}
 	}
+	return diags
 }
 
 // lodged is what to do about what somebody added.
@@ -103,6 +154,44 @@ func agentNamed(ref ir.SubjectRef) string {
 	return l.What()
 }
 
+// judgeReplaced reports the servers of a build's files that start something else on disk than after a build, as those
+// that stand in other files of a target's agent in their place. What a build would leave of an entry is the team's.
+func (f *foreign) judgeReplaced(res *compiler.Result, o *contract.Artifacts, diags *diag.List) {
+	if f.req.Root == nil {
+		return
+	}
+	in, fields := res.Input(o.Target), contract.ListsOfServers([]contract.Target{o.Target})
+	for i := range o.Files {
+		ours := &o.Files[i]
+		data, err := contract.ReadImport(f.req.Root, ours.Path)
+		if err != nil || bytes.Equal(data, ours.Data) {
+			continue
+		}
+		built := ours.Data
+		if ours.Places != nil {
+			res, err := jsonedit.Merge(data, ours.Data, output.PatternOf(ours), nil, jsonedit.Overwrite)
+			if err == nil && res.Data != nil {
+				built = res.Data
+			}
+		}
+		emitted := contract.ListedServers(ours.Path, ours.Data, fields)
+		written := contract.ListedServers(ours.Path, built, fields)
+		for _, m := range contract.ListedServers(ours.Path, data, fields).Fields() {
+			was := written.Get(m.Key)
+			if emitted.Get(m.Key) == nil {
+				continue // it is no server of modec's
+			}
+			l := contract.Lodger{Kind: contract.EntryServer, Name: m.Key, At: m.Pos, Instead: true}
+			said := slices.ContainsFunc(*diags, func(d diag.Diagnostic) bool {
+				return d.Target == o.Target.Name() && d.Pos == l.At
+			})
+			if was != nil && !said && !in.AcceptsEntry(l.What()) && contract.StartsOther(was, m.Value) {
+				f.lodgingServer(res, o.Target, &l, diags)
+			}
+		}
+	}
+}
+
 // lodgingServer reports a server in the place of the source's, where the source lets somebody use that.
 func (f *foreign) lodgingServer(res *compiler.Result, t contract.Target, l *contract.Lodger, diags *diag.List) {
 	in := res.Input(t)
@@ -126,30 +215,61 @@ func (f *foreign) lodgingServer(res *compiler.Result, t contract.Target, l *cont
 	}
 }
 
-// sharedLodgers leaves out what is one's own: that of files that git ignores, and of an earlier build.
+// lodgers returns what an agent loads of somebody's own that no import reads.
+func (f *foreign) lodgers(ctx context.Context, t contract.Target) (list []contract.Lodger) {
+	if f.req.Root == nil {
+		return nil
+	}
+	if lodging, ok := t.(contract.Lodging); ok {
+		list = lodging.Lodgers(f.req.Root, f.written)
+	}
+	if granter, ok := t.(contract.Granter); ok {
+		list = append(list, granter.Hooks(f.req.Root, f.nested(ctx, granter))...)
+	}
+	return slices.DeleteFunc(list, func(l contract.Lodger) bool { return f.left(l.At.File) })
+}
+
+// sharedLodgers leaves out what is one's own, in files that git ignores.
 func (f *foreign) sharedLodgers(ctx context.Context, list []contract.Lodger) []contract.Lodger {
-	list = slices.DeleteFunc(list, func(l contract.Lodger) bool { return f.left(l.At.File) })
 	return committed(ctx, f, list, func(l *contract.Lodger) string { return l.At.File })
+}
+
+// knownLodger returns the line of a lock for something that an agent loads. Its name may be a command line with a
+// secret.
+func (f *foreign) knownLodger(t contract.Target, l *contract.Lodger) string {
+	return fmt.Sprintf("lodger %s: %s %s", l.At.File, t.Name(), output.Sum([]byte(l.Named()+"\n"+l.Sum(f.req.Root))))
+}
+
+// KnownLodgers returns, by targets, the lines for the lock of a first build of what lies in the files below the root of
+// a request that agents load and no import reads, but for servers.
+func KnownLodgers(ctx context.Context, req Request, res *compiler.Result) map[string][]string {
+	of, lines := newForeign(req, res), map[string][]string{}
+	for _, o := range res.Outputs {
+		for _, l := range of.sharedLodgers(ctx, of.lodgers(ctx, o.Target)) {
+			if l.Kind != contract.EntryServer || l.Of != "" {
+				name := o.Target.Name()
+				lines[name] = append(lines[name], of.knownLodger(o.Target, &l))
+			}
+		}
+	}
+	return lines
 }
 
 // lodging returns what an agent loads of somebody's own, but from the files whose entries are compared one by one.
 func (f *foreign) lodging(ctx context.Context, t contract.Target) (list []diff.Stray) {
-	lodging, ok := t.(contract.Lodging)
-	if !ok {
-		return nil
-	}
-	for _, l := range f.sharedLodgers(ctx, lodging.Lodgers(f.req.Root, f.written)) {
-		if contract.IsBeside(t, l.At.File) {
+	for _, l := range f.sharedLodgers(ctx, f.lodgers(ctx, t)) {
+		if l.Listed || contract.IsBeside(t, l.At.File) {
 			continue
 		}
-		what := l.What()
-		switch {
-		case l.Kind == contract.EntryAgent:
+		what := l.Named()
+		if l.Kind == contract.EntryAgent {
 			what = l.Subject().String()
-		case l.Of != "":
-			what += " of the agent " + l.Of
 		}
-		list = append(list, diff.Stray{What: what, Says: f.says(l.At.File), Pos: l.At})
+		says := f.says(l.At.File)
+		if l.Entry != nil {
+			says = output.Sum(contract.JSONLine(l.Entry.Any()))
+		}
+		list = append(list, diff.Stray{What: secret.Text(what), Says: says, By: t.Name(), Pos: l.At})
 	}
 	return list
 }

@@ -116,7 +116,7 @@ func TestForeignWider(t *testing.T) {
 // TestForeignServers holds which servers of the agents' files are reported that the source has not: those that an
 // agent may call and the source does not permit, of its own and of another agent's inventory alike.
 func TestForeignServers(t *testing.T) {
-	const roles = "package modec\n\nservers: {known: command: \"k\", claudes: {command: \"c\", targets: [\"claude\"]}}\n" +
+	const roles = "package modec\n\nservers: {known: command: \"npx\", claudes: {command: \"c\", targets: [\"claude\"]}}\n" +
 		"modes: m: {name: \"M\", roleDefinition: \"You are m.\", can: mcp: %q}\n"
 	for _, c := range []struct{ name, inventory, mcp, server, more, want string }{
 		{"none", "closed", "ask", "", "", ""},

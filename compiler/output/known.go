@@ -29,8 +29,16 @@ func (k *Known) Ease(d *diag.Diagnostic) {
 		return
 	}
 	k.left[line]--
-	d.Severity = diag.Note
-	d.Message += ": so it was before modec"
+	Before(d)
+}
+
+// Before makes a warning a note that says that it was there before modec.
+func Before(d *diag.Diagnostic) {
+	if d.Severity == diag.Warning {
+		d.Severity = diag.Note
+		d.Message += ": so it was before modec"
+		d.Accepts = nil // nobody has to
+	}
 }
 
 // KnownLine returns what tells a finding from others, wherever it stands in its file.

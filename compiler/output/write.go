@@ -111,6 +111,9 @@ type Options struct {
 	// Known returns the warnings about what people had, for the lock of the first build ([KnownLine]). Nil: there are
 	// none.
 	Known func() []string
+	// Lodged returns, by targets, lines about what agents load of people's own and no import reads, for the lock of the
+	// first build and of one with new targets. Nil: there is nothing.
+	Lodged func() map[string][]string
 	// FS are the files to check in place of those below Dir: a git index.
 	FS       fs.FS
 	Progress Progress
@@ -842,9 +845,9 @@ func (w *writer) unheld(l *Lock) (paths []string) {
 	return slices.DeleteFunc(paths, func(p string) bool { return l.Artifacts[p] != "" })
 }
 
-// known returns the warnings about what the first build took over, none where there was nothing to take over. A later
-// one adds what it takes over for targets that are new, and nothing else; the first one after an older modec, which
-// kept no warnings, does so for all targets.
+// known returns the warnings about what the first build took over, none where there was nothing to take over, and what
+// agents load beside it. A later one adds what it takes over for targets that are new, and what their agents load, and
+// nothing else; the first one after an older modec, which kept no warnings, does so for all targets.
 func (w *writer) known(l *Lock) (lines []string) {
 	ask := func() []string {
 		if w.opt.Known == nil {
@@ -856,10 +859,18 @@ func (w *writer) known(l *Lock) (lines []string) {
 		if len(l.Adopted) > 0 {
 			lines = ask()
 		}
+		lines = append(lines, w.lodged(nil)...)
 		slices.Sort(lines)
 		return lines
 	}
 	lines = slices.Clone(w.settled.Known)
+	had := targetsOf(w.settled)
+	for target := range targetsOf(l) {
+		if !had[target] {
+			lines = append(lines, w.lodged(had)...)
+			break
+		}
+	}
 	if came := w.came(l); len(came) > 0 {
 		for _, line := range ask() {
 			_, about, _ := strings.Cut(line, " ")
@@ -875,11 +886,8 @@ func (w *writer) known(l *Lock) (lines []string) {
 // came returns the files that a build takes over for targets that are new, and those of the source that an import made
 // of them.
 func (w *writer) came(l *Lock) map[string]bool {
-	had, came := map[string]bool{"": true}, map[string]bool{}
-	for _, line := range w.settled.Artifacts {
-		target, _ := splitArtifact(line)
-		had[target] = true
-	}
+	had, came := targetsOf(w.settled), map[string]bool{}
+	had[""] = true
 	for path := range l.Adopted {
 		if target, _ := splitArtifact(l.Artifacts[path]); had[target] {
 			continue
@@ -893,6 +901,30 @@ func (w *writer) came(l *Lock) map[string]bool {
 		}
 	}
 	return came
+}
+
+// targetsOf returns the targets of which a lock has artifacts.
+func targetsOf(l *Lock) map[string]bool {
+	of := map[string]bool{}
+	for _, line := range l.Artifacts {
+		target, _ := splitArtifact(line)
+		of[target] = true
+	}
+	return of
+}
+
+// lodged returns the lines about what agents load of people's own, but for the targets of the last build.
+func (w *writer) lodged(had map[string]bool) (lines []string) {
+	if w.opt.Lodged == nil {
+		return nil
+	}
+	all := w.opt.Lodged()
+	for _, target := range slices.Sorted(maps.Keys(all)) {
+		if !had[target] {
+			lines = append(lines, all[target]...)
+		}
+	}
+	return lines
 }
 
 // nextLock returns the lock after this build: what it wrote, and what earlier

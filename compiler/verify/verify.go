@@ -265,13 +265,15 @@ func (s Share) Percent() float64 {
 type Finding struct {
 	// Foreign is set by a caller that reads the disk, where the artifact's file is not as
 	// the source makes it: somebody's own entry, an edit, a stale build.
-	Foreign bool     `json:"foreign,omitempty"`
-	Subject string   `json:"subject"`
-	Group   ir.Group `json:"group"`
-	Action  string   `json:"action"` // as explain takes it: a path, a line, server:tool
-	Class   string   `json:"class"`  // how the action was made
-	Half    string   `json:"half"`   // access or approval
-	Without bool     `json:"withoutHook,omitempty"`
+	Foreign bool `json:"foreign,omitempty"`
+	// Unloaded is set by it where an agent loads nothing of a file, which a diagnostic says: that is why.
+	Unloaded bool     `json:"-"`
+	Subject  string   `json:"subject"`
+	Group    ir.Group `json:"group"`
+	Action   string   `json:"action"` // as explain takes it: a path, a line, server:tool
+	Class    string   `json:"class"`  // how the action was made
+	Half     string   `json:"half"`   // access or approval
+	Without  bool     `json:"withoutHook,omitempty"`
 	// Alone is set where an exception accepts this action and no other, and what else the artifact's rule permits was
 	// sampled.
 	Alone    bool        `json:"alone,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/targets/claude/format"
@@ -15,21 +16,52 @@ import (
 // hook go before them, and plan and dontAsk do not. A skill of another folder is there once the session has read a
 // file in that, a command is not (2.1.330).
 func (claude) Grants(project fs.FS, nested []string) (grants []contract.Grant) {
+	eachPrompt(project, nested, func(_ string, a *format.Agent) {
+		list := a.Root.Get("allowed-tools")
+		for _, item := range format.AllowedTools(list) {
+			grants = append(grants, contract.Grant{Rule: item, At: list.Pos})
+		}
+	})
+	return grants
+}
+
+// Hooks returns the hooks of commands and skills: they run while a session follows one.
+func (claude) Hooks(project fs.FS, nested []string) (list []contract.Lodger) {
+	eachPrompt(project, nested, func(file string, a *format.Agent) {
+		list = append(list, hooksOf(a, promptNamed(file))...)
+	})
+	return list
+}
+
+// hooksOf returns the hooks in a front matter, and what brings them.
+func hooksOf(a *format.Agent, of string) []contract.Lodger {
+	list := contract.Hooks(a.Root.Get("hooks"), format.Guards...)
+	for i := range list {
+		list[i].Of, list[i].Listed = of, true
+	}
+	return list
+}
+
+// promptNamed names a command or a skill.
+func promptNamed(file string) string {
+	if path.Base(file) == "SKILL.md" {
+		return "skill " + path.Base(path.Dir(file))
+	}
+	return "command " + strings.TrimSuffix(path.Base(file), ".md")
+}
+
+// eachPrompt reads the commands and skills of a project, and some skills in other folders.
+func eachPrompt(project fs.FS, nested []string, read func(file string, a *format.Agent)) {
 	if project == nil {
-		return nil
+		return
 	}
 	add := func(file string) {
 		data, err := contract.ReadImport(project, file)
 		if err != nil {
 			return
 		}
-		a, err := format.ReadAgent(file, data)
-		if err != nil {
-			return
-		}
-		list := a.Root.Get("allowed-tools")
-		for _, item := range format.AllowedTools(list) {
-			grants = append(grants, contract.Grant{Rule: item, At: list.Pos})
+		if a, err := format.ReadAgent(file, data); err == nil {
+			read(file, a)
 		}
 	}
 	skills := format.Skills(project)
@@ -48,7 +80,6 @@ func (claude) Grants(project fs.FS, nested []string) (grants []contract.Grant) {
 		}
 		return nil
 	})
-	return grants
 }
 
 // Nested matches the skills of all folders.

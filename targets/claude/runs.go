@@ -9,11 +9,12 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/targets/claude/format"
 )
 
-// Runs lists the hooks and further settings of the modes' subagents, and a role's variables. A session
-// that reads the project's files also has what people wrote there.
+// Runs lists the hooks and further settings of the modes' subagents, a role's variables, and the hooks of skills and
+// commands. A session that reads the project's files also has what people wrote there.
 func (claude) Runs(
 	project fs.FS, emitted []contract.File, p *ir.Project, subjects []ir.SubjectRef,
 ) (out []contract.Run) {
@@ -46,8 +47,24 @@ func (claude) Runs(
 	for _, g := range (claude{}).Grants(project, nil) {
 		out = append(out, contract.Run{Of: g.At.File, Text: "allow " + g.Rule + " while it is active"})
 	}
+	hooks := func(list []contract.Lodger) {
+		for _, l := range list {
+			if l.Kind == contract.EntryHook {
+				text := "hook " + l.When + " " + l.Name + " of the " + l.Of
+				out = append(out, contract.Run{Of: l.At.File, Text: text})
+			}
+		}
+	}
+	hooks((claude{}).Hooks(project, nil))
 	if first := subjects[0]; first.Role != "" && first.Role != p.Baseline {
 		return out
+	}
+	if project != nil {
+		written := memfs.FS{}
+		for _, f := range emitted {
+			written[f.Path] = f.Data
+		}
+		hooks((claude{}).Lodgers(project, written))
 	}
 	for _, file := range []string{format.ProjectSettings, format.LocalSettings} {
 		read := settingsIn(project, file, file)

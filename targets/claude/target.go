@@ -6,6 +6,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/hook"
 	"modec.dev/modec/targets/claude/importer"
@@ -43,15 +44,52 @@ func (claude) Alone(p *ir.Project) []contract.Decider { return model.Alone(p) }
 // Programs returns the hooks of people's own that may allow a call.
 func (claude) Programs(project fs.FS) []contract.Program { return model.Programs(project) }
 
-// Lodgers returns the subagents of a project that a build did not write.
+// Lodgers returns the subagents of a project that a build did not write, the hooks that they bring, and the plugins and
+// marketplaces of the settings.
 func (claude) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	for _, l := range model.Subagents(project) {
-		if _, err := fs.Stat(compiled, l.At.File); err != nil {
-			out = append(out, l)
+		if _, err := fs.Stat(compiled, l.At.File); err == nil {
+			continue
+		}
+		out = append(out, l)
+		data, err := contract.ReadImport(project, l.At.File)
+		if err != nil {
+			continue
+		}
+		if a, err := format.ReadAgent(l.At.File, data); err == nil {
+			out = append(out, hooksOf(a, l.What())...)
+		}
+	}
+	return append(out, contract.Added(plugins(project), plugins(compiled))...)
+}
+
+// plugins returns the plugins that the settings of a project turn on, and the marketplaces that they come from.
+func plugins(project fs.FS) (out []contract.Lodger) {
+	for _, f := range format.SettingsFiles {
+		data, err := contract.ReadImport(project, f.Path)
+		if err != nil {
+			continue
+		}
+		read, err := format.ReadSettings(f.Path, data)
+		if err != nil {
+			continue
+		}
+		for _, m := range read.Root.Get("enabledPlugins").Fields() {
+			if off := m.Value.Is(located.Bool) && !m.Value.True(); !off {
+				out = append(out, contract.Lodger{Kind: contract.EntryPlugin, Name: m.Key, Entry: m.Value, At: m.Pos,
+					Listed: true})
+			}
+		}
+		for _, m := range read.Root.Get(marketplaces).Fields() {
+			out = append(out, contract.Lodger{Kind: contract.EntrySetting, Name: marketplaces + "." + m.Key,
+				Entry: m.Value, At: m.Pos, Listed: true})
 		}
 	}
 	return out
 }
+
+// marketplaces is the key of where plugins come from.
+const marketplaces = "extraKnownMarketplaces"
 
 // Allowing returns the settings as they would be if some of these hooks allowed every call.
 func (claude) Allowing(project fs.FS, programs []contract.Program) (*contract.File, []diag.Pos) {

@@ -92,7 +92,8 @@ func (codex) Layout(file string) *layout.Style {
 	}}
 }
 
-// Lodgers returns the agents of a project that a build did not write.
+// Lodgers returns the agents of a project that a build did not write, and the hooks and the rules that a session has in
+// a folder which its user trusts.
 func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	files, _ := fs.Glob(project, format.AgentsDir+"/*.toml")
 	for _, file := range files {
@@ -103,6 +104,28 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		if a, err := format.ReadAgent(file, data); err == nil {
 			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At})
 		}
+	}
+	files, _ = fs.Glob(project, format.RulesDir+"/*.rules")
+	for _, file := range files {
+		data, err := contract.ReadImport(project, file)
+		if _, ours := fs.Stat(compiled, file); err != nil || ours == nil || format.OnlyRestrains(data) {
+			continue
+		}
+		out = append(out, contract.Lodger{Kind: contract.EntryFile, Name: file, At: diag.Pos{File: file}})
+	}
+	return append(out, contract.Added(hooks(project), hooks(compiled))...)
+}
+
+// hooks returns those of the project. Codex takes their allow in the place of a person alone.
+func hooks(project fs.FS) (out []contract.Lodger) {
+	add := func(root *located.Value, err error) {
+		if err == nil {
+			out = append(out, contract.Hooks(root.Get("hooks"), hook.Permission)...)
+		}
+	}
+	add(contract.ReadJSONC(project, format.HooksFile))
+	if data, err := contract.ReadImport(project, format.ConfigFile); err == nil {
+		add(located.TOML(format.ConfigFile, data))
 	}
 	return out
 }

@@ -55,8 +55,8 @@ func (copilot) Governs(file string, g ir.Group) contract.Halves { return model.G
 // Hook answers one payload of Copilot's hooks.
 func (copilot) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }
 
-// Lodgers returns the agents of a project that a build did not write, in any folder of those that Copilot reads, and
-// the servers that they start.
+// Lodgers returns the agents of a project that a build did not write, in any folder of those that Copilot reads, with
+// the servers and the hooks that they bring, the hooks of the project, and the servers of the list above modec's.
 func (copilot) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	for _, dir := range []string{format.AgentsDir, ".claude/agents"} {
 		_ = fs.WalkDir(project, dir, func(file string, d fs.DirEntry, err error) error {
@@ -72,12 +72,58 @@ func (copilot) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 				return nil
 			}
 			id := format.AgentID(strings.TrimPrefix(file, dir+"/"))
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: id, At: diag.Pos{File: file}})
+			l := contract.Lodger{Kind: contract.EntryAgent, Name: id, At: diag.Pos{File: file}}
+			out = append(out, l)
 			for _, m := range a.Root.Get("mcp-servers").Fields() {
-				out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Of: id, At: m.Pos})
+				out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Of: l.What(), At: m.Pos})
+			}
+			for _, h := range hooks(a.Root) {
+				h.Of = l.What()
+				out = append(out, h)
 			}
 			return nil
 		})
+	}
+	out = append(out, contract.Added(projectHooks(project), projectHooks(compiled))...)
+	return append(out, rootServers(project, compiled)...)
+}
+
+// hooks returns those of a file. Before a call and in the place of a person an allow of theirs counts, also where a
+// session denies.
+func hooks(root *located.Value) []contract.Lodger {
+	return contract.Hooks(root.Get("hooks"), format.Before, "PreToolUse", "permissionRequest", "PermissionRequest")
+}
+
+// projectHooks returns the hooks that every session in the folder has.
+func projectHooks(project fs.FS) (out []contract.Lodger) {
+	files, _ := fs.Glob(project, format.HooksDir+"/*.json")
+	for _, file := range append(files, format.OwnSettings...) {
+		if root, err := contract.ReadJSONC(project, file); err == nil {
+			out = append(out, hooks(root)...)
+		}
+	}
+	return out
+}
+
+// rootServers returns the servers of the list above modec's that a build did not write: those in the place of modec's,
+// and further ones.
+func rootServers(project, compiled fs.FS) (out []contract.Lodger) {
+	list := func(fsys fs.FS, file string) *located.Value {
+		root, err := contract.ReadJSONC(fsys, file)
+		if err != nil {
+			return nil
+		}
+		return root.Get("mcpServers")
+	}
+	ours, same := list(compiled, format.ServersFile), list(compiled, format.RootServersFile)
+	for _, m := range list(project, format.RootServersFile).Fields() {
+		was := ours.Get(m.Key)
+		if written := same.Get(m.Key); written != nil && !contract.StartsOther(written, m.Value) ||
+			was != nil && !contract.StartsOther(was, m.Value) {
+			continue
+		}
+		out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Entry: m.Value, At: m.Pos,
+			Instead: was != nil})
 	}
 	return out
 }
@@ -125,3 +171,6 @@ func (copilot) Beside() []contract.File {
 	return append(files, contract.File{Path: format.ServersFile, Places: contract.MCPServers},
 		contract.File{Path: format.RootServersFile, Places: contract.MCPServers})
 }
+
+// Reads reports whether a file is the list of servers that Claude Code has, too.
+func (copilot) Reads(file string) bool { return file == format.RootServersFile }

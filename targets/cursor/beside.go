@@ -1,9 +1,12 @@
 package cursor
 
 import (
+	"io/fs"
 	"slices"
 
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -27,3 +30,39 @@ func (cursor) Beside() []contract.File {
 
 // Below returns what Cursor reads in a workspace's folder.
 func (cursor) Below() []string { return []string{projectFile(format.PermissionsFile)} }
+
+// Lodgers returns what the classifier of Cursor is told to allow, the only part of the project's permissions.json that
+// 3.20.17 takes, and a sandbox that is wider than by itself. A subagent of Cursor's has what its session has.
+func (cursor) Lodgers(project, compiled fs.FS) []contract.Lodger {
+	out := contract.Added(instructions(project), instructions(compiled))
+	file := projectFile(format.SandboxFile)
+	if box, err := contract.ReadJSONC(project, file); err == nil && widens(box) {
+		out = append(out, contract.Lodger{Kind: contract.EntryFile, Name: file, At: diag.Pos{File: file}})
+	}
+	return out
+}
+
+// instructions returns what the classifier is told to allow.
+func instructions(project fs.FS) (out []contract.Lodger) {
+	root, err := contract.ReadJSONC(project, projectFile(format.PermissionsFile))
+	if err != nil {
+		return nil
+	}
+	for _, key := range []string{"autoReview", "autoRun"} {
+		list := root.Get(key).Get("allow_instructions")
+		if len(list.Strings()) > 0 {
+			out = append(out, contract.Lodger{Kind: contract.EntrySetting, Name: key + ".allow_instructions",
+				Entry: list, At: list.Pos})
+		}
+	}
+	return out
+}
+
+// widens reports whether a sandbox gives the commands in it more than the project's folder.
+func widens(box *located.Value) bool {
+	kind, _ := box.Get("type").Str()
+	network := box.Get("networkPolicy")
+	byItself, _ := network.Get("default").Str()
+	return kind == "insecure_none" || byItself == "allow" ||
+		len(slices.Concat(box.Get("additionalReadwritePaths").List(), network.Get("allow").List())) > 0
+}

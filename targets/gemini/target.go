@@ -86,7 +86,8 @@ func (gemini) Layout(file string) *layout.Style {
 	}}
 }
 
-// Lodgers returns the agents of a project that a build did not write, and the servers that they start.
+// Lodgers returns the agents of a project that a build did not write, and the servers that they start, and the files of
+// variables that move the settings.
 func (gemini) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	files, _ := fs.Glob(project, format.AgentsDir+"/*.md")
 	for _, file := range files {
@@ -97,13 +98,22 @@ func (gemini) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		}
 		for _, a := range format.NamedAgents(file, data) {
 			name, _ := a.Get("name").Str()
-			at := diag.Pos{File: file}
+			at, of := diag.Pos{File: file}, "agent "+name
 			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(name), At: at})
 			for _, key := range format.ServersKeys {
 				for _, m := range a.Get(key).Fields() {
-					out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Of: name, At: m.Pos})
+					out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Of: of, At: m.Pos})
 				}
 			}
+		}
+	}
+	for _, file := range format.EnvFiles {
+		data, err := contract.ReadImport(project, file)
+		if err != nil {
+			continue
+		}
+		if _, ours := fs.Stat(compiled, file); ours != nil && len(format.Moving(data)) > 0 {
+			out = append(out, contract.Lodger{Kind: contract.EntryFile, Name: file, At: diag.Pos{File: file}})
 		}
 	}
 	return out

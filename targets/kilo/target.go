@@ -123,3 +123,6 @@ func places() lastmatch.Places {
 
 // Joins reports whether what a file says of an agent is read together with what others say of it.
 func (kilo) Joins(file string) bool { return slices.Contains(format.ProjectFiles(), file) }
+
+// Reads reports whether a file is opencode's, which Kilo reads as its own.
+func (kilo) Reads(file string) bool { return slices.Contains(format.ProjectFiles(), file) }

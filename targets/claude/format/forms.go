@@ -155,7 +155,7 @@ func checkSettings(v *located.Value) error {
 func strayGuard(m located.Member) error {
 	group := func(v *located.Value) bool { return v.Get("hooks") != nil }
 	named := func(event string) bool { return strings.EqualFold(event, m.Key) }
-	if slices.ContainsFunc(guards, named) && slices.ContainsFunc(m.Value.List(), group) {
+	if slices.ContainsFunc(Guards, named) && slices.ContainsFunc(m.Value.List(), group) {
 		return &FormError{m.Pos, m.Key, "it among the hooks"}
 	}
 	for _, below := range m.Value.Fields() {

@@ -20,9 +20,9 @@ type Hook struct {
 	OddAt diag.Pos
 }
 
-// guards are the events by which hooks decide. Observed on 2.1.330: a settings file in which an entry of theirs is
+// Guards are the events by which hooks decide. Observed on 2.1.330: a settings file in which an entry of theirs is
 // not well formed does not load, nor does such a subagent. Of other events such an entry is left out.
-var guards = []string{"PreToolUse", "PermissionRequest"}
+var Guards = []string{"PreToolUse", "PermissionRequest"}
 
 // Hooks returns the commands of an event. It fails where Claude Code loads nothing of what the hooks stand in.
 func Hooks(hooks *located.Value, event string) (list []Hook, err error) {
@@ -64,7 +64,7 @@ func Asked(hooks *located.Value) (list []AskedHook) {
 	if checkHooks(hooks) != nil {
 		return nil
 	}
-	for _, event := range guards {
+	for _, event := range Guards {
 		for _, group := range hooks.Get(event).List() {
 			matcher, _ := group.Get("matcher").Str()
 			for _, entry := range group.Get("hooks").List() {
@@ -115,7 +115,7 @@ func checkHooks(hooks *located.Value) error {
 	}
 	for _, m := range hooks.Fields() {
 		switch {
-		case !slices.Contains(guards, m.Key):
+		case !slices.Contains(Guards, m.Key):
 			for _, below := range m.Value.Fields() {
 				if err := strayGuard(below); err != nil {
 					return err

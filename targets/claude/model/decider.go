@@ -11,7 +11,6 @@ package model
 
 import (
 	"cmp"
-	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -284,7 +283,7 @@ func (o *opener) warn(p diag.Pos, format string, args ...any) {
 func (o *opener) read(name string) []byte {
 	data, err := fs.ReadFile(o.fsys, name)
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) && diag.LeadsOut(o.fsys, name, err) == "" { // which a check says
+		if diag.Unreadable(o.fsys, name, err) {
 			o.warn(diag.Pos{File: name}, "modec cannot read the file, and judges without it: %v", err)
 		}
 		return nil

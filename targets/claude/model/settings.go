@@ -48,7 +48,9 @@ const (
 // folder that a rule's leading slash stands for.
 func (o *opener) settings(name string, data []byte, base string, of owner) *settings {
 	unloaded := func(at diag.Pos, why string, args ...any) *settings {
-		return &settings{file: name, lack: o.lacks(at, why, args...)}
+		lack := o.lacks(at, why, args...)
+		o.diags[len(o.diags)-1].Unloaded = true
+		return &settings{file: name, lack: lack}
 	}
 	read, err := format.ReadSettings(name, data)
 	if err != nil {

@@ -26,6 +26,8 @@ const (
 	RootServersFile = ".mcp.json"
 	// SettingsDir contains the settings of a project.
 	SettingsDir = ".github/copilot"
+	// HooksDir contains hooks of every session where the folder is trusted.
+	HooksDir = ".github/hooks"
 	// SubjectsDir contains what a session of each subject is started with.
 	SubjectsDir = ".modec/copilot"
 )
@@ -40,6 +42,9 @@ const (
 // folder is trusted.
 var Settings = []string{SettingsDir + "/settings.json", SettingsDir + "/settings.local.json",
 	".claude/settings.json", ".claude/settings.local.json"}
+
+// OwnSettings are those of them that are Copilot's own.
+var OwnSettings = Settings[:2]
 
 // HooksOff is the member of such a file that turns every hook off, also those of the user's own.
 const HooksOff = "disableAllHooks"

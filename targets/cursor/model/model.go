@@ -213,7 +213,7 @@ func (r *reader) readPermissions(dir string) *permissionsFile {
 func (r *reader) file(dir, base string) (name string, data []byte, ok bool) {
 	name = path.Join(dir, base)
 	data, err := fs.ReadFile(r.fsys, name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if diag.Unreadable(r.fsys, name, err) {
 		r.ignored(diag.Pos{File: name}, "Cursor cannot read this file: %v", err)
 	}
 	return name, data, err == nil

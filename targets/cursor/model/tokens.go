@@ -134,6 +134,7 @@ func (r *reader) readTokens(dir string) *tokensFile {
 	v, err := located.JSON(name, data)
 	if err != nil {
 		r.ignored(diag.Pos{File: name}, "Cursor cannot read this file, and goes by the user's own: %v", err)
+		r.diags[len(r.diags)-1].Unloaded = true
 		return nil
 	}
 	t := tokensFile{file: name, allow: r.tokens(v, "allow"), deny: r.tokens(v, "deny")}

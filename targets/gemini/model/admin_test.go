@@ -54,3 +54,24 @@ func TestAdminPolicies(t *testing.T) {
 		}
 	}
 }
+
+// TestNoAdminPolicies: settings that name no policy leave the sessions of everybody without one, whatever those have that
+// modec starts.
+func TestNoAdminPolicies(t *testing.T) {
+	ref := ir.SubjectRef{Role: "r"}
+	own := format.PolicyFile(ref)
+	for settings, want := range map[string]ir.Decision{
+		fmt.Sprintf(`{"adminPolicyPaths": [%q]}`, own): ir.Deny, `{"adminPolicyPaths": []}`: ir.Ask, `{}`: ir.Ask,
+	} {
+		files := memfs.FS{format.SettingsFile: []byte(settings),
+			own: []byte("[[rule]]\ntoolName = \"*\"\ndecision = \"deny\"\npriority = 900\n")}
+		list, diags := model.Open(files, contract.NewOptions(nil, map[string]any{"subject": "role:r"}, nil))
+		if len(list) != 1 || len(diags) > 0 {
+			t.Fatalf("%s: %d deciders, %v", settings, len(list), diags)
+		}
+		v := list[0].Decide(ref, policy.Action{Group: ir.Edit, Arg: "a.txt"})
+		if v.Decision != want || want == ir.Ask && v.At.File != format.SettingsFile {
+			t.Errorf("%s: got %s at %s, want %s", settings, v.Decision, v.At, want)
+		}
+	}
+}

@@ -7,7 +7,6 @@
 package model
 
 import (
-	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -39,6 +38,13 @@ type decider struct {
 	setups map[ir.SubjectRef][]*setup
 	agents map[string]agent // by the slug of their modes
 	other  *setup           // of a session without a policy of its own
+	bare   *bare            // nil: the settings name the policy of the role that everybody has
+}
+
+// bare says that sessions in the project's folder go by no policy.
+type bare struct {
+	ref ir.SubjectRef // to whose policy they are meant to be held
+	at  diag.Pos      // in the settings
 }
 
 // setup is what a session goes by: the rules of its policies, and those of the settings.
@@ -122,6 +128,12 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 		switch list := adminPolicies(fsys, settings, &r.diags); {
 		case len(list) > 0 && !slices.Equal(list, usual):
 			d.setups[ref] = append(d.setups[ref], r.setup(list))
+		case len(list) == 0 && len(usual) > 0:
+			d.setups[ref] = append(d.setups[ref], r.setup(nil))
+			d.bare = &bare{ref, diag.Pos{File: format.SettingsFile, Line: 1, Col: 1}}
+			if paths := settings.Get("adminPolicyPaths"); paths != nil {
+				d.bare.at = paths.Pos
+			}
 		case !own && len(r.settings) > 0:
 			d.setups[ref] = []*setup{d.other}
 		}
@@ -210,7 +222,7 @@ func ignored(diags *diag.List, at diag.Pos, message string, args ...any) {
 func readSettings(fsys fs.FS, diags *diag.List) *located.Value {
 	data, err := fs.ReadFile(fsys, format.SettingsFile)
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
+		if diag.Unreadable(fsys, format.SettingsFile, err) {
 			ignored(diags, diag.Pos{File: format.SettingsFile}, "Gemini CLI cannot read this file: %v", err)
 		}
 		return nil
@@ -321,7 +333,11 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	}
 	all, as := d.sessions(ref)
 	for i, s := range all {
-		if w := s.judge(a, as); i == 0 || w.Decision > v.Decision {
+		w := s.judge(a, as)
+		if bare := d.bare; bare != nil && ref.Role == bare.ref.Role && i == len(all)-1 && w.At.IsZero() {
+			w.At, w.Rule = bare.at, "no policy: adminPolicyPaths of the settings names none"
+		}
+		if i == 0 || w.Decision > v.Decision {
 			v = w
 		}
 	}

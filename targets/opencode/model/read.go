@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"io/fs"
 
 	"modec.dev/modec/compiler/contract"
@@ -25,7 +24,7 @@ type Reader struct {
 func (r *Reader) Config(file string) *format.Config {
 	data, err := fs.ReadFile(r.FS, file)
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
+		if diag.Unreadable(r.FS, file, err) {
 			r.Diags.Warnf(r.Bad, diag.Pos{File: file}, "%s cannot read this file: %v", r.Title, err).Target(r.Target)
 		}
 		return nil
