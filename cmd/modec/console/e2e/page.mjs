@@ -1,10 +1,11 @@
 // What the tests of the page have in common: a browser, modec ui, and a page of it.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import chromium from "@sparticuz/chromium";
 import { chromium as playwright } from "playwright-core";
@@ -14,27 +15,26 @@ export const bin = process.env.MODEC_BIN;
 const fixture = process.env.MODEC_FIXTURE;
 assert(bin && fixture, "MODEC_BIN and MODEC_FIXTURE name the program and the showcase");
 
-// unpacked returns the browser's program. Tests run side by side, and each would unpack it to one place while another
-// starts it there: so each unpacks it for itself, and the first moves what it has to where all look.
+// unpacked returns the browser's program. The package unpacks it to one place, and takes what lies there for whole: so
+// of tests that run side by side one unpacks it while the others wait, a minute at most.
 async function unpacked() {
-  const { version } = JSON.parse(readFileSync(join(here, "node_modules/@sparticuz/chromium/package.json")));
-  const shared = join(tmpdir(), `modec-chromium-${version}`);
-  if (!existsSync(shared)) {
-    const { TMPDIR } = process.env;
-    const own = mkdtempSync(`${shared}-`);
-    process.env.TMPDIR = own;
-    await chromium.executablePath();
-    if (TMPDIR === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = TMPDIR;
+  const lock = join(tmpdir(), "modec-chromium.lock");
+  for (;;) {
     try {
-      renameSync(own, shared);
+      mkdirSync(lock);
+      break;
     } catch (err) {
-      if (!existsSync(shared)) throw err;
-      rmSync(own, { recursive: true });
+      if (err.code !== "EEXIST") throw err;
+      const old = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+      if (Date.now() - old > 60_000) rmSync(lock, { recursive: true, force: true });
+      else await setTimeout(200);
     }
   }
-  process.env.FONTCONFIG_PATH = join(shared, "fonts");
-  return join(shared, "chromium");
+  try {
+    return await chromium.executablePath();
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
 }
 
 export let browser;
