@@ -169,7 +169,8 @@ func (im *importer) lists(root *located.Value) {
 		im.role.Native = append(im.role.Native,
 			ir.NativeRule{Target: "gemini", Decision: s.Decision, Text: s.Text, Pos: s.At, Own: true})
 		what := s.Decision.String() + " " + s.Text
-		im.out.NoteRule(contract.Kept, s.At, subject, what, "it stays as it is written, for Gemini CLI alone")
+		im.out.NoteRule(contract.Kept, s.At, subject, what, "it stays as it is written, for Gemini CLI alone: "+
+			"no other agent has its prefixes of lines and its names of tools")
 	}
 	for _, l := range format.SettingLists {
 		list := format.ListOf(root, l.Name)
