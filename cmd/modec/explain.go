@@ -48,7 +48,7 @@ type explanation struct {
 	Elsewhere []string `json:"elsewhere,omitempty" jsonschema:"the targets that do not emit the subject or the server"`
 
 	at      diag.Pos  // where the rule is written
-	guarded bool      // by a path of modec's own, which is written nowhere
+	guarded string    // why the path is a guarded one of modec's own, which is written nowhere; "" where it is not
 	ended   diag.List // why it is not whole
 }
 
@@ -152,7 +152,9 @@ func (e *env) explain(
 		r := disk.Decide(s, q.action, e.dir)
 		x.at = ir.Written(r.Pos)
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Told()), r.From, x.at.String()
-		x.guarded = r.Pos.File == ir.GuardsFile
+		if r.Pos.File == ir.GuardsFile {
+			x.guarded = ir.WhyGuarded(r.Guard)
+		}
 		x.AtTimes = timesOf(res, ref, r, func(s *policy.Subject) policy.Result {
 			return disk.Decide(s, q.action, e.dir)
 		})
