@@ -118,8 +118,8 @@ func ShapeOf(entry *located.Value) string {
 // reference matches the beginning of a text that is a reference to a variable, as a shape has it.
 var reference = lazy.Regexp(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
-// SameShape reports whether an entry of a shape starts what a source states of it: in the place of a secret there may be
-// a reference to a variable.
+// SameShape reports whether an entry of a shape starts what a source states of it: in the place of a secret there may
+// be a reference to a variable.
 func SameShape(stated, shape string) bool {
 	parts := strings.Split(stated, secret.Mask)
 	rest, same := strings.CutPrefix(shape, parts[0])

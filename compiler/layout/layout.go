@@ -298,7 +298,8 @@ func (s *Style) merged(old, next *document, h how) ([]byte, bool) {
 	return []byte(out.String()), true
 }
 
-// front merges front matter. The prompt after it is the new one, where it differs, below as many empty lines as the old.
+// front merges front matter. The prompt after it is the new one, where it differs, below as many empty lines as the
+// old one.
 func (s *Style) front(old, next *document, h how) ([]byte, bool) {
 	was, ok := blockOf(old, old.root, len(old.lines))
 	if !ok {
