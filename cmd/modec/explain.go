@@ -72,6 +72,7 @@ type verdict struct {
 	At          string       `json:"at" jsonschema:"where it stands"`
 	WithoutHook *ir.Decision `json:"withoutHook,omitempty" jsonschema:"the decision if the hook were gone"`
 	Hole        string       `json:"hole,omitempty" jsonschema:"how the agent itself goes past its artifact"`
+	Past        string       `json:"past,omitempty" jsonschema:"why a rule that seems to refuse it does not"`
 	Kept        bool         `json:"kept,omitempty" jsonschema:"by a rule of the role for this agent alone"`
 
 	at diag.Pos // where the rule stands
@@ -313,6 +314,8 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 			switch {
 			case v.Hole != nil && v.Hole.Decision > v.Decision:
 				x.Hole = v.Hole.Why
+			case v.Hole != nil && byItself:
+				x.Past = secret.Text(v.Hole.Why)
 			case source.Odd && v.Decision > source.Decision && v.Decision <= source.Read:
 				x.Hole = "the agent reads by itself a line that is not plain; a hook holds it (hooks = true)"
 			}
@@ -344,7 +347,11 @@ func leftAlone(v, alone contract.Verdict) (_ contract.Verdict, byItself bool) {
 		return v, false
 	}
 	does.Governs, does.At = v.Governs, diag.Pos{}
-	return contract.Verdict{Answer: does, Bare: v.Bare}, true
+	out := contract.Verdict{Answer: does, Bare: v.Bare}
+	if v.Hole != nil && v.Decision < does.Decision && v.Rule != "" { // a rule seems to refuse it
+		out.Hole = &contract.Hole{Decision: does.Decision, Why: v.Rule + " does not: " + v.Hole.Why}
+	}
+	return out, true
 }
 
 // allCodes documents everything that modec reports.

@@ -59,6 +59,9 @@ func qualified(v verdict) string {
 		note = ", by a rule for it alone: " + v.Rule
 	case v.ByItself:
 		note = ", as it does by itself"
+		if v.Past != "" {
+			note += ", and " + v.Past
+		}
 	case v.Governs == "access" && v.Decision > ir.Deny:
 		note = ", whether it asks is not said there"
 	case v.Governs == "approval" && v.Decision < ir.Allow:
