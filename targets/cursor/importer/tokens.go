@@ -103,7 +103,8 @@ func (im *importer) addTokens(r *ir.Role) {
 const keptAlone = "it stays as it is written, for Cursor alone: "
 
 // stays says why a token stays as it is written, for Cursor alone; "" where it does not. In what modec wrote only
-// those do that the source has so, and an allow of which such a deny takes something away.
+// those do that the source has so, a deny beside another one that does, and an allow of which such a deny takes
+// something away.
 func (im *importer) stays(t cliToken) string {
 	own := func(text string) bool {
 		return slices.ContainsFunc(im.src.Own, func(n ir.NativeRule) bool { return n.Text == text })
@@ -112,7 +113,8 @@ func (im *importer) stays(t cliToken) string {
 		return keptAlone + "the source has it so"
 	}
 	if t.decision == ir.Deny {
-		if im.neutral {
+		denies := func(n ir.NativeRule) bool { return n.Decision == ir.Deny }
+		if im.neutral && !slices.ContainsFunc(im.src.Own, denies) {
 			return ""
 		}
 		return keptAlone + "its CLI goes by it, and said in can a hook would refuse it in the editor too"
