@@ -35,7 +35,7 @@ func entriesOf(files fs.FS, p *ir.Project, fields []string) (
 				found[contract.EntryAt{File: file, Server: name}] = entry
 				shape = contract.ShapeOf(entry)
 			}
-			if shape == s.Entries[file] {
+			if contract.SameShape(s.Entries[file], shape) {
 				continue
 			}
 			drift = true

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -110,7 +111,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		if c.Check {
 			e.ui.diagnostics(s.Diagnostics)
 		}
-		e.ui.upToDate(c, *s, start)
+		e.ui.upToDate(c, *s, upToDate, start)
 		return &buildReport{Status: "ok"}, nil
 	}
 	if root, err := os.OpenRoot(e.dir); err == nil {
@@ -143,7 +144,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		opt.Known = func() []string { return e.known(res) }
 		opt.Lodged = func() map[string][]string { return e.lodged(res) }
 	}
-	kept := e.keptBeside(res)
+	kept, word := e.keptBeside(res), e.asWritten(out)
 	changes, list := res.Write(e.ctx, opt)
 	e.offerImport(list)
 	if diags = append(diags, list...); diags.HasErrors() {
@@ -162,7 +163,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		e.ui.diagnostics(diags)
 		e.ui.diffs(changes, func(output.Change) bool { return true })
 	case unchanged && !e.ui.verbose && !c.DryRun:
-		e.ui.upToDate(c, s, start)
+		e.ui.upToDate(c, s, word, start)
 	default:
 		summary := fmt.Sprintf("%s in %d ms", buildSummary(res, changes, opt), time.Since(start).Milliseconds())
 		e.ui.build(res, changes, diags, summary)
@@ -209,6 +210,15 @@ func newHooks(changes []output.Change, diags diag.List) string {
 		line += fmt.Sprintf(" (and %d more: -v)", len(whys)-1)
 	}
 	return line
+}
+
+// asWritten returns what a build says of a folder in which it writes no file.
+func (e *env) asWritten(dir string) string {
+	lock, _ := output.Locks(e.local)
+	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(lock))); errors.Is(err, fs.ErrNotExist) {
+		return tookOver
+	}
+	return upToDate
 }
 
 // acceptOwn has the user accept one's own project where no git tells that it did not come along with the team's.
@@ -369,7 +379,7 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 	if failed == nil && e.ui.annotator == nil {
 		s := summaryOf(x.res, changes, diags)
 		x.memory.remember(changes, s)
-		e.ui.upToDate(c, s, x.start)
+		e.ui.upToDate(c, s, upToDate, x.start)
 	}
 	report := c.report(e, status, targetReports(x.res, changes), diags)
 	report.DryRun = true

@@ -403,8 +403,9 @@ func (p diffSide) settings() diff.Settings {
 	if p.res == nil {
 		return diff.Settings{}
 	}
-	out := diff.Settings{Values: p.res.Config.Written(), Holds: p.res.Config.Holding()}
-	for _, c := range p.res.Config.Targets {
+	cfg := p.res.Config
+	out := diff.Settings{Values: cfg.Written(), Defaults: cfg.Defaults(), Holds: cfg.Holding()}
+	for _, c := range cfg.Targets {
 		if _, ok := c.Target.(contract.Judged); ok {
 			out.Agents = append(out.Agents, "targets."+c.Target.Name())
 		}

@@ -48,7 +48,7 @@ type explanation struct {
 	Elsewhere []string `json:"elsewhere,omitempty" jsonschema:"the targets that do not emit the subject or the server"`
 
 	at      diag.Pos  // where the rule is written
-	guarded bool      // by a path of modec's own, which is written nowhere
+	guarded string    // why the path is a guarded one of modec's own, which is written nowhere; "" where it is not
 	ended   diag.List // why it is not whole
 }
 
@@ -73,6 +73,7 @@ type verdict struct {
 	At          string       `json:"at" jsonschema:"where it stands"`
 	WithoutHook *ir.Decision `json:"withoutHook,omitempty" jsonschema:"the decision if the hook were gone"`
 	Hole        string       `json:"hole,omitempty" jsonschema:"how the agent itself goes past its artifact"`
+	Past        string       `json:"past,omitempty" jsonschema:"why a rule that seems to refuse it does not"`
 	Kept        bool         `json:"kept,omitempty" jsonschema:"by a rule of the role for this agent alone"`
 
 	at diag.Pos // where the rule stands
@@ -153,7 +154,9 @@ func (e *env) explain(
 		r := disk.Decide(s, q.action, e.dir)
 		x.at = ir.Written(r.Pos)
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Told()), r.From, x.at.String()
-		x.guarded = r.Pos.File == ir.GuardsFile
+		if r.Pos.File == ir.GuardsFile {
+			x.guarded = ir.WhyGuarded(r.Guard)
+		}
 		x.AtTimes = timesOf(res, ref, r, func(s *policy.Subject) policy.Result {
 			return disk.Decide(s, q.action, e.dir)
 		})
@@ -314,6 +317,8 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 			switch {
 			case v.Hole != nil && v.Hole.Decision > v.Decision:
 				x.Hole = v.Hole.Why
+			case v.Hole != nil && byItself:
+				x.Past = secret.Text(v.Hole.Why)
 			case source.Odd && v.Decision > source.Decision && v.Decision <= source.Read:
 				x.Hole = "the agent reads by itself a line that is not plain; a hook holds it (hooks = true)"
 			}
@@ -353,7 +358,11 @@ func leftAlone(v, alone contract.Verdict) (_ contract.Verdict, byItself bool) {
 		return v, false
 	}
 	does.Governs, does.At = v.Governs, diag.Pos{}
-	return contract.Verdict{Answer: does, Bare: v.Bare}, true
+	out := contract.Verdict{Answer: does, Bare: v.Bare}
+	if v.Hole != nil && v.Decision < does.Decision && v.Rule != "" { // a rule seems to refuse it
+		out.Hole = &contract.Hole{Decision: does.Decision, Why: v.Rule + " does not: " + v.Hole.Why}
+	}
+	return out, true
 }
 
 // allCodes documents everything that modec reports.

@@ -46,6 +46,7 @@ type lintReport struct {
 type patch struct {
 	File string `json:"file"`
 	Text string `json:"text"`
+	Gone bool   `json:"gone,omitempty" jsonschema:"the file goes: nothing is left in it"`
 }
 
 // rulesReport is the JSON of lint's rules.
@@ -147,7 +148,7 @@ func (c *lintCmd) suggestions(e *env, req compiler.Request, res *compiler.Result
 
 func patches(files []contract.File) (list []patch) {
 	for _, f := range files {
-		list = append(list, patch{f.Path, string(f.Data)})
+		list = append(list, patch{f.Path, string(f.Data), f.Data == nil})
 	}
 	return list
 }

@@ -344,7 +344,7 @@ func widenedBy(
 			lines = append(lines, line)
 		}
 	}
-	for _, x := range report.Changes {
+	for _, x := range inOneLine(report.Changes) {
 		if x.Kind == diff.Widened && !known(&x) {
 			add(x.Subject + ": " + action(&x) + examples(&x))
 		}

@@ -15,8 +15,14 @@ import (
 	"modec.dev/modec/compiler/record"
 )
 
-// upToDate prints the one line of a build that has nothing to do.
-func (u *ui) upToDate(c *buildCmd, s record.Summary, start time.Time) {
+// What a build that writes no file says of the files.
+const (
+	upToDate = "up to date:"
+	tookOver = "took over, as people wrote it:" // the first one, which notes them in its lock
+)
+
+// upToDate prints the one line of a build that has nothing to write.
+func (u *ui) upToDate(c *buildCmd, s record.Summary, word string, start time.Time) {
 	if c.Check {
 		u.note("%s%s as the source makes them\n", u.of, count(s.Files, "file"))
 		return
@@ -39,7 +45,7 @@ func (u *ui) upToDate(c *buildCmd, s record.Summary, start time.Time) {
 		more += " (-v lists them)"
 	}
 	ms := time.Since(start).Milliseconds()
-	u.note("%sup to date: %s of %s%s in %d ms\n", u.of, count(s.Files, "file"), count(s.Targets, "target"), more, ms)
+	u.note("%s%s %s of %s%s in %d ms\n", u.of, word, count(s.Files, "file"), count(s.Targets, "target"), more, ms)
 }
 
 // buildLines is the most lines of a build without -v.

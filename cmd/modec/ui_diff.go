@@ -25,8 +25,9 @@ func totals(r *diff.Report, a, b string) string {
 
 // changes prints what differs, a line each, with the rules of both sides.
 func (u *ui) changes(r *diff.Report) {
-	for i := range r.Changes {
-		c := &r.Changes[i]
+	list := inOneLine(r.Changes)
+	for i := range list {
+		c := &list[i]
 		subject, what := diag.Clean(c.Subject), diag.Clean(action(c))
 		u.printf("%s: %s (%s)%s\n", subject, what, u.kind(c.Kind), diag.Clean(examples(c)))
 		for _, s := range []struct {
@@ -45,6 +46,20 @@ func (u *ui) changes(r *diff.Report) {
 		}
 		u.printf("%s: %s (%s)%s\n", diag.Clean(o.What), diag.Clean(o.Text), u.kind(o.Kind), diag.Clean(at))
 	}
+}
+
+// inOneLine returns changes in which the groups of a subject that only one side has are one, where all are the same.
+func inOneLine(list []diff.Change) (out []diff.Change) {
+	for _, c := range list {
+		if n := len(out) - 1; n >= 0 && c.Only != "" && c.Only == out[n].Only && c.Subject == out[n].Subject &&
+			c.Kind == out[n].Kind && c.InTimes == out[n].InTimes && c.Before.Decision == out[n].Before.Decision &&
+			c.After.Decision == out[n].After.Decision {
+			out[n].What += fmt.Sprintf(", %s %s", c.Group, c.What)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 func origin(s diff.Side) string {
@@ -159,7 +174,7 @@ func (u *ui) diffTitle(r *diff.Report, a, b string) {
 }
 
 func (u *ui) section(r *diff.Report, s section, fold folding) {
-	changes := slices.DeleteFunc(slices.Clone(r.Changes), func(c diff.Change) bool { return c.Kind != s.kind })
+	changes := slices.DeleteFunc(inOneLine(r.Changes), func(c diff.Change) bool { return c.Kind != s.kind })
 	others := slices.DeleteFunc(slices.Clone(r.Others), func(o diff.Other) bool { return o.Kind != s.kind })
 	if len(changes)+len(others) == 0 {
 		return

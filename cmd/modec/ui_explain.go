@@ -9,12 +9,15 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
+// builtIn says where a guarded path is from, and why it is one.
+func builtIn(why string) string { return "built in: " + why + "; can.edit.guarded opens one" }
+
 // explain prints a decision, and each agent's verdict.
 func (u *ui) explain(x explanation) {
 	u.printf("%s: %s, %s %s\n", x.Decision, diag.Clean(x.Subject), x.Action, diag.Clean(x.Arg))
 	where := x.Pos
-	if x.guarded {
-		where = "built in; can.edit.guarded opens one"
+	if x.guarded != "" {
+		where = builtIn(x.guarded)
 	}
 	if x.From != "" {
 		where = strings.TrimPrefix(where+", inherited from "+diag.Clean(x.From), ", ")
@@ -59,6 +62,9 @@ func qualified(v verdict) string {
 		}
 	case v.ByItself:
 		note = ", as it does by itself"
+		if v.Past != "" {
+			note += ", and " + v.Past
+		}
 	case v.Governs == "access" && v.Decision > ir.Deny:
 		note = ", whether it asks is not said there"
 	case v.Governs == "approval" && v.Decision < ir.Allow:

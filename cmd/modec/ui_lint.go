@@ -21,7 +21,11 @@ func (u *ui) lint(report lintReport) {
 		u.render.Render(u.err, d)
 	}
 	if n := len(report.Diagnostics); n > 0 {
-		u.note("%s\n", count(n, "finding"))
+		what := "finding"
+		if !slices.ContainsFunc(report.Diagnostics, func(d diag.Diagnostic) bool { return d.Severity < diag.Note }) {
+			what = "note" // nothing has to be done
+		}
+		u.note("%s\n", count(n, what))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
+	"modec.dev/modec/compiler/pins"
+	"modec.dev/modec/compiler/policy"
 )
 
 // noteOrder is the order in which notes are printed. Without -v, what is understood is
@@ -107,7 +109,7 @@ func sighted(x migrate.Seen) string {
 func (u *ui) proof(rep *migrate.Report) {
 	source, built := rep.Total()
 	u.printf("proof: of %s in the original files the new source has %s",
-		count(source.Compared, "half-decision"), tallied(source))
+		count(source.Compared, "decision"), tallied(source))
 	if built.Compared > 0 {
 		u.printf("; of %d what is built from it has %s", built.Compared, tallied(built))
 	}
@@ -229,9 +231,9 @@ func (r reason) line(list []migrate.Narrowing) string {
 	if r.form != "" {
 		line += ", " + string(r.form)
 	}
-	becomes := map[ir.Decision]string{ir.Deny: "denied", ir.Ask: "asked about", ir.Agent: "left to the agent"}
+	is := map[ir.Decision]string{ir.Deny: "denied", ir.Ask: "asked about", ir.Agent: "left to the agent"}
 	said := map[ir.Decision]string{ir.Ask: "asked about", ir.Allow: "allowed"}
-	line += fmt.Sprintf(", %s there, become %s: %s", said[r.was], becomes[r.is], r.rule)
+	line += fmt.Sprintf(": %s before, %s now: %s", said[r.was], is[r.is], r.rule)
 	if len(places) > 0 {
 		line += " (" + some(places) + ")"
 	}
@@ -241,6 +243,9 @@ func (r reason) line(list []migrate.Narrowing) string {
 // shortRule is a rule as a line has room for it: what names it, where its text is long, and why it does not take a
 // path of another form.
 func shortRule(rule string, form migrate.Form) string {
+	if g, ok := strings.CutSuffix(rule, policy.NoDefault); ok {
+		return "no rule of " + g + " allows it"
+	}
 	short := diag.Short(rule)
 	switch key, _, ok := strings.Cut(rule, ": "); {
 	case ok && short != rule && form != "":
@@ -257,8 +262,14 @@ const mostExamples = 2
 // guarded names the guarded paths that take something from the files.
 func (u *ui) guarded(paths []string) {
 	slices.Sort(paths)
+	paths = slices.Compact(paths)
 	u.printf("  %-15s %s: nobody edits unasked what holds permissions; can.edit.guarded opens a path\n",
-		"guarded", diag.Clean(strings.Join(slices.Compact(paths), ", ")))
+		"guarded", diag.Clean(strings.Join(paths, ", ")))
+	for _, name := range []string{"HEAD", pins.File} { // which need not be there
+		if slices.Contains(paths, name) {
+			u.printf("  %-15s %s: %s\n", "", name, ir.WhyGuarded(name))
+		}
+	}
 }
 
 // migrateNotes prints notes of one kind. What stays as it is written is a line for each file and reason, but with -v.

@@ -21,10 +21,10 @@ func TestNarrowings(t *testing.T) {
 	folder.Form, folder.Example, folder.Count = "", "a/.x/b.md", 1
 	short.Rule, short.At, short.Form, short.Count = "edit writes no default", diag.Pos{}, "", 1
 	want := []string{
-		`narrower        .roomodes: edit "x\n.md" and 3 more, with a line break, asked about there, become denied: ` +
+		`narrower        .roomodes: edit "x\n.md" and 3 more, with a line break: asked about before, denied now: ` +
 			`the new fileRegex takes usual paths inside the project only (.roomodes:3:5, .roomodes:9:5)`,
-		`narrower        .roomodes: edit "a/.x/b.md", asked about there, become denied: the new fileRegex (.roomodes:3:5)`,
-		`narrower        .roomodes: edit "x\n.md", asked about there, become denied: edit writes no default`,
+		`narrower        .roomodes: edit "a/.x/b.md": asked about before, denied now: the new fileRegex (.roomodes:3:5)`,
+		`narrower        .roomodes: edit "x\n.md": asked about before, denied now: no rule of edit allows it`,
 	}
 	if got := narrowings([]migrate.Narrowing{n, other, guard, folder, short}); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

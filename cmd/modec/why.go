@@ -130,7 +130,7 @@ func (u *ui) causes(r whyReport) {
 			effect = "makes it"
 		}
 		if x.Pos.IsZero() {
-			u.printf("  %s %s (built in; can.edit.guarded opens one)\n", diag.Clean(x.What), effect)
+			u.printf("  %s %s (%s)\n", diag.Clean(x.What), effect, builtIn(x.Why))
 			continue
 		}
 		u.printf("  %s: %s%s %s\n", diag.Clean(x.Pos.String()), diag.Clean(x.What), diag.Clean(of), effect)

@@ -101,6 +101,22 @@ func (c *Config) Written() map[string]string {
 	return out
 }
 
+// Defaults returns the settings among [Config.Written] that are as they are where nobody sets them, but for the targets
+// themselves.
+func (c *Config) Defaults() map[string]string {
+	out := map[string]string{}
+	for _, t := range c.Targets {
+		options := t.Target.Options()
+		usual := contract.NewOptions(options, nil, nil)
+		for _, o := range options {
+			if v := usual.Text(o.Name); v == t.Options.Text(o.Name) {
+				out["targets."+t.Target.Name()+"."+o.Name] = v
+			}
+		}
+	}
+	return out
+}
+
 // Holding returns the settings among [Config.Written] that name the subject to which files of the project hold every
 // session, each with that name: the baseline, where an option says nothing.
 func (c *Config) Holding() map[string]string {

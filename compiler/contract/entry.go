@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/secret"
 )
 
 // EntryAt is the place of a server's entry: a file of the project and the name that the server
@@ -139,4 +141,27 @@ func ShapeOf(entry *located.Value) string {
 		}
 	}
 	return s.Shape()
+}
+
+// reference matches the beginning of a text that is a reference to a variable, as a shape has it.
+var reference = lazy.Regexp(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+
+// SameShape reports whether an entry of a shape starts what a source states of it: in the place of a secret there may
+// be a reference to a variable.
+func SameShape(stated, shape string) bool {
+	parts := strings.Split(stated, secret.Mask)
+	rest, same := strings.CutPrefix(shape, parts[0])
+	for _, part := range parts[1:] {
+		if after, masked := strings.CutPrefix(rest, secret.Mask); masked {
+			rest = after
+		} else if ref := reference().FindString(rest); ref != "" {
+			rest = rest[len(ref):]
+		} else {
+			return false
+		}
+		if rest, same = strings.CutPrefix(rest, part); !same {
+			return false
+		}
+	}
+	return same && rest == ""
 }

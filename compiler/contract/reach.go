@@ -44,7 +44,7 @@ type Reach struct {
 
 // NewReach computes the reach from the decisions of every subject about every tool of the
 // inventory. A server without listed tools, and every server of an open inventory, has
-// UnknownTool too. In a project without subjects every server is left to the agent.
+// UnknownTool too. In a project without subjects every server is left to the agent, with its tools.
 func NewReach(e *policy.Engine) (*Reach, error) {
 	p := e.Project()
 	r := &Reach{servers: map[string]Most{}, tools: map[[2]string]Most{}}
@@ -63,12 +63,22 @@ func NewReach(e *policy.Engine) (*Reach, error) {
 			}
 		}
 	}
-	for i := range p.Servers {
-		if len(p.Subjects()) == 0 { // Modes stays: an agent's own modes are none of the project
-			r.servers[p.Servers[i].Name] = Most{Roles: ir.Agent}
-		}
+	if len(p.Subjects()) == 0 {
+		r.leave(p.Servers)
 	}
 	return r, nil
+}
+
+// leave says that servers are left to the agent. Modes stays: an agent's own modes are none of the project.
+func (r *Reach) leave(servers []ir.Server) {
+	left := Most{Roles: ir.Agent}
+	for i := range servers {
+		sv := &servers[i]
+		r.servers[sv.Name], r.tools[[2]string{sv.Name, UnknownTool}] = left, left
+		for _, t := range sv.Tools {
+			r.tools[[2]string{sv.Name, t.Name}] = left
+		}
+	}
 }
 
 // add counts what a subject may do with a tool.

@@ -148,7 +148,7 @@ const (
 // File is what a target wants on disk.
 type File struct {
 	Path string // slash-separated, relative to the output root, matched by Owns
-	Data []byte
+	Data []byte // nil, in a change of files that people own: the file goes
 	// Places are the places of modec's entries in a JSON file that people write too, as
 	// patterns of package jsonedit; nil: the whole file is modec's.
 	Places []string

@@ -167,7 +167,13 @@ func TestSettings(t *testing.T) {
 		if baseline != "" {
 			values["baseline"] = baseline
 		}
-		return Settings{values, map[string]string{"baseline": baseline}, []string{"targets.claude"}}
+		values["targets.claude.hooks"] = "auto"
+		return Settings{values, map[string]string{"targets.claude.hooks": "auto"},
+			map[string]string{"baseline": baseline}, []string{"targets.claude"}}
+	}
+	hooked := func(s Settings) Settings {
+		s.Values["targets.claude.hooks"], s.Defaults = "true", nil
+		return s
 	}
 	for _, c := range []struct {
 		name    string
@@ -179,6 +185,8 @@ func TestSettings(t *testing.T) {
 		{"none", set("a"), set(""), []string{`baseline: is not set any more, and was "a": the files of the project hold no session any more widened`}},
 		{"a first one", set(""), set("a"), []string{`baseline: is set to "a" changed`}},
 		{"an agent that is no target any more", set(""), Settings{}, []string{`targets.claude: is not set any more, and was "on": nothing of the source restricts it any more widened`}},
+		{"another option", set("a"), hooked(set("a")), []string{`targets.claude.hooks: is "true", and was "auto" changed`}},
+		{"an agent that is one, with another option", Settings{}, hooked(set("")), []string{`targets.claude: is set to "on" changed`, `targets.claude.hooks: is set to "true" changed`}},
 		{"an agent that is one", Settings{}, set(""), []string{`targets.claude: is set to "on" changed`}},
 	} {
 		var r Report

@@ -13,6 +13,8 @@ import (
 // Settings is what modec.toml sets on one side.
 type Settings struct {
 	Values map[string]string // by key
+	// Defaults are those of the values that nobody has to set: they are no news beside a target that is new or gone.
+	Defaults map[string]string
 	// Holds names, for the keys that say it, the subject to which the project's files hold every session.
 	Holds map[string]string
 	// Agents are the keys of the targets that are agents, and that the source restricts.
@@ -32,7 +34,10 @@ func (r *Report) Settings(before, after *policy.Engine, was, is Settings, file s
 		old, had := was.Values[k]
 		now, has := is.Values[k]
 		o := Other{Kind: Changed, What: k, Pos: diag.Pos{File: file}}
+		usual := func(of map[string]string) bool { _, ok := of[k]; return ok }
 		switch {
+		case !had && usual(is.Defaults), !has && usual(was.Defaults):
+			continue
 		case !had:
 			o.Text = fmt.Sprintf("is set to %q", now)
 		case !has:

@@ -112,6 +112,21 @@ var GuardedPaths = []string{
 	"modec.toml", "modec.lock", "modec.pins.json", "modec/**", ".modec/", ".git/", "HEAD",
 }
 
+// WhyGuarded says why a guarded path is one, by its pattern: such a file need not be there for a first one to matter.
+func WhyGuarded(pattern string) string {
+	switch pattern {
+	case "HEAD":
+		return "a folder with such a file may be a git repository, whose settings run programs"
+	case ".git/":
+		return "git runs programs that files there name"
+	case "modec.pins.json":
+		return "it says which tools of servers somebody has looked at"
+	case ".envrc", ".gitmodules", ".devcontainer/":
+		return "others run programs that it names"
+	}
+	return "it holds permissions"
+}
+
 // AskedPaths are the paths that no subject of any project may edit without a question unless
 // it opens them: a file there may start programs. What may widen the permissions of the
 // agents in use comes on top.

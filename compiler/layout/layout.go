@@ -241,6 +241,14 @@ func (s *Style) sameKey(key string, a, b *located.Value) bool {
 	return Equal(a, b) || s.Same != nil && !a.Marked && !b.Marked && s.Same(key, a, b)
 }
 
+// SameText reports whether two texts differ at most in line breaks at their ends: a block of YAML ends in one, while
+// the last one of front matter may not.
+func SameText(a, b *located.Value) bool {
+	x, text := a.Str()
+	y, also := b.Str()
+	return text && also && strings.TrimRight(x, "\n") == strings.TrimRight(y, "\n")
+}
+
 // Equal compares values to the letter. The order of keys does not count.
 func Equal(a, b *located.Value) bool {
 	if a == nil || b == nil {
@@ -290,7 +298,8 @@ func (s *Style) merged(old, next *document, h how) ([]byte, bool) {
 	return []byte(out.String()), true
 }
 
-// front merges front matter. The prompt after it is the new one, where it differs.
+// front merges front matter. The prompt after it is the new one, where it differs, below as many empty lines as the
+// old one.
 func (s *Style) front(old, next *document, h how) ([]byte, bool) {
 	was, ok := blockOf(old, old.root, len(old.lines))
 	if !ok {
@@ -308,11 +317,15 @@ func (s *Style) front(old, next *document, h how) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	rest := old.lines[was.to:]
-	if strings.Trim(old.rest, "\n") != strings.Trim(next.rest, "\n") {
-		rest = next.lines[is.to:]
+	rest := strings.Join(old.lines[was.to:], "")
+	if prompt := strings.TrimLeft(next.rest, "\n"); strings.Trim(old.rest, "\n") != strings.TrimRight(prompt, "\n") {
+		empty := len(old.rest) - len(strings.TrimLeft(old.rest, "\n"))
+		if empty == len(old.rest) || prompt == "" { // there is none on one side
+			empty = len(next.rest) - len(prompt)
+		}
+		rest = ended(old.lines[was.to]) + strings.Repeat("\n", empty) + prompt
 	}
-	return []byte(strings.Join(old.lines[:was.from], "") + made + strings.Join(rest, "")), true
+	return []byte(strings.Join(old.lines[:was.from], "") + made + rest), true
 }
 
 // closing returns the line that ends front matter, -1 where there is none.

@@ -35,6 +35,7 @@ var page = layout.Style{
 		v, err := located.YAML("f", []byte("\n"+front))
 		return v, rest, err
 	},
+	Same: func(key string, a, b *located.Value) bool { return key == "about" && layout.SameText(a, b) },
 }
 
 func TestKeep(t *testing.T) {
@@ -96,7 +97,13 @@ func TestKeep(t *testing.T) {
 			"modes:\n- slug: a\n  groups: [read, [edit, {regex: 'a, b', about: \"x\"}], command] # ours\n"},
 		{"front matter", &page, "---\n# mine\nname: x\ntools: a\nmodel: b\n---\n\nHello\n", "---\nname: \"x\"\nmodel: \"c\"\n---\nHello\n",
 			"---\n# mine\nname: x\nmodel: c\n---\n\nHello\n"},
-		{"another prompt", &page, "---\nname: x # mine\n---\n\nHello\n", "---\nname: \"x\"\n---\nBye\n", "---\nname: x # mine\n---\nBye\n"},
+		{"another prompt", &page, "---\nname: x # mine\n---\n\nHello\n", "---\nname: \"x\"\n---\nBye\n", "---\nname: x # mine\n---\n\nBye\n"},
+		{"another prompt at once", &page, "---\nname: x # mine\n---\nHello\n", "---\nname: \"x\"\n---\n\nBye\n", "---\nname: x # mine\n---\nBye\n"},
+		{"a first prompt", &page, "---\nname: x # mine\n---\n\n\n", "---\nname: \"x\"\n---\n\nBye\n", "---\nname: x # mine\n---\n\nBye\n"},
+		{"a block at the end", &page, "---\nname: x\nabout: |\n  A\n  b\n---\nHello\n", "---\nname: \"x\"\nabout: \"A\\nb\"\nhooks: \"y\"\n---\nHello\n",
+			"---\nname: x\nabout: |\n  A\n  b\nhooks: \"y\"\n---\nHello\n"},
+		{"a folded block before another key", &page, "---\nabout: >\n  A\n  b\nname: x\n---\nHello\n", "---\nname: \"x\"\nabout: \"A b\"\nhooks: \"y\"\n---\nHello\n",
+			"---\nabout: >\n  A\n  b\nname: x\nhooks: \"y\"\n---\nHello\n"},
 	} {
 		kept := x.kept
 		switch kept {

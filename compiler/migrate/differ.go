@@ -241,7 +241,8 @@ func (d *differ) notes(before, after []contract.Note) {
 				why = "a build would take it out: " + why
 			}
 			d.cannot(n.Pos, strings.TrimPrefix(n.Subject+": "+n.What, ": "), why)
-			d.out[len(d.out)-1].note = true
+			last := &d.out[len(d.out)-1]
+			last.note, last.unless = true, n.Kind == contract.Left
 		}
 	}
 }
@@ -297,7 +298,7 @@ func (d *differ) server(a, b *ir.Server) {
 func (d *differ) entries(own, b *ir.Server) {
 	for _, file := range slices.Sorted(maps.Keys(b.Entries)) {
 		was, is := own.Entries[file], b.Entries[file]
-		if was == "" || is == "" || was == is {
+		if was == "" || is == "" || contract.SameShape(was, is) {
 			continue
 		}
 		d.change(b.Pos, fmt.Sprintf("server %s starts %q", b.Name, is), func(p *patcher) error {

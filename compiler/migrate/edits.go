@@ -104,11 +104,11 @@ func unpatched(record *originals.Record, root fs.FS) *originals.Record {
 
 // ejected returns the files as `modec eject` may have left them: as a build made them, and without hooks.
 func (e *editor) ejected() []memfs.FS {
-	out := []memfs.FS{e.base(e.built, !e.unbuilt)}
+	out := []memfs.FS{e.base(e.built)}
 	of := e.of
 	of.Unhooked = true
 	if res, diags := compiler.Compile(e.ctx, of); !diags.HasErrors() {
-		out = append(out, e.base(res, !e.unbuilt))
+		out = append(out, e.base(res))
 	}
 	return out
 }
@@ -137,6 +137,7 @@ type change struct {
 	beside              bool      // it is about no decision of the subject
 	copied              bool      // the subject of the source has the rule itself, beside the policy
 	note                bool      // it is about what no import takes over
+	unless              bool      // it is one only where a build of the patched source writes the file in another way
 	files               []string  // that say it
 	renames             [2]string // a mode's names, before and now
 	about               string    // what is changed as a whole, where What says which parts of it
@@ -294,9 +295,21 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 			}
 		}
 		if !again {
-			return e.result(p, now, changes), nil
+			return e.result(p, now, e.withoutKept(changes, now)), nil
 		}
 	}
+}
+
+// withoutKept returns the changes without those of files that a build of the patched source leaves to the byte.
+func (e *editor) withoutKept(changes []change, now *compiler.Result) []change {
+	built := sync.OnceValue(func() memfs.FS { return e.base(now) })
+	return slices.DeleteFunc(changes, func(c change) bool {
+		if !c.unless {
+			return false
+		}
+		data, err := contract.ReadImport(e.req.Root, c.Pos.File)
+		return err == nil && bytes.Equal(built()[c.Pos.File], data)
+	})
 }
 
 // checked returns a change that fails where a check of the source finds an error after it.
@@ -378,7 +391,10 @@ func others(targets []contract.Target, but contract.Target) (names []string) {
 // changes returns what the files on disk say otherwise than what a project makes of them.
 func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 	first := e.after == nil // the files do not change while the source is patched
-	base := e.base(res, first && e.unbuilt)
+	base := e.asRead()
+	if !first || !e.unbuilt {
+		base = e.base(res)
+	}
 	targets := make([]contract.Target, len(res.Outputs))
 	for i, o := range res.Outputs {
 		targets[i] = o.Target
@@ -507,18 +523,22 @@ func (e *editor) whole(name string) bool {
 	})
 }
 
-// base returns the agents' files as a build makes them where nobody edits them afterwards, or as a migration
-// read them.
-func (e *editor) base(res *compiler.Result, asRead bool) memfs.FS {
+// asRead returns the agents' files as a migration read them.
+func (e *editor) asRead() memfs.FS {
 	tree := memfs.FS{}
 	for name, f := range e.record.Files {
-		if _, err := fs.Stat(e.req.Root, name); err == nil || asRead {
-			tree[name] = f.Data
-		}
+		tree[name] = f.Data
 	}
-	if asRead {
-		return tree
-	}
+	return tree
+}
+
+// base returns the agents' files as a build makes them where nobody edits them afterwards.
+func (e *editor) base(res *compiler.Result) memfs.FS {
+	tree := e.asRead()
+	maps.DeleteFunc(tree, func(name string, _ []byte) bool {
+		_, err := fs.Stat(e.req.Root, name)
+		return err != nil
+	})
 	e.takeBack(tree, res)
 	styles := map[string]*layout.Style{}
 	for _, o := range res.Outputs {

@@ -935,15 +935,47 @@ func (p *patcher) textFile(n *source.Node, is string) error {
 	return nil
 }
 
-// changed returns the files that are not as they were.
+// changed returns the files that are not as they were. One in which nothing is left has no data: it goes.
 func (p *patcher) changed() (out []contract.File) {
+	says := p.root != nil && slices.ContainsFunc(p.root.Fields, func(f source.Field) bool { return !isEmpty(f.Node) })
 	for _, name := range slices.Sorted(maps.Keys(p.files)) {
-		if was, err := fs.ReadFile(p.fsys, name); err != nil || !bytes.Equal(was, p.files[name]) {
-			out = append(out, contract.File{Path: name, Data: p.files[name]})
+		f := contract.File{Path: name, Data: p.files[name]}
+		was, err := fs.ReadFile(p.fsys, name)
+		switch {
+		case err == nil && bytes.Equal(was, f.Data):
+			continue
+		case says && saysNothing(name, f.Data) && err != nil:
+			continue
+		case says && saysNothing(name, f.Data):
+			f.Data = nil
 		}
+		out = append(out, f)
 	}
 	slices.SortFunc(out, func(a, b contract.File) int { return cmp.Compare(a.Path, b.Path) })
 	return out
+}
+
+// isEmpty reports whether a value is a struct without fields.
+func isEmpty(n *source.Node) bool { return n.Kind == source.Struct && len(n.Fields) == 0 }
+
+// saysNothing reports whether a CUE file names its package and nothing of it, not even in a comment: of a kind, such
+// as modes, it may have an empty struct.
+func saysNothing(name string, data []byte) bool {
+	if path.Ext(name) != ".cue" || bytes.Contains(data, []byte("//")) {
+		return false
+	}
+	f, err := source.Parse(name, data)
+	return err == nil && !slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
+		if _, ok := d.(*ast.Package); ok {
+			return false
+		}
+		field, _ := d.(*ast.Field)
+		if field == nil {
+			return true
+		}
+		s, ok := field.Value.(*ast.StructLit)
+		return !ok || len(s.Elts) > 0
+	})
 }
 
 // owner returns the path of what a subject, or the policy that it has a rule from, may do.

@@ -29,9 +29,9 @@ type withholder struct {
 // entry states one becomes external: its entry stays in its file, and the source has its name and
 // its shape.
 func withhold(im *contract.Imported, target, local string) []string {
-	w := withholder{Imported: im, target: target, again: "modec build && modec migrate --apply"}
+	w := withholder{Imported: im, target: target, again: "modec migrate --apply && modec build"}
 	if local != "" {
-		w.again = "modec build && modec migrate --local --apply"
+		w.again = "modec migrate --local --apply && modec build"
 	}
 	if p := im.Project; p != nil {
 		for i := range p.Servers {

@@ -68,20 +68,27 @@ func (f File) Unpatched(read func(path string) ([]byte, error)) File {
 	return f
 }
 
-// Patch returns what [File.Patched] is for the files of a patch.
+// Patch returns what [File.Patched] is for the files of a patch. One that it takes away has no data.
 func Patch(source map[string][]byte) map[string]string {
 	sums := map[string]string{}
 	for name, data := range source {
-		sums[name] = sumOf(data)
+		sums[name] = gone
+		if data != nil {
+			sums[name] = sumOf(data)
+		}
 	}
 	return sums
 }
+
+// gone stands for the digest of a file that a patch takes away.
+const gone = ""
 
 // InPlace reports whether the source is to the byte as the patch left it of which File.Patched speaks. A person
 // may have taken it back, or written it in other words.
 func (f File) InPlace(read func(path string) ([]byte, error)) bool {
 	for name, sum := range f.Patched {
-		if data, err := read(name); err != nil || sumOf(data) != sum {
+		data, err := read(name)
+		if there := err == nil; there != (sum != gone) || there && sumOf(data) != sum {
 			return false
 		}
 	}

@@ -56,7 +56,7 @@ func Edit(ctx context.Context, p string, edit func(have []byte) ([]byte, error),
 
 // Put writes files that are people's own from then on: all of them or none. It never
 // writes outside the folder or through a symbolic link. A context that ends stops it
-// before the first change.
+// before the first change. Where it may replace files, one without data goes.
 func Put(ctx context.Context, files []contract.File, opt PutOptions) diag.List {
 	return transact(ctx, opt, func(d *disk, t *transaction, diags *diag.List) {
 		for _, f := range files {
@@ -66,6 +66,8 @@ func Put(ctx context.Context, files []contract.File, opt PutOptions) diag.List {
 				t.write = append(t.write, f)
 			case err != nil:
 				diags.Errorf(diag.CannotWrite, diag.Pos{File: f.Path}, "%v", d.reason(f.Path, err))
+			case f.Data == nil && opt.Existing == ReplaceExisting:
+				t.remove = append(t.remove, f.Path)
 			case bytes.Equal(have, f.Data):
 			case opt.Existing == ReplaceExisting:
 				t.write = append(t.write, f)

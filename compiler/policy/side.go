@@ -100,6 +100,10 @@ func (s *side) states(g ir.Group) bool {
 	return false
 }
 
+// NoDefault ends the rule of what no entry of a group matches that has entries and writes no default; it begins with
+// the group.
+const NoDefault = " writes no default"
+
 // groupDefault decides where no rule matches: by what is written, most particular first,
 // and else as [side.unsaid] does.
 func (s *side) groupDefault(g ir.Group, silence *ir.Default) Result {
@@ -119,7 +123,7 @@ func (s *side) groupDefault(g ir.Group, silence *ir.Default) Result {
 	case s.mode != nil && g == ir.MCP && s.mode.Restrictions != nil && !s.can.Mentions(g):
 		return result(ir.Ask, s.mode.Restrictions.Pos, "", "mcpRestrictions allow it, mcp is not mentioned")
 	case s.can.Mentions(g):
-		return s.unsaid(g, silence, string(g)+" writes no default")
+		return s.unsaid(g, silence, string(g)+NoDefault)
 	}
 	return s.unsaid(g, silence, string(g)+" is not mentioned")
 }

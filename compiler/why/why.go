@@ -27,6 +27,8 @@ type Cause struct {
 	Pos  diag.Pos `json:"pos"`  // none for a guarded path
 	// Gone is set where the line would be gone, and not only different.
 	Gone bool `json:"gone"`
+	// Why says why a path is guarded; "" where What is no guarded path.
+	Why string `json:"why,omitempty"`
 }
 
 // Emit writes an artifact from a model; ok is false where the model has no such artifact.
@@ -99,7 +101,7 @@ func unwritten(c Cause) int {
 func (t *trial) causes(parts []part, tried func(done int)) (causes []Cause, matter []part) {
 	for i, x := range parts {
 		if effect, gone := t.without(x); effect {
-			causes = append(causes, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: gone})
+			causes = append(causes, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: gone, Why: x.why})
 			matter = append(matter, x)
 		}
 		tried(i + 1)
@@ -318,7 +320,7 @@ func (t *trial) enough(parts []part) (causes []Cause) {
 	}
 	for i, x := range parts {
 		if x.rule && has(i) {
-			causes = append(causes, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: true})
+			causes = append(causes, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: true, Why: x.why})
 		}
 	}
 	return causes
@@ -332,6 +334,7 @@ type part struct {
 	ref    ir.SubjectRef // of a subject
 	server string        // of a server
 	rule   bool          // it is a rule or a default
+	why    string        // as in Cause
 	take   func(*ir.Project)
 }
 
@@ -365,6 +368,7 @@ func wholes(p *ir.Project) (out []part) {
 func guards(p *ir.Project) (out []part) {
 	for i, g := range p.Guards {
 		out = append(out, part{what: fmt.Sprintf("guarded path %q", g.Pattern.Text), pos: ir.Written(g.Pos), rule: true,
+			why:  ir.WhyGuarded(g.Pattern.Text),
 			take: func(p *ir.Project) { p.Guards = slices.Delete(p.Guards, i, i+1) }})
 	}
 	return out

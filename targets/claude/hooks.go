@@ -27,7 +27,11 @@ func (c *compiler) hooked(needs func() need) bool {
 	if at.IsZero() || at.File == ir.GuardsFile {
 		at = c.pos
 	}
-	c.e.diags.Notef(codeHookOnly, at, "rules cannot say %s of %s%s: the hook does", n.what, c.name, n.session()).
+	why := "Claude Code's rules cannot"
+	if strings.HasPrefix(c.name, "mode ") {
+		why = "a subagent has tools, and no rules of its own"
+	}
+	c.e.diags.Notef(codeHookOnly, at, "only the hook applies %s of %s%s: %s", n.what, c.name, n.session(), why).
 		Hint("install modec wherever Claude Code works on the project").
 		Target("claude").
 		Subject(c.name)
@@ -67,12 +71,11 @@ func (c *compiler) needsHook() need {
 	if n := c.beyondInventory(); n.what != "" {
 		return n
 	}
-	outside := "what lies outside the project"
 	switch can := c.can; {
 	case can.OutsideRead != nil && !c.closed(ir.Read) && !c.opensAll(ir.Read):
-		return need{what: outside, at: can.OutsideRead.Pos}
+		return need{what: outsideProject, at: can.OutsideRead.Pos}
 	case can.OutsideEdit != nil && !c.closed(ir.Edit) && !c.opensAll(ir.Edit):
-		return need{what: outside, at: can.OutsideEdit.Pos}
+		return need{what: outsideProject, at: can.OutsideEdit.Pos}
 	}
 	return need{}
 }
@@ -84,11 +87,11 @@ func (c *compiler) beyondInventory() need {
 		return need{}
 	}
 	if at, open := c.othersDenied(); open {
-		return need{what: "servers that the inventory does not list", at: at}
+		return need{what: "the decision about servers that the inventory does not list", at: at}
 	}
 	for i := range c.e.in.Project.Servers {
 		if sv := &c.e.in.Project.Servers[i]; c.growthDenied(sv) {
-			what := fmt.Sprintf("tools of the server %q that the inventory does not list", sv.Name)
+			what := fmt.Sprintf("the decision about tools of the server %q that the inventory does not list", sv.Name)
 			return need{what: what, at: sv.Pos}
 		}
 	}
@@ -163,8 +166,11 @@ func (e *emitter) ofModes(r *ir.Role, s *policy.Subject) need {
 // not, nor the session that it is in.
 func (e *emitter) modeNeedsHook(c *compiler) need {
 	for _, g := range ir.Groups {
-		if g != ir.MCP && !c.closed(g) && e.beyondTools(c, g) {
-			return need{"what is denied or asked about of " + string(g), c.s.Default(g).Pos, e.unheldIn(c, g)}
+		if g == ir.MCP || c.closed(g) {
+			continue
+		}
+		if what := e.limit(c, g); what != "" {
+			return need{what, c.s.Default(g).Pos, e.unheldIn(c, g)}
 		}
 	}
 	for i := range e.in.Project.Servers {
@@ -175,7 +181,7 @@ func (e *emitter) modeNeedsHook(c *compiler) need {
 		}
 	}
 	if c.own.Tools == nil && c.s.UnknownTool().Decision == ir.Agent && c.unlistedServers() {
-		return need{what: "servers that the inventory does not list", at: c.s.Default(ir.MCP).Pos}
+		return need{what: "the decision about servers that the inventory does not list", at: c.s.Default(ir.MCP).Pos}
 	}
 	return need{}
 }
@@ -192,17 +198,42 @@ func (c *compiler) unlistedServers() bool {
 
 // beyondTools reports whether a mode that has the tools of a group may not use them as its
 // session may.
-func (e *emitter) beyondTools(c *compiler, g ir.Group) bool {
-	if c.deniesPartly(g) && !e.heldBySessions(c, g, ir.Deny) ||
-		c.asksFor(g) && (g == ir.Read || e.opened(c, g)) && !e.heldBySessions(c, g, ir.Ask) {
-		return true
+func (e *emitter) beyondTools(c *compiler, g ir.Group) bool { return e.limit(c, g) != "" }
+
+// outsideProject names what a mode or a role says of paths that are not below the root.
+const outsideProject = "the decision about paths outside the project"
+
+// limit returns what keeps a mode that has the tools of a group from using them as its session may; "" where
+// nothing does.
+func (e *emitter) limit(c *compiler, g ir.Group) string {
+	switch {
+	case c.deniesPartly(g) && !e.heldBySessions(c, g, ir.Deny):
+		return c.firstTo(ir.Deny, g)
+	case c.asksFor(g) && (g == ir.Read || e.opened(c, g)) && !e.heldBySessions(c, g, ir.Ask):
+		return c.firstTo(ir.Ask, g)
 	}
 	// Paths outside the project.
 	ceiling := c.can.Ceiling(g)
 	says := c.s.Default(g).Decision != ir.Agent || ceiling != nil || !c.listsNone(g)
 	opens := func(r *ir.Role, s *policy.Subject) bool { return e.approvesAll(r, s) || opensAll(s, g) }
-	return (g == ir.Read || g == ir.Edit) && says && c.s.Outside(g).Decision < ir.Allow &&
-		(c.answers() || e.entered(c, opens))
+	if (g == ir.Read || g == ir.Edit) && says && c.s.Outside(g).Decision < ir.Allow &&
+		(c.answers() || e.entered(c, opens)) {
+		return outsideProject
+	}
+	return ""
+}
+
+// firstTo names what a subject first says of a group with a decision.
+func (c *compiler) firstTo(d ir.Decision, g ir.Group) string {
+	if c.s.Default(g).Decision == d {
+		return "the default of " + string(g)
+	}
+	for _, r := range c.s.Rules(g) {
+		if r.Decision == d && r.Pos.File != ir.GuardsFile {
+			return fmt.Sprintf("%s %s (%s)", d, r.Pattern, g)
+		}
+	}
+	return "the guarded paths"
 }
 
 // heldBySessions reports whether the rules of each session that a mode runs in hold back what the mode

@@ -26,8 +26,9 @@ func (claude) Layout(path string) *layout.Style {
 			return a.Root, a.Prompt, nil
 		},
 		Same: func(key string, a, b *located.Value) bool {
-			return (key == "tools" || key == "disallowedTools") &&
-				slices.Equal(format.ToolNames(a), format.ToolNames(b))
+			lists := key == "tools" || key == "disallowedTools"
+			return lists && slices.Equal(format.ToolNames(a), format.ToolNames(b)) ||
+				key == "description" && layout.SameText(a, b)
 		},
 	}
 }

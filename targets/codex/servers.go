@@ -184,7 +184,7 @@ func (e *emitter) project() {
 			}
 		}
 		rest := ir.Deny
-		if !e.in.Project.ListsTools(sv) {
+		if !e.in.Project.ListsTools(sv) || len(e.in.Project.Subjects()) == 0 {
 			rest = of(contract.UnknownTool)
 		}
 		keys := approvals(sv, rest, of)

@@ -158,6 +158,8 @@ func (copilot) Layout(file string) *layout.Style {
 			return nil, "", err
 		}
 		return a.Root, a.Prompt, nil
+	}, Same: func(key string, a, b *located.Value) bool {
+		return key == "description" && layout.SameText(a, b)
 	}}
 }
 

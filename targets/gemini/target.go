@@ -83,6 +83,8 @@ func (gemini) Layout(file string) *layout.Style {
 			return nil, "", err
 		}
 		return a.Root, a.Prompt, nil
+	}, Same: func(key string, a, b *located.Value) bool {
+		return key == "description" && layout.SameText(a, b)
 	}}
 }
 

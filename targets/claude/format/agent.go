@@ -33,7 +33,8 @@ func ReadAgent(name string, data []byte) (*Agent, error) {
 	if !ok || !closed {
 		return nil, ErrNoFrontMatter
 	}
-	// The line break before the front matter stands for the line of dashes.
+	// The line break before the front matter stands for the line of dashes; that of its last line is part of it.
+	front += "\n"
 	v, err := located.YAML(name, []byte(front))
 	if err != nil {
 		mended, again := located.YAML(name, []byte(quoted(front)))

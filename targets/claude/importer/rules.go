@@ -211,7 +211,7 @@ func (r *roleReader) keep(parsed rule.Rule, w written, own bool) {
 		Target: "claude", Decision: w.decision, Text: w.text, Pos: w.at, Own: own})
 	why := onlyClaude
 	if own {
-		why = "it stays as it is written, for Claude Code alone"
+		why = "it stays as it is written, for Claude Code alone: said in can it would be about more than it is"
 	}
 	if w.decision < ir.Allow && concernsOthers(parsed, r.rules.mode) {
 		r.rules.alone = true

@@ -196,7 +196,8 @@ func (im *importer) agent(in input, data []byte) {
 		list := []any{}
 		for _, t := range a.Tools {
 			list = append(list, t)
-			im.out.NoteRule(contract.Kept, a.Pos(), of, "tools "+t, "it stays as it is written, for Copilot alone")
+			im.out.NoteRule(contract.Kept, a.Pos(), of, "tools "+t, "it stays as it is written, for Copilot "+
+				"alone: it names tools of the editor too, which no other agent has")
 		}
 		own["tools"] = list
 	} else {

@@ -16,7 +16,7 @@ func ExampleImport() {
 		"deny": ["Read(**/.env)"]
 	}}`)}})
 	for _, n := range got.Notes {
-		fmt.Printf("%s %s %q\n", n.Kind, n.What, n.Why)
+		fmt.Println(n.Kind, n.What)
 	}
 	role, err := policy.New(got.Project).Subject(ir.SubjectRef{Role: "cursor-cli"})
 	if err != nil || diags.HasErrors() {
@@ -28,9 +28,9 @@ func ExampleImport() {
 		fmt.Println(r.Decision, r.Text)
 	}
 	// Output:
-	// understood allow Shell(git status) ""
-	// kept allow Shell(g*t) "it stays as it is written, for Cursor alone"
-	// kept deny Read(**/.env) "it stays as it is written, for Cursor alone"
+	// understood allow Shell(git status)
+	// kept allow Shell(g*t)
+	// kept deny Read(**/.env)
 	// allow
 	// allow Shell(g*t)
 	// deny Read(**/.env)

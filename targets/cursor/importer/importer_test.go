@@ -177,6 +177,10 @@ func TestTokensStay(t *testing.T) {
 		{[]string{"Shell(git:*)", "Shell(git status)", "Bash(ls)", "Shell(./a.sh)", "Shell(eval)", "Shell(ls*)"}, nil,
 			[]string{"Shell(git:*)", "Bash(ls)", "Shell(./a.sh)", "Shell(eval)", "Shell(ls*)"}},
 		{[]string{"Shell(git)", "Mcp(a:b)"}, []string{"Shell(git push)"}, []string{"Shell(git)", "Shell(git push)"}},
+		{[]string{"Shell(git)", "Shell(ls)", "Mcp(a:b)", "Mcp(b:c)"}, []string{"Shell(git:push*)", "Mcp(a:*)"},
+			[]string{"Shell(git)", "Mcp(a:b)", "Shell(git:push*)", "Mcp(a:*)"}},
+		{[]string{"Shell(ls)", "WebFetch(a.org)"}, []string{"Shell(*)", "WebFetch(b.org)"},
+			[]string{"Shell(ls)", "WebFetch(a.org)", "Shell(*)", "WebFetch(b.org)"}},
 		{[]string{"WebFetch(*.a.org)", "WebFetch(A.org)", "Read(src/**)", "Write(**)", "Mcp(a*:b)", "Mcp(*:*)"}, nil,
 			[]string{"WebFetch(*.a.org)", "WebFetch(A.org)", "Read(src/**)", "Write(**)", "Mcp(a*:b)", "Mcp(*:*)"}},
 	} {
@@ -318,6 +322,8 @@ func TestTokensThatRefuseNothing(t *testing.T) {
 		"Read(.env)": "write Read(**/.env)", "Read(./.env*)": "write Read(**/.env*)",
 		"Write(config/x)": "write Write(**/config/x)", "Read(**/.env)": "", "Read(*.pem)": "", "Read(/etc/x)": "",
 		"Read(~/.ssh/**)": "", `Read(C:\\x)`: "", "Shell(rm)": "",
+		"Shell(git push:*)": "write Shell(git push)", "Shell(git push:origin*)": "write Shell(git:push origin*)",
+		"Shell(curl:*)": "", "Shell(git push)": "",
 	} {
 		data := []byte(`{"permissions": {"allow": [], "deny": ["` + text + `"]}}`)
 		im, _ := Import(contract.Source{Root: fstest.MapFS{".cursor/cli.json": {Data: data}}})

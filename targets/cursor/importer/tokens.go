@@ -73,22 +73,15 @@ func (im *importer) readTokens(v *located.Value, key string, d ir.Decision) {
 	}
 }
 
-// addTokens imports what was read. A token stays as it is written where the source would say more or
-// less by it, and beside a deny of its kind: the CLI alone goes by that, and in can it would hold in the
-// IDE too, by a hook. The run mode unrestricted is no token: there can says everything.
+// addTokens imports what was read. A token stays as it is written where [importer.stays] says why. The run mode
+// unrestricted is no token: there can says everything.
 func (im *importer) addTokens(r *ir.Role) {
-	stays := func(t cliToken) bool {
-		return slices.ContainsFunc(im.src.Own, func(n ir.NativeRule) bool { return n.Text == t.text })
-	}
-	if !im.neutral && r.PermissionMode == "" {
-		denied := map[format.Keyword]bool{}
-		for _, t := range im.tokens {
-			denied[t.Keyword] = denied[t.Keyword] || t.decision == ir.Deny
-		}
-		stays = func(t cliToken) bool { return denied[t.Keyword] || !im.exact(t) }
-	}
 	for _, t := range im.tokens {
-		if !stays(t) {
+		why := ""
+		if r.PermissionMode == "" || im.neutral {
+			why = im.stays(t)
+		}
+		if why == "" {
 			im.add(r, t.entry, func(r *ir.Role, _ string, d ir.Decision, at diag.Pos) string {
 				return im.token(r, t.Token, d, at)
 			})
@@ -99,22 +92,89 @@ func (im *importer) addTokens(r *ir.Role) {
 		}
 		r.Native = append(r.Native, ir.NativeRule{
 			Target: "cursor", Decision: t.decision, Text: t.text, Pos: t.item.Pos, Own: true})
-		why := "it stays as it is written, for Cursor alone"
-		if t.decision == ir.Deny && nowhere(t.Token) {
-			why += "; and it refuses nothing: Cursor compares whole paths, which begin with \"/\": write " +
-				string(t.Keyword) + "(**/" + strings.TrimPrefix(t.Inside, "./") + ")"
+		if t.decision == ir.Deny {
+			why += refusesNothing(t.Token)
 		}
 		im.out.NoteRule(contract.Kept, t.item.Pos, "role "+r.Name, t.list+" "+t.text, why)
 	}
 }
 
-// nowhere reports whether a token is about paths and matches none: the engine (@cursor/sdk 1.0.32) compares absolute
-// paths with it.
-func nowhere(t format.Token) bool {
-	if t.Keyword != format.Read && t.Keyword != format.Write {
+// keptAlone begins what is said of a token that stays as it is written.
+const keptAlone = "it stays as it is written, for Cursor alone: "
+
+// stays says why a token stays as it is written, for Cursor alone; "" where it does not. In what modec wrote only
+// those do that the source has so, a deny beside another one that does, and an allow of which such a deny takes
+// something away.
+func (im *importer) stays(t cliToken) string {
+	own := func(text string) bool {
+		return slices.ContainsFunc(im.src.Own, func(n ir.NativeRule) bool { return n.Text == text })
+	}
+	if im.neutral && own(t.text) {
+		return keptAlone + "the source has it so"
+	}
+	if t.decision == ir.Deny {
+		denies := func(n ir.NativeRule) bool { return n.Decision == ir.Deny }
+		if im.neutral && !slices.ContainsFunc(im.src.Own, denies) {
+			return ""
+		}
+		return keptAlone + "its CLI goes by it, and said in can a hook would refuse it in the editor too"
+	}
+	for _, d := range im.tokens {
+		if d.decision == ir.Deny && (!im.neutral || own(d.text)) && d.takesFrom(t) {
+			return keptAlone + "so does deny " + d.text + ", which takes something away from it"
+		}
+	}
+	switch {
+	case im.neutral || im.exact(t):
+		return ""
+	case t.Keyword == format.Read || t.Keyword == format.Write:
+		return keptAlone + "it asks about no path of the workspace, and no rule of can says what lies outside"
+	}
+	return keptAlone + "said in can it would allow more or less than it does"
+}
+
+// takesFrom reports whether a deny may be about something that an allow is about too.
+func (t cliToken) takesFrom(allow cliToken) bool {
+	if t.Keyword != allow.Keyword {
 		return false
 	}
-	return !wholePath().MatchString(t.Inside)
+	if t.Keyword == format.WebFetch {
+		return true
+	}
+	start := func(t cliToken) string {
+		text, _, _ := strings.Cut(format.Fold(t.Inside), "*")
+		if t.Keyword == format.Shell { // in COMMAND:ARGS a command may have arguments that are left out
+			text, _, _ = strings.Cut(text, ":")
+		}
+		return text
+	}
+	a, b := start(t), start(allow)
+	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
+}
+
+// refusesNothing says that a deny refuses nothing of what it seems to be about, and what to write; "" where it does
+// (@cursor/sdk 1.0.32).
+func refusesNothing(t format.Token) string {
+	switch t.Keyword {
+	case format.Read, format.Write:
+		if !wholePath().MatchString(t.Inside) {
+			return "; and it refuses nothing: Cursor compares whole paths, which begin with \"/\": write " +
+				string(t.Keyword) + "(**/" + strings.TrimPrefix(t.Inside, "./") + ")"
+		}
+	case format.Shell:
+		command, args, pair := strings.Cut(t.Inside, ":")
+		name, more, several := strings.Cut(format.Trim(command), " ")
+		if !pair || !several {
+			return ""
+		}
+		is := name + " " + more
+		if strings.Trim(args, "*") != "" {
+			is = name + ":" + more + " " + args
+		}
+		return "; and it refuses nothing that has arguments: Cursor compares what stands before \":\" with the first " +
+			"word of a command: write Shell(" + is + ")"
+	}
+	return ""
 }
 
 var wholePath = lazy.Regexp(`\A(?:[/*]|~(?:/|\z)|[A-Za-z]:|\\\\|file://)`)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -82,6 +83,19 @@ func (t *token) means(command string) bool {
 		return t.matchesPair(command)
 	}
 	return t.matchesName(command)
+}
+
+// misses says why a token refuses nothing of what it seems to be about; "" where it does.
+func (t *token) misses() string {
+	command, _, pair := strings.Cut(t.Inside, ":")
+	switch {
+	case t.Keyword == format.Shell && pair && strings.Contains(format.Trim(command), " "):
+		return "the engine compares what stands before \":\" with the first word of a command"
+	case t.Keyword != format.Read && t.Keyword != format.Write:
+	case !strings.ContainsAny(t.Inside[:min(1, len(t.Inside))], "/*~"):
+		return "the engine compares whole paths, which begin with \"/\""
+	}
+	return ""
 }
 
 func (t *token) matchesMCP(server, tool string) bool {
@@ -314,6 +328,9 @@ func (t *tokensFile) meant(a policy.Action) (refusal contract.Answer, why string
 	}
 	if t.hide != nil {
 		r.Rule = t.hide.Replace(r.Rule)
+	}
+	if i := slices.IndexFunc(t.deny, func(tok token) bool { return tok.At == r.Pos }); i >= 0 {
+		whys[a.Group] = cmp.Or(t.deny[i].misses(), whys[a.Group])
 	}
 	return contract.Answer{Rule: r.Rule, At: diag.Pos{File: t.file, Line: r.Pos.Line, Col: r.Pos.Col}}, whys[a.Group]
 }

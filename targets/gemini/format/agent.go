@@ -50,8 +50,8 @@ func front(file string, data []byte) (root *located.Value, prompt string, err er
 	if m == nil {
 		return nil, "", errors.New("the file does not begin with front matter between lines of ---")
 	}
-	// The line before stays, so that places are those of the file.
-	root, err = located.YAML(file, append([]byte("\n"), data[m[2]:m[3]]...))
+	// The line before stays, so that places are those of the file, and so does the line break of the last one.
+	root, err = located.YAML(file, slices.Concat([]byte("\n"), data[m[2]:m[3]], []byte("\n")))
 	if err != nil {
 		return nil, "", fmt.Errorf("%s", strings.TrimPrefix(located.Reason(err), file+": "))
 	}

@@ -10,6 +10,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -169,11 +170,8 @@ func (im *importer) lists(root *located.Value) {
 		im.role.Native = append(im.role.Native,
 			ir.NativeRule{Target: "gemini", Decision: s.Decision, Text: s.Text, Pos: s.At, Own: true})
 		what := s.Decision.String() + " " + s.Text
-		why := "it stays as it is written, for Gemini CLI alone"
-		if means := format.LimitMeaning(s.Text, s.Decision); means != "" {
-			why += ": " + means
-		}
-		im.out.NoteRule(contract.Kept, s.At, subject, what, why)
+		why := cmp.Or(format.LimitMeaning(s.Text, s.Decision), "no other agent has its prefixes of lines and its names of tools")
+		im.out.NoteRule(contract.Kept, s.At, subject, what, "it stays as it is written, for Gemini CLI alone: "+why)
 	}
 	for _, l := range format.SettingLists {
 		list := format.ListOf(root, l.Name)

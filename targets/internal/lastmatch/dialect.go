@@ -89,7 +89,7 @@ func (a *Agent) Layout(file string) *layout.Style {
 	return &layout.Style{Read: func(data []byte) (*located.Value, string, error) {
 		return format.FrontMatter(file, data)
 	}, Same: func(key string, x, y *located.Value) bool {
-		return key == "permission" && a.samePermission(x, y)
+		return key == "permission" && a.samePermission(x, y) || key == "description" && layout.SameText(x, y)
 	}}
 }
 

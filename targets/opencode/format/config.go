@@ -243,8 +243,8 @@ func FrontMatter(file string, data []byte) (*located.Value, string, error) {
 	if m == nil {
 		return &located.Value{Kind: located.Object, Pos: diag.Pos{File: file, Line: 1, Col: 1}}, string(data), nil
 	}
-	// The line before stays, so that places are those of the file.
-	root, err := located.YAML(file, append([]byte("\n"), data[m[2]:m[3]]...))
+	// The line before stays, so that places are those of the file, and so does the line break of the last one.
+	root, err := located.YAML(file, slices.Concat([]byte("\n"), data[m[2]:m[3]], []byte("\n")))
 	if err != nil {
 		return nil, "", err
 	}

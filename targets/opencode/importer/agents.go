@@ -187,7 +187,8 @@ func (im *importer) rules(rules []format.Rule, of, entry string, own map[string]
 		if r.Form == format.Listed && entry == "permission" {
 			what = "tools " + r.String()
 		}
-		im.out.NoteRule(contract.Kept, r.At, of, what, "it stays as it is written, for "+im.by.Title+" alone")
+		im.out.NoteRule(contract.Kept, r.At, of, what, "it stays as it is written, for "+im.by.Title+" alone: of its "+
+			"rules the last one that matches decides, and no other agent reads rules so")
 	}
 	if order := format.Order(rules); order != nil {
 		var list []any
