@@ -90,6 +90,12 @@ func (e *emitter) beside(sv *ir.Server) string {
 		if r := e.base.Decide(a); contract.Decision(vscode{}, &r) == ir.Deny {
 			return what
 		}
+		// What a time opens may say less of these.
+		if open, err := e.in.Policy.Opened().Subject(ir.SubjectRef{Role: e.everybody}); err == nil {
+			if r := open.Decide(a); contract.Decision(vscode{}, &r) == ir.Deny {
+				return what
+			}
+		}
 	}
 	if e.base.ListsTools(sv) {
 		return ""

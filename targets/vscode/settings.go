@@ -421,7 +421,7 @@ func globsOf(p ir.Pattern, u use) (globs []string, err error) {
 		return nil, err
 	}
 	for _, text := range texts {
-		switch above := strings.HasPrefix(text, ".."); {
+		switch above := text == ".." || strings.HasPrefix(text, "../"); {
 		case u == permits && (above || policy.Elsewhere(strings.TrimPrefix(text, "/"))):
 			return nil, errors.New("VS Code asks about every file outside of the project")
 		case above:
@@ -455,6 +455,8 @@ func globOf(text string, u use) (string, error) {
 		name = "**/" + name
 	}
 	switch {
+	case name == "**" && u != permits:
+		name = everyFile
 	case strings.HasSuffix(name, "/**"):
 	case u == holdsBack, u == guards && folder: // and what is below
 		name += "/**"

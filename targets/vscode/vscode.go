@@ -6,7 +6,7 @@
 // own servers, inputs, settings and entries about commands, and members of an entry that the source does not know.
 //
 // Source: the documentation of VS Code 1.128, the source code of its chat, and its own code that approves commands,
-// which was asked (testdata/terminal.json of the model).
+// which was asked (e2e/testdata/record.json).
 //
 // # Whom it is about
 //

@@ -154,6 +154,11 @@ const (
 // GlobExpression returns the expression of the paths, from the project's folder on, that a glob of VS Code matches.
 func GlobExpression(glob string) string { return "^" + globSource(glob) + "$" }
 
+// PlainGlobExpression returns one that matches the same clean paths, and has fewer states.
+func PlainGlobExpression(glob string) string {
+	return strings.NewReplacer(anyFolder, `(?:.*/)?`, anyBelow, `(?:/.*)?`).Replace(GlobExpression(glob))
+}
+
 func globSource(glob string) string {
 	if glob == "" {
 		return ""

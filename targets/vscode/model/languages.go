@@ -8,6 +8,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/targets/vscode/format"
 )
 
 // known begin lines that are no command to VS Code, or not all of one.
@@ -78,7 +79,11 @@ func (l *lists) language(e *entry, in letters) regular.Language {
 	case e.unsure || e.source == "":
 		return regular.None
 	}
-	p, err := ecma.Parse(e.source)
+	source := e.source
+	if e.folded != nil {
+		source = format.PlainGlobExpression(e.key)
+	}
+	p, err := ecma.Parse(source)
 	if err != nil {
 		return regular.None
 	}

@@ -101,8 +101,10 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 		return d.settings.command(a.Arg)
 	case a.Group == ir.Edit && d.settings.about(ir.Edit):
 		return d.settings.edit(a.Arg)
-	case a.Group != ir.MCP || a.Server == contract.UnknownServer || d.servers == nil:
+	case a.Group != ir.MCP || a.Server == contract.UnknownServer:
 		return contract.Verdict{Answer: itself(a)}
+	case d.servers == nil: // no file says anything of servers
+		return contract.Verdict{Answer: contract.Answer{Decision: ir.Allow, Rule: "there is no list of servers"}}
 	}
 	entry := d.servers.Get(format.ServersKey).Get(a.Server)
 	if entry == nil || !format.Starts(entry) {

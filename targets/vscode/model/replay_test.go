@@ -3,6 +3,8 @@ package model_test
 import (
 	"encoding/json"
 	"os"
+	"reflect"
+	"slices"
 	"testing"
 
 	"modec.dev/modec/compiler/contract"
@@ -14,57 +16,74 @@ import (
 	"modec.dev/modec/targets/vscode/model"
 )
 
-// TestReplay holds the model against what VS Code's own code said (1.128.1): its approver of commands, with its parser of
-// lines, and its globs. The model may permit more only where it says why.
-func TestReplay(t *testing.T) {
-	var record struct {
-		Terminal []struct {
-			Settings json.RawMessage
-			Lines    map[string]string
-		}
-		Globs []struct {
-			Glob            string
-			Matches, Others []string
-		}
-	}
-	data, err := os.ReadFile("testdata/terminal.json")
+// read reads a file of JSON into a value.
+func read(t *testing.T, file string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	if err == nil {
-		err = json.Unmarshal(data, &record)
+		err = json.Unmarshal(data, into)
 	}
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(file, err)
 	}
-	more, all := 0, 0
-	for _, c := range record.Terminal {
-		deciders, diags := model.Open(memfs.FS{format.SettingsFile: c.Settings}, contract.Options{}.WithBaseline("r"))
-		if len(deciders) != 1 || len(diags) > 0 {
-			t.Fatalf("got %d deciders and %v of %s", len(deciders), diags, c.Settings)
+}
+
+// TestReplay holds the model against what VS Code's own code said (make agents AGENTS=vscode): its approver of commands,
+// with its parser of lines, and its globs. The model permits more of no line that a shell reads.
+func TestReplay(t *testing.T) {
+	var record struct {
+		Lines []struct {
+			Settings   map[string]any
+			Allow, Ask []string
 		}
-		for line, said := range c.Lines {
+		Globs []struct {
+			Glob  string
+			Files []string
+		}
+	}
+	read(t, "../e2e/testdata/record.json", &record)
+	var built map[string]any
+	read(t, "../../../golden/vscode/vscode/.vscode/settings.json", &built)
+	if last := record.Lines[len(record.Lines)-1]; !reflect.DeepEqual(last.Settings, built) {
+		t.Error("the record is about other settings than a build writes: make agents AGENTS=vscode")
+	}
+	for _, c := range record.Lines {
+		data, err := json.Marshal(c.Settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deciders, diags := model.Open(memfs.FS{format.SettingsFile: data}, contract.Options{}.WithBaseline("r"))
+		if len(deciders) != 1 || len(diags) > 0 {
+			t.Fatalf("got %d deciders and %v of %s", len(deciders), diags, data)
+		}
+		runs := func(line string) (bool, string) {
 			v := deciders[0].Decide(ir.SubjectRef{Role: "r"}, policy.Action{Group: ir.Command, Arg: line})
-			runs := v.Decision == ir.Allow || v.Hole != nil && v.Hole.Decision == ir.Allow
-			all++
-			switch {
-			case said == "allow" && !runs:
-				t.Errorf("VS Code runs %q unasked, and the model asks by %q\n%s", line, v.Rule, c.Settings)
-			case said != "allow" && runs:
-				more++
+			return v.Decision == ir.Allow || v.Hole != nil && v.Hole.Decision == ir.Allow, v.Rule
+		}
+		for _, line := range c.Allow {
+			if is, by := runs(line); !is {
+				t.Errorf("VS Code runs %q unasked, and the model asks by %q\n%s", line, by, data)
+			}
+		}
+		for _, line := range c.Ask {
+			if is, by := runs(line); is {
 				if _, err := policy.ParseLine(line); err == nil {
-					t.Errorf("VS Code asks about %q, and the model runs it by %q\n%s", line, v.Rule, c.Settings)
+					t.Errorf("VS Code asks about %q, and the model runs it by %q\n%s", line, by, data)
 				}
 			}
 		}
 	}
-	t.Logf("%d lines, of %d the model permits more", all, more)
+	var cases struct{ Files []string }
+	read(t, "../e2e/testdata/cases.json", &cases)
 	for _, c := range record.Globs {
-		expr, err := ecma.Compile(format.GlobExpression(c.Glob), ecma.Options{})
-		if err != nil {
-			t.Fatal(c.Glob, err)
-		}
-		for want, paths := range map[bool][]string{true: c.Matches, false: c.Others} {
-			for _, p := range paths {
-				if got, err := expr.Match(p); err != nil || got != want {
-					t.Errorf("%s: got %v for %q, want %v (%s)", c.Glob, got, p, want, format.GlobExpression(c.Glob))
+		for _, source := range []string{format.GlobExpression(c.Glob), format.PlainGlobExpression(c.Glob)} {
+			expr, err := ecma.Compile(source, ecma.Options{})
+			if err != nil {
+				t.Fatal(c.Glob, err)
+			}
+			for _, file := range cases.Files {
+				if got, err := expr.Match(file); err != nil || got != slices.Contains(c.Files, file) {
+					t.Errorf("%s: got %v for %q (%s)", c.Glob, got, file, source)
 				}
 			}
 		}
