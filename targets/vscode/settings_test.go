@@ -138,6 +138,10 @@ func TestPeoplesSettings(t *testing.T) {
 		"in their order":       {`{"chat.tools.edits.autoApprove": {"**": false, "a/**": true, "a/b": false}}`, ir.Edit, "a/x", "b;a/b"},
 		"VS Code's own first":  {`{"chat.tools.edits.autoApprove": {"a": true, "**/*": false}}`, ir.Edit, "a", "b"},
 		"braces and brackets":  {`{"chat.tools.edits.autoApprove": {"**": false, "{a,b}/[c-d]?": true}}`, ir.Edit, "a/c1;b/d2", "a/e1;c/c1;a/c"},
+		"a path of names":      {`{"chat.tools.edits.autoApprove": {"**": false}, "chat.tools": {"edits": {"autoApprove": {"b": false}}}}`, ir.Edit, "a", "b"},
+		"what is added":        {`{"chat.tools.edits.autoApprove": {"**": false}, "chat.tools.edits.autoApprove.b": true}`, ir.Edit, "b", "a"},
+		"what is overridden":   {`{"chat.tools": {"edits": {"autoApprove": {"**": false}}}, "chat": {"permissions": {"default": "autopilot"}}}`, ir.Edit, "a", ""},
+		"what stands in a way": {`{"chat.tools.edits.autoApprove": {"**": false}, "chat.tools.edits.autoApprove.b.c": true, "editor": 1, "editor.x": 2}`, ir.Edit, "", "a;c"},
 		"another setting":      {`{"editor.tabSize": 2}`, ir.Edit, "", ""},
 		"comments, and commas": {"{ // mine\n\"chat.tools.edits.autoApprove\": {\"**\": false,},}", ir.Edit, "", "a"},
 	} {

@@ -41,6 +41,9 @@
 // settings alone. Files of settings that loosen what a build says are named by `modec migrate` and `modec verify
 // --disk`.
 //
+// A name of a setting is a path to VS Code: an entry "chat.tools" behind those of a build takes their place. The model
+// reads it so, and verify --disk finds it.
+//
 // # Known holes of the agent
 //
 //   - A name is compared letter by letter where the file system tells letters apart: an allow of S* permits Secret.txt

@@ -46,7 +46,9 @@ func looked(data []byte) (contract.Reason, string) {
 
 // isSetting reports whether a setting is about what VS Code's agents may do.
 func isSetting(key string) bool {
-	return strings.HasPrefix(key, "chat.tools.") || key == format.LevelKey || key == format.OldTerminalKey
+	return strings.HasPrefix(key, "chat.tools.") || strings.HasPrefix(key, format.OldTerminalKey) ||
+		strings.HasPrefix(key, format.LevelKey) ||
+		slices.Contains([]string{"chat", "chat.tools", "chat.permissions"}, key)
 }
 
 // Import reads a list of servers and the settings.

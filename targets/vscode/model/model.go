@@ -70,7 +70,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 			ignored(located.PlaceOf(format.SettingsFile, err), "VS Code reads none of these settings: %s",
 				located.Reason(err))
 		}
-		d.settings = readSettings(root)
+		d.settings = readSettings(format.Effective(root))
 		found = found || d.settings != nil
 	}
 	if !found {
