@@ -20,14 +20,14 @@ BIN := $(CURDIR)/bin
 # cursor". What is not run is said at the end.
 SKIPPED := $(foreach t,$(MODEC_E2E_SKIP),targets/$t/%)
 # The end-to-end tests of an agent's own program, and those of modec's own servers and of its page.
-AGENTS ?= claude codex copilot cursor gemini kilo opencode roo
+AGENTS ?= claude codex copilot cursor gemini kilo opencode roo vscode
 OFAGENTS := $(filter-out $(SKIPPED),$(foreach t,$(AGENTS),$(sort $(wildcard targets/$t/e2e/*.test.mjs))))
 OFSERVERS := $(filter-out $(SKIPPED) $(foreach t,$(AGENTS),targets/$t/%),$(sort $(wildcard cmd/modec/*/e2e/*.test.mjs targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
 # Agents' own programs in front of modec's gateway.
 BEHIND := $(filter-out $(SKIPPED),$(wildcard $(AGENTS:%=targets/%/e2e/gateway.test.mjs)))
 # One session of an agent that takes seconds to start, and the whole of one that takes none. The packages of
-# Gemini CLI are too many for a quick run, and those of Codex and of Copilot are too large.
-QUICK := $(sort $(filter-out $(SKIPPED) targets/codex/% targets/copilot/% targets/gemini/% targets/kilo/% targets/opencode/%,$(AGENTS:%=targets/%/e2e/decide.test.mjs) $(wildcard targets/roo/e2e/*.test.mjs)))
+# Gemini CLI are too many for a quick run, and those of Codex, of Copilot and of VS Code are too large.
+QUICK := $(sort $(filter-out $(SKIPPED) targets/codex/% targets/copilot/% targets/gemini/% targets/kilo/% targets/opencode/% targets/vscode/%,$(AGENTS:%=targets/%/e2e/decide.test.mjs) $(wildcard targets/roo/e2e/*.test.mjs)))
 # Real files of public repositories, tried where they are.
 export MODEC_CORPUS ?= $(wildcard $(CURDIR)/../shared/corpus)
 COUNT ?= 10000

@@ -1,11 +1,6 @@
 package migrate
 
-import (
-	"strings"
-
-	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/located"
-)
+import "modec.dev/modec/compiler/contract"
 
 // otherFiles are the files of agents of which modec imports nothing, and those that belong to no
 // agent alone. Each agent reads them in a project; what the agents read elsewhere is not here.
@@ -28,7 +23,6 @@ var otherFiles = func() (files []contract.AgentFile) {
 				Why: agent.name + " reads it, of which modec imports nothing; no permissions"})
 		}
 	}
-	files = append(files, contract.AgentFile{Path: ".vscode/settings.json", Look: chatSettings})
 	for _, name := range []string{"AGENTS.md", "AGENT.md", "AGENTS.override.md"} {
 		files = append(files, contract.AgentFile{Path: name, Reason: contract.Instructions,
 			Why: "instructions for every agent and session; no permissions"})
@@ -38,20 +32,3 @@ var otherFiles = func() (files []contract.AgentFile) {
 			Why: "personal: instructions, no permissions"},
 		contract.AgentFile{Path: ".agents/", Reason: contract.Prompts, Why: "skills that several agents read"})
 }()
-
-// chatSettings looks for what the settings of VS Code say to its own agent.
-func chatSettings(data []byte) (contract.Reason, string) {
-	v, err := located.JSONC("", data)
-	if err != nil {
-		return "", ""
-	}
-	for _, m := range v.Fields() {
-		for _, prefix := range []string{"chat.tools.", "chat.permissions."} {
-			if strings.HasPrefix(m.Key, prefix) {
-				return contract.NoTarget, m.Key + " decides in VS Code's own chat, for which modec has no target: " +
-					"it stays in force"
-			}
-		}
-	}
-	return "", ""
-}

@@ -69,7 +69,7 @@ func TestSeen(t *testing.T) {
 		{"custom_modes.yml", oneMode, "", "", ""},
 		{".vscode/settings.json", `{"roo-cline.allowedCommands": ["rm"]}`, "", contract.Permission, "roo-cline.allowedCommands"},
 		{".vscode/settings.json", `{"zoo-code.x": 1}`, "", contract.Settings, ""},
-		{".vscode/settings.json", `{"chat.tools.edits.autoApprove": {}}`, "", contract.NoTarget, "VS Code"},
+		{".vscode/settings.json", `{"chat.tools.global.autoApprove": true}`, "", contract.Permission, "VS Code"},
 		{".vscode/settings.json", `{"editor.tabSize": 2}`, "", "", ""},
 		{".zoo/rules/a.md", prompt, ".zoo/rules/", contract.Instructions, ""},
 		{".kilocode/rules/a.md", prompt, ".kilocode/rules/", contract.Instructions, ""},

@@ -14,6 +14,14 @@ type builtinSet struct{ name string }
 // writes them with an "@" in a list of commands.
 func Builtins() []string { return []string{"git_read", "readonly_filters"} }
 
+// UsualLines returns what people and agents run most of the built-in sets, for agents to which no rule says a set.
+func UsualLines() []string {
+	return []string{
+		"cat README.md", "git branch", "git diff", "git diff --cached", "git diff --stat", "git log",
+		"git log --oneline", "git show", "git status", "git status --short", "ls", "ls -a", "ls -l", "ls -la", "pwd",
+	}
+}
+
 // CheckBuiltin reports why a name is not a built-in command set.
 func CheckBuiltin(name string) error {
 	for _, b := range Builtins() {

@@ -34,6 +34,13 @@ func Runs(program string) bool {
 	return wrappers[name] || finders[name] || shells[name] || foreignShells[name] || name == "eval" || name == "trap"
 }
 
+// changers are builtins of shells that change what another command means, or run their arguments.
+var changers = strings.Fields("alias builtin cd command coproc declare eval exec export let local noglob printf read " +
+	"readonly repeat set source test trap typeset ulimit unset wait")
+
+// Changers returns them, in order: no text of a rule says what a line does that begins with one.
+func Changers() []string { return changers }
+
 // Runners returns the names, in order, of the programs whose names a pattern takes and that run what their arguments
 // say; none where it has no "*".
 func Runners(pattern string) (out []string) {

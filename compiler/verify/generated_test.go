@@ -315,6 +315,9 @@ func TestOrdinarySources(t *testing.T) {
 						config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
 					}
 					config += fmt.Sprintf("subject = %q\n", subject) // of Cursor
+					if subject == "role:a" {
+						config += "[targets.vscode]\nsubject = \"role:a\"\n"
+					}
 					neverWider(t, memfs.FS{"modec/a.json": []byte("{" + source + "}"), "modec.toml": []byte(config)})
 				})
 			}
@@ -396,6 +399,9 @@ func (d drawer) config(roles, modes map[string]any) string {
 				line("unheld_ask = %q", d.of("permit", "deny"))
 			}
 		}
+	}
+	if len(roles) > 0 && d.one(4) { // last: what is drawn before stays the same
+		line("[targets.vscode]\nsubject = %q", "r0")
 	}
 	return b.String()
 }

@@ -15,7 +15,7 @@ import (
 // agent writes the agent of a mode, which a person turns to in a session of their own, in a folder that they trust.
 func (e *emitter) agent(m *ir.Mode) {
 	if s := e.quiet().session(ir.SubjectRef{Mode: m.Slug}, m.Pos); s != nil {
-		e.files = append(e.files, contract.File{Path: format.AgentFile(m.Slug), Data: e.agentText(m, s, withHook)})
+		e.files = append(e.files, contract.File{Path: format.AgentFile(m), Data: e.agentText(m, s, withHook)})
 	}
 }
 
@@ -41,7 +41,7 @@ func (e *emitter) agentText(m *ir.Mode, s *session, hooks hookUse) []byte {
 	line := func(key, value string) { b.WriteString(key + ": " + value + "\n") }
 	b.WriteString("---\n")
 	if own, ok := m.Extra[name].Fields["name"].(string); !ok {
-		line("name", quoted(format.AgentName(m.Slug)))
+		line("name", quoted(format.AgentOf(m)))
 	} else if own != "" { // else the agent has the name of its file
 		line("name", quoted(own))
 	}
@@ -167,7 +167,8 @@ func names(list []string) (tools []string) {
 }
 
 // extraFields are the keys of an agent that a mode may have in extra.copilot.
-var extraFields = map[string]func(any) bool{"model": isText, "name": isText, "other": isOther, "tools": isTools}
+var extraFields = map[string]func(any) bool{format.FileField: isText, "model": isText, "name": isText,
+	"other": isOther, "tools": isTools}
 
 func isText(v any) bool { _, ok := v.(string); return ok }
 
@@ -199,6 +200,11 @@ func (e *emitter) extras(m *ir.Mode, line func(key, value string)) {
 		if text, ok := x.Fields[key].(string); ok && key == "model" {
 			line(key, quoted(text))
 		}
+	}
+	if file, ok := x.Fields[format.FileField].(string); ok && !format.IsAgentFile(file, m.Slug) {
+		e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.copilot.file: got %q, want a path below %s that ends in "+
+			".agent.md, and of whose name %q is the slug", diag.Short(file), format.AgentsDir, m.Slug).
+			Target(name)
 	}
 	other, _ := x.Fields["other"].(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(other)) {

@@ -6,8 +6,8 @@
 // them, hook answers Copilot's hooks at run time.
 //
 // Source: Copilot CLI 1.0.102 as it runs, its help and the schemas in it. The end-to-end tests ask the program itself.
-// VS Code reads the same agents; what its own chat does with their tools, approvals and hooks (.vscode/settings.json)
-// is not among what this package emits or models.
+// VS Code reads the same agents; what its own chat does with their tools and hooks is not among what this package emits
+// or models, and what it asks about is the target vscode.
 //
 // # What holds a session
 //

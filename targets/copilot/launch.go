@@ -35,7 +35,7 @@ func (copilot) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptio
 		args = append(args, "--additional-mcp-config=@"+opt.Copies.Put(file))
 	}
 	if ref.Mode != "" {
-		args = append(args, "--agent="+format.AgentName(ref.Mode))
+		args = append(args, "--agent="+format.AgentOf(in.Project.Mode(ref.Mode)))
 	}
 	return args, nil
 }
@@ -78,7 +78,7 @@ func (copilot) Environment(in contract.Input, ref ir.SubjectRef, opt contract.Ar
 			continue
 		}
 		if of := e.quiet().session(ir.SubjectRef{Mode: m.Slug}, m.Pos); of != nil {
-			put(format.HomeAgents+format.AgentName(m.Slug)+".agent.md", e.quiet().agentText(m, of, asks))
+			put(format.HomeAgents+format.AgentOf(m)+".agent.md", e.quiet().agentText(m, of, asks))
 		}
 	}
 	return append(vars, "COPILOT_HOME="+opt.Copies.Folder(f), "COPILOT_ALLOW_ALL=", "COPILOT_ASSISTED_APPROVAL="), nil

@@ -41,6 +41,9 @@ func (copilot) Owns() []string {
 	return []string{format.SubjectsDir + "/**", format.AgentsDir + "/*.agent.md", format.ServersFile}
 }
 
+// OwnsPlaced returns where a mode's own extra may place its agent.
+func (copilot) OwnsPlaced() []string { return []string{format.AgentsDir + "/**/*.agent.md"} }
+
 // HoldsRoles marks that every role that says something has a session.
 func (copilot) HoldsRoles() {}
 
@@ -149,7 +152,7 @@ func (copilot) Import(src contract.Source) (contract.Imported, diag.List) {
 
 // Layout describes an agent's front matter.
 func (copilot) Layout(file string) *layout.Style {
-	if path.Dir(file) != format.AgentsDir {
+	if !strings.HasPrefix(file, format.AgentsDir+"/") {
 		return nil
 	}
 	return &layout.Style{Read: func(data []byte) (*located.Value, string, error) {

@@ -79,15 +79,9 @@ const moves = `(?:|[^\x00]*[;&|] *)(?:cd|popd|pushd)[ ;&|][^\x00]*[;&|]`
 // errSet is about a built-in set, of which a list has only some lines.
 var errSet = errors.New("a set of commands has options that no expression checks")
 
-// readingLines are what people and agents run most of the built-in sets.
-var readingLines = []string{
-	"cat README.md", "git branch", "git diff", "git diff --cached", "git diff --stat", "git log", "git log --oneline",
-	"git show", "git status", "git status --short", "ls", "ls -a", "ls -l", "ls -la", "pwd",
-}
-
-// exactly returns those of readingLines that a subject allows.
+// exactly returns those of the usual lines that a subject allows.
 func exactly(s *policy.Subject) (out []string) {
-	for _, line := range readingLines {
+	for _, line := range policy.UsualLines() {
 		if s.Decide(policy.Action{Group: ir.Command, Arg: line}).Decision == ir.Allow {
 			out = append(out, commandText(line)+exact)
 		}
@@ -119,7 +113,7 @@ func commandExpression(text string) (string, error) {
 	}
 	switch program, _, _ := strings.Cut(text, " "); {
 	case !strings.Contains(program, "*"):
-		if policy.Runs(program) || slices.Contains(otherwise, program) {
+		if policy.Runs(program) || slices.Contains(policy.Changers(), program) {
 			return "", errRuns
 		}
 	case program[0] == '*':
@@ -135,13 +129,7 @@ var errRuns = errors.New("the program runs what its arguments or its input say")
 
 // unnamed goes before a program with a wildcard: it is none that runs others, whatever the wildcard stands for.
 var unnamed = `(?!(?:[^ "]*/|)(?:[A-Za-z]{0,4}[sS][hH]|[kK][sS][hH]93|` + inAnyCase("powershell|xargs|parallel") + `|` +
-	strings.Join(otherwise, "|") + `|cmd|entr|env|es|fd|fdfind|find|gfind|nu|rc)` + exe + `[ ;&|"])`
-
-// otherwise are builtins that change what another command means, or run their arguments.
-var otherwise = []string{
-	"alias", "builtin", "cd", "command", "coproc", "declare", "eval", "exec", "export", "let", "local", "noglob",
-	"printf", "read", "readonly", "repeat", "set", "source", "test", "trap", "typeset", "ulimit", "unset", "wait",
-}
+	strings.Join(policy.Changers(), "|") + `|cmd|entr|env|es|fd|fdfind|find|gfind|nu|rc)` + exe + `[ ;&|"])`
 
 // commandText writes words as an expression: "*" is any text of one command.
 func commandText(text string) string {

@@ -11,6 +11,16 @@ var codesText string
 
 // The codes that the emitter reports. codes.md documents every code of the target.
 const (
-	codeField diag.Code = "vscode-field"
-	codeTools diag.Code = "vscode-tools"
+	codeBadSetting     diag.Code = "bad-vscode-setting"
+	codeCommand        diag.Code = "vscode-command"
+	codeEdit           diag.Code = "vscode-edit"
+	codeField          diag.Code = "vscode-field"
+	codeLine           diag.Code = "vscode-line"
+	codeNativeRule     diag.Code = "vscode-foreign-rule"
+	codeNotHeld        diag.Code = "vscode-not-held"
+	codePlace          diag.Code = "vscode-place"
+	codeSetting        diag.Code = "vscode-setting"
+	codeTools          diag.Code = "vscode-tools"
+	codeUnknownExtra   diag.Code = "vscode-unknown-extra"
+	codeUnknownSubject diag.Code = "vscode-unknown-subject"
 )

@@ -12,33 +12,41 @@ import (
 
 // emitter compiles one project.
 type emitter struct {
-	in    contract.Input
-	base  *policy.Subject // the baseline, nil for none
-	diags diag.List
+	in        contract.Input
+	everybody string          // the role of every session, "" for none
+	base      *policy.Subject // what it may do, nil for none
+	diags     diag.List
 }
 
-// Emit compiles the list of servers.
+// Emit compiles the list of servers, and the settings of the baseline.
 func (vscode) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
-	if role := in.Options.Baseline(); in.Project.Role(role) != nil {
-		s, err := in.Policy.Subject(ir.SubjectRef{Role: role})
+	e.everybody = in.Everybody(&e.diags, name, codeUnknownSubject)
+	if in.Project.Role(e.everybody) != nil {
+		s, err := in.Policy.Subject(ir.SubjectRef{Role: e.everybody})
 		if err != nil {
 			e.diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 			return nil, e.diags
 		}
 		e.base = s
 	}
+	e.extras()
+	files := e.settings()
 	list := contract.Object{}
 	for i := range in.Project.Servers {
 		if sv := &in.Project.Servers[i]; e.lists(sv) {
 			list = append(list, sv.Name, e.entry(sv))
 		}
 	}
-	if len(list) == 0 {
+	if len(list) > 0 {
+		files = append(files, contract.File{Path: format.ServersFile,
+			Data:   contract.JSON(contract.Object{format.ServersKey, list}),
+			Places: []string{"/" + format.ServersKey + "/*"}, Keys: format.Keys, Defaults: serverDefaults()})
+	}
+	if e.diags.HasErrors() {
 		return nil, e.diags
 	}
-	return []contract.File{{Path: format.ServersFile, Data: contract.JSON(contract.Object{format.ServersKey, list}),
-		Places: []string{"/" + format.ServersKey + "/*"}, Keys: format.Keys, Defaults: serverDefaults()}}, e.diags
+	return files, e.diags
 }
 
 // lists reports whether a server is in the list: where each of its tools may be used.
@@ -81,6 +89,12 @@ func (e *emitter) beside(sv *ir.Server) string {
 			Kind: []policy.MCPKind{policy.Resource, policy.Prompt}[i]}
 		if r := e.base.Decide(a); contract.Decision(vscode{}, &r) == ir.Deny {
 			return what
+		}
+		// What a time opens may say less of these.
+		if open, err := e.in.Policy.Opened().Subject(ir.SubjectRef{Role: e.everybody}); err == nil {
+			if r := open.Decide(a); contract.Decision(vscode{}, &r) == ir.Deny {
+				return what
+			}
 		}
 	}
 	if e.base.ListsTools(sv) {

@@ -2,6 +2,7 @@ package vscode
 
 import (
 	"io/fs"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -18,21 +19,32 @@ func New() contract.Target { return vscode{} }
 
 func (vscode) Name() string { return name }
 
-func (vscode) Summary() string { return "VS Code: the MCP servers of its own chat" }
+func (vscode) Summary() string {
+	return "VS Code: the MCP servers of its own chat, and what it asks about"
+}
 
-func (vscode) Options() []contract.Option { return nil }
+func (vscode) Options() []contract.Option {
+	return []contract.Option{{Name: "subject", Type: contract.String, Holds: true,
+		Doc: "The role whose settings the project has (\"role:NAME\" or the bare name). Default: the baseline."}}
+}
 
 // Codes documents what the target reports.
 func (vscode) Codes() []diag.Doc { return diag.Docs(codesText) }
 
-func (vscode) Owns() []string { return []string{format.ServersFile} }
+func (vscode) Owns() []string { return []string{format.ServersFile, format.SettingsFile} }
+
+// Beside returns the settings of a project, of which a build writes some for some sources.
+func (vscode) Beside() []contract.File {
+	return []contract.File{{Path: format.SettingsFile, Restrains: settingRestrains,
+		Places: append(slices.Clone(settingPlaces), "/"+format.OldTerminalKey+"/*", "/"+format.LevelKey)}}
+}
 
 // Asked returns the folder in which VS Code keeps a project's settings.
 func (vscode) Asked() []string { return []string{format.Dir + "/"} }
 
 func (vscode) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
 
-// Open reads the list as VS Code does.
+// Open reads the list and the settings as VS Code does.
 func (vscode) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	return model.Open(fsys, o)
 }
@@ -60,5 +72,5 @@ func (vscode) AgentFiles() []contract.AgentFile { return importer.Files() }
 // Formats returns the one that VS Code has.
 func (vscode) Formats() []string { return []string{name} }
 
-// Import reads a list of servers.
+// Import reads a list of servers and the settings.
 func (vscode) Import(src contract.Source) (contract.Imported, diag.List) { return importer.Import(src) }

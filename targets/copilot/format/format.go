@@ -8,6 +8,7 @@
 package format
 
 import (
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -73,19 +74,60 @@ func FileSubject(file string) (ir.SubjectRef, bool) {
 	return ref, ok && known
 }
 
-// AgentFile returns the file of a mode.
-func AgentFile(slug string) string { return AgentsDir + "/" + AgentName(slug) + agentEnding }
+// FileField is the member of extra.copilot that has the file of a mode's agent, below the folder of agents, where the
+// slug does not say it.
+const FileField = "file"
 
-// AgentName returns the name by which Copilot knows the agent of a mode: that of its file.
+// AgentFile returns the file of a mode.
+func AgentFile(m *ir.Mode) string { return AgentsDir + "/" + agentFile(m) }
+
+func agentFile(m *ir.Mode) string {
+	if own, _ := m.Extra["copilot"].Fields[FileField].(string); IsAgentFile(own, m.Slug) {
+		return own
+	}
+	return AgentName(m.Slug) + agentEnding
+}
+
+// IsAgentFile reports whether a path below the folder of agents is one of an agent whose name has a slug.
+func IsAgentFile(file, slug string) bool {
+	return contract.LocalPath(file) && path.Clean(file) == file && strings.HasSuffix(file, agentEnding) &&
+		path.Base(file) != agentEnding && SlugOf(fileName(file)) == slug
+}
+
+// AgentOf returns the name by which Copilot knows the agent of a mode: that of its file.
+func AgentOf(m *ir.Mode) string { return fileName(agentFile(m)) }
+
+// AgentName returns that name for a mode whose slug says it.
 func AgentName(slug string) string { return contract.PathName(slug) }
 
-// AgentID returns the slug of the mode whose agent a file below the folder of agents is: one in a folder is called
+// fileName returns the name of the agent whose file lies below the folder of agents: one in a folder is called
 // FOLDER--NAME.
-func AgentID(file string) string {
+func fileName(file string) string {
 	id := strings.TrimSuffix(strings.TrimSuffix(file, ".md"), ".agent")
-	id = strings.ReplaceAll(id, "/", "--")
-	ref, _ := contract.NamedSubject(id)
+	return strings.ReplaceAll(id, "/", "--")
+}
+
+// SlugOf returns the slug of the mode whose agent has a name.
+func SlugOf(agent string) string {
+	ref, _ := contract.NamedSubject(agent)
+	if slug := contract.Slug(agent); ref.Role == agent && slug != "" {
+		return slug
+	}
 	return ref.Role
+}
+
+// AgentID returns the slug of the mode whose agent a file below the folder of agents is.
+func AgentID(file string) string { return SlugOf(fileName(file)) }
+
+// AgentFiles returns the files of agents below a folder, in order.
+func AgentFiles(fsys fs.FS, dir string) (files []string) {
+	_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(file, agentEnding) {
+			files = append(files, file)
+		}
+		return nil
+	})
+	return files
 }
 
 // The tools of Copilot.

@@ -101,7 +101,7 @@ func (q *question) say(decision, what string, o *opinion) contract.HookAnswer {
 // mode returns the mode of an agent's name, nil for none.
 func (q *question) mode(agent string) *ir.Mode {
 	p := q.Policy.Project()
-	i := slices.IndexFunc(p.Modes, func(m ir.Mode) bool { return format.AgentName(m.Slug) == agent })
+	i := slices.IndexFunc(p.Modes, func(m ir.Mode) bool { return m.Slug == format.SlugOf(agent) })
 	if agent == "" || i < 0 {
 		return nil
 	}

@@ -108,8 +108,7 @@ func (im *importer) inputs() (out []input) {
 		return im.named()
 	}
 	out = append(out, input{im.src.Root, format.ServersFile, format.ServersFile})
-	files, _ := fs.Glob(im.src.Root, format.AgentsDir+"/*"+ending)
-	for _, f := range files {
+	for _, f := range format.AgentFiles(im.src.Root, format.AgentsDir) {
 		out = append(out, input{im.src.Root, f, f})
 	}
 	if im.src.Home == nil {
@@ -117,7 +116,7 @@ func (im *importer) inputs() (out []input) {
 	}
 	const home = ".copilot"
 	out = append(out, input{im.src.Home, home + "/mcp-config.json", "~/" + home + "/mcp-config.json"})
-	files, _ = fs.Glob(im.src.Home, home+"/agents/*"+ending)
+	files, _ := fs.Glob(im.src.Home, home+"/agents/*"+ending)
 	for _, f := range files {
 		out = append(out, input{im.src.Home, f, "~/" + f})
 	}
@@ -160,10 +159,14 @@ func (im *importer) agent(in input, data []byte) {
 	left := func(why string) {
 		im.out.Note(contract.Left, at, "", in.at, why+": it stays where it is, and in force")
 	}
-	slug := a.Name
+	file, placed := strings.CutPrefix(in.at, format.AgentsDir+"/")
+	if !placed {
+		file = path.Base(in.name)
+	}
+	slug := format.AgentID(file)
 	switch {
 	case contract.Slug(slug) != slug:
-		left("a slug has letters, digits and dashes, and Copilot calls an agent by the name of its file")
+		left("a slug has letters or digits, and Copilot calls an agent by the name of its file")
 		return
 	case a.Root.Get("hooks") != nil:
 		left("it asks programs about its calls, which the source cannot say")
@@ -176,7 +179,7 @@ func (im *importer) agent(in input, data []byte) {
 		}
 	}
 	of := "mode " + slug
-	m := ir.Mode{Slug: slug, Pos: at, Name: slug, RoleDefinition: strings.TrimSpace(a.Prompt)}
+	m := ir.Mode{Slug: slug, Pos: at, Name: a.Name, RoleDefinition: strings.TrimSpace(a.Prompt)}
 	m.WhenToUse, _ = a.Root.Get("description").Str()
 	m.Can.Default = &ir.Default{Decision: ir.Agent, Pos: at}
 	if m.RoleDefinition == "" {
@@ -191,6 +194,11 @@ func (im *importer) agent(in input, data []byte) {
 	if own["name"] == slug {
 		delete(own, "name")
 	}
+	m.Extra = map[string]ir.Extra{name: {Fields: own, Pos: at}}
+	if file != format.AgentName(slug)+ending {
+		own[format.FileField] = file
+		im.out.Note(contract.Kept, at, of, "file "+file, "a slug has letters, digits and dashes: it is "+slug)
+	}
 	im.fields(a, own, of)
 	if a.Listed {
 		list := []any{}
@@ -203,14 +211,14 @@ func (im *importer) agent(in input, data []byte) {
 	} else {
 		im.out.NoteRule(contract.Understood, at, of, "no tools", "it has all of the session's")
 	}
-	if len(own) > 0 {
-		m.Extra = map[string]ir.Extra{name: {Fields: own, Pos: at}}
+	if len(own) == 0 {
+		m.Extra = nil
 	}
 	if a.Root.Comment != "" {
 		im.out.Comments[at] = a.Root.Comment
 	}
 	im.modes[slug] = m
-	im.trees[slug] = memfs.FS{format.AgentFile(slug): data}
+	im.trees[slug] = memfs.FS{format.AgentFile(&m): data}
 }
 
 // fields keeps what the front matter says beside.

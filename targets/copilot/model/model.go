@@ -9,6 +9,7 @@ package model
 import (
 	"io/fs"
 	"path"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -22,7 +23,7 @@ import (
 // those of its servers.
 func Governs(file string, g ir.Group) contract.Halves {
 	switch {
-	case path.Dir(file) == format.SubjectsDir, path.Dir(file) == format.AgentsDir:
+	case path.Dir(file) == format.SubjectsDir, strings.HasPrefix(file, format.AgentsDir+"/"):
 		return contract.Both
 	case file == format.ServersFile && g == ir.MCP:
 		return contract.Access
@@ -120,8 +121,7 @@ func (r *reader) readSessions(d *decider) {
 }
 
 func (r *reader) readAgents(d *decider) {
-	files, _ := fs.Glob(r.fsys, format.AgentsDir+"/*.agent.md")
-	for _, file := range files {
+	for _, file := range format.AgentFiles(r.fsys, format.AgentsDir) {
 		data, err := fs.ReadFile(r.fsys, file)
 		if err != nil {
 			continue
@@ -131,8 +131,8 @@ func (r *reader) readAgents(d *decider) {
 			r.ignored(diag.Pos{File: file}, "Copilot does not have this agent: %v", err)
 			continue
 		}
-		ref, _ := contract.NamedSubject(a.Name)
-		d.setups[ir.SubjectRef{Mode: ref.Role}] = &setup{file: file, agent: a, hooks: r.hooksOf(a.Hooks)}
+		slug := format.AgentID(strings.TrimPrefix(file, format.AgentsDir+"/"))
+		d.setups[ir.SubjectRef{Mode: slug}] = &setup{file: file, agent: a, hooks: r.hooksOf(a.Hooks)}
 	}
 }
 

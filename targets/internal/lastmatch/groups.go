@@ -52,7 +52,7 @@ func listCommand(w *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 		if r.Decision < ir.Allow {
 			return errors.New("a set of commands")
 		}
-		for _, line := range readingLines {
+		for _, line := range policy.UsualLines() {
 			if w.subject.Decide(policy.Action{Group: ir.Command, Arg: line}).Decision == ir.Allow {
 				s.allow = append(s.allow, part{patterns: []string{line}, exact: true})
 			}
@@ -84,19 +84,13 @@ func listCommand(w *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 // errSet is about a built-in set, of which a list has only some lines.
 var errSet = errors.New("a set of commands has options that no pattern checks")
 
-// readingLines are what people and agents run most of the built-in sets.
-var readingLines = []string{
-	"cat README.md", "git branch", "git diff", "git diff --cached", "git diff --stat", "git log", "git log --oneline",
-	"git show", "git status", "git status --short", "ls", "ls -a", "ls -l", "ls -la", "pwd",
-}
-
 // commandPattern writes a pattern of an allow.
 func commandPattern(text string) (string, error) {
 	if !plainWords().MatchString(text) || format.Number(text) {
 		return "", errors.New("it has quotes or other signs")
 	}
 	program, _, _ := strings.Cut(text, " ")
-	if policy.Runs(program) || policy.Feeds(program) || slices.Contains(otherwise, program) ||
+	if policy.Runs(program) || policy.Feeds(program) || slices.Contains(policy.Changers(), program) ||
 		strings.ContainsAny(program, "*~=") {
 		return "", errors.New("the program runs what its arguments say")
 	}
@@ -104,12 +98,6 @@ func commandPattern(text string) (string, error) {
 		text = words + " *"
 	}
 	return text, nil
-}
-
-// otherwise are builtins that change what another command means, or run their arguments.
-var otherwise = []string{
-	"alias", "builtin", "cd", "command", "coproc", "declare", "eval", "exec", "export", "let", "local", "noglob",
-	"printf", "read", "readonly", "repeat", "set", "source", "test", "trap", "typeset", "ulimit", "unset", "wait",
 }
 
 // anywhere returns a pattern of every line that has the words of a pattern, in their order, whatever stands around

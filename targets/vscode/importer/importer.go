@@ -1,10 +1,14 @@
-// Package importer turns VS Code's list of MCP servers into a source.
+// Package importer turns VS Code's list of MCP servers, and what its settings ask about, into a source.
 //
-// [Import] reads .vscode/mcp.json. A server becomes one of the inventory; inputs, and members of an entry that the
-// source does not know, stay in the file.
+// [Import] reads .vscode/mcp.json and .vscode/settings.json. A server becomes one of the inventory; inputs, and members
+// of an entry that the source does not know, stay in the file. The entries about commands and edits become a role, as
+// they are written there, for VS Code alone: they mean beginnings of commands, and count beside what VS Code has by
+// itself, which no other agent has.
 package importer
 
 import (
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +18,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/targets/vscode/format"
 )
 
@@ -21,74 +26,139 @@ const codeImport diag.Code = "vscode-import"
 
 // Files lists what VS Code's chat has in a project, beside what belongs to the target copilot.
 func Files() []contract.AgentFile {
-	return []contract.AgentFile{{Path: format.ServersFile, Imported: true}}
+	return []contract.AgentFile{{Path: format.ServersFile, Imported: true},
+		{Path: format.SettingsFile, Look: looked}}
 }
 
-// Import reads a list of servers.
+// looked says of a file of settings why it stays where it is, for whoever does not import it.
+func looked(data []byte) (contract.Reason, string) {
+	root, err := format.ReadSettings("", data)
+	if err != nil {
+		return "", ""
+	}
+	for _, m := range root.Fields() {
+		if isSetting(m.Key) {
+			return contract.Permission, m.Key + " decides in VS Code's own chat: it stays in force"
+		}
+	}
+	return "", ""
+}
+
+// isSetting reports whether a setting is about what VS Code's agents may do.
+func isSetting(key string) bool {
+	return strings.HasPrefix(key, "chat.tools.") || strings.HasPrefix(key, format.OldTerminalKey) ||
+		strings.HasPrefix(key, format.LevelKey) ||
+		slices.Contains([]string{"chat", "chat.tools", "chat.permissions"}, key)
+}
+
+// Import reads a list of servers and the settings.
 func Import(src contract.Source) (contract.Imported, diag.List) {
 	if src.Args != nil {
 		return contract.Imported{}, nil
 	}
-	out := contract.Imported{Comments: map[diag.Pos]string{}, Reference: contract.EnvRefs}
-	servers := map[string]*ir.Server{}
-	var diags diag.List
-	for _, file := range files(&src, &diags) {
-		data, ok := out.Read(src.Root, file, file, codeImport, &diags)
+	im := &importer{servers: map[string]*ir.Server{},
+		out: contract.Imported{Comments: map[diag.Pos]string{}, Reference: contract.EnvRefs}}
+	for _, file := range files(&src, &im.diags) {
+		if path.Base(file) == path.Base(format.SettingsFile) && !decides(src.Root, file) {
+			continue
+		}
+		data, ok := im.out.Read(src.Root, file, file, codeImport, &im.diags)
 		if !ok {
 			continue
 		}
-		root, err := format.ReadServers(file, data)
-		if err != nil {
-			out.Refuse(file)
-			diags.Errorf(codeImport, located.PlaceOf(file, err), "VS Code starts no server of this file: %s",
-				located.Reason(err))
-			continue
+		read, what := im.list, "starts no server"
+		if path.Base(file) == path.Base(format.SettingsFile) {
+			read, what = im.settings, "reads no setting"
 		}
-		list(&out, servers, root)
+		if err := read(file, data); err != nil {
+			im.out.Refuse(file)
+			im.diags.Errorf(codeImport, located.PlaceOf(file, err), "VS Code %s of this file: %s", what,
+				located.Reason(err))
+		}
 	}
-	if out.Empty() {
-		return contract.Imported{}, diags
+	if im.out.Empty() {
+		return contract.Imported{}, im.diags
 	}
-	out.Project = contract.ProjectOf(servers, nil)
-	diags.Sort()
-	return out, diags
+	im.finish()
+	im.diags.Sort()
+	return im.out, im.diags
+}
+
+// importer collects what VS Code's files say.
+type importer struct {
+	out     contract.Imported
+	diags   diag.List
+	servers map[string]*ir.Server
+	role    *ir.Role
+	tree    memfs.FS // what the model reads of the role
+}
+
+// decides reports whether settings have entries to import: most are about an editor.
+func decides(root fs.FS, file string) bool {
+	data, err := contract.ReadImport(root, file)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	settings, err := format.ReadSettings(file, data)
+	return err == nil && (settings.Get(format.TerminalKey) != nil || settings.Get(format.EditsKey) != nil)
+}
+
+// finish makes a project of what was collected.
+func (im *importer) finish() {
+	im.out.Project = contract.ProjectOf(im.servers, nil)
+	if im.role == nil {
+		return
+	}
+	im.out.Project.Roles = []ir.Role{*im.role}
+	im.out.Baseline = role
+	im.out.Options = map[string]any{"subject": "role:" + role}
+	im.out.Originals = []contract.Original{{File: im.role.Pos.File, Files: im.tree,
+		Subjects: []ir.SubjectRef{{Role: role}}, Options: map[string]any{"subject": role}}}
 }
 
 // files are the files to read.
 func files(src *contract.Source, diags *diag.List) (out []string) {
 	if src.Files == nil {
-		return []string{format.ServersFile}
+		return []string{format.ServersFile, format.SettingsFile}
 	}
 	for _, file := range src.Files {
 		file = path.Clean(file)
 		switch {
-		case strings.HasSuffix("/"+file, "/"+format.ServersFile), src.Format != "" && path.Ext(file) == ".json":
+		case strings.HasSuffix("/"+file, "/"+format.ServersFile),
+			strings.HasSuffix("/"+file, "/"+format.SettingsFile),
+			src.Format != "" && path.Ext(file) == ".json":
 			out = append(out, file)
 		case src.Format != "":
-			diags.Errorf(codeImport, diag.Pos{File: file}, "got a file of no name that VS Code knows, want mcp.json")
+			diags.Errorf(codeImport, diag.Pos{File: file}, "got a file of no name that VS Code knows, want mcp.json "+
+				"or settings.json")
 		}
 	}
 	return out
 }
 
 // list reads the servers of a file.
-func list(out *contract.Imported, servers map[string]*ir.Server, root *located.Value) {
+func (im *importer) list(file string, data []byte) error {
+	root, err := format.ReadServers(file, data)
+	if err != nil {
+		return err
+	}
 	for _, m := range root.Get(format.ServersKey).Fields() {
-		if out.Server(m, servers, start) == nil {
+		if im.out.Server(m, im.servers, start) == nil {
 			continue
 		}
 		for _, x := range m.Value.Fields() {
 			if !slices.Contains(format.Keys, x.Key) {
-				out.Note(contract.Left, x.Pos, "server "+m.Key, x.Key,
+				im.out.Note(contract.Left, x.Pos, "server "+m.Key, x.Key,
 					"the source has no word for it: it stays in the entry")
 			}
 		}
 	}
 	for _, m := range root.Fields() {
 		if m.Key != format.ServersKey {
-			out.Note(contract.Left, m.Pos, "", m.Key, "no permission of a mode or a role: it stays in the file")
+			im.out.Note(contract.Left, m.Pos, "", m.Key, "no permission of a mode or a role: it stays in the file")
 		}
 	}
+	return nil
 }
 
 // otherRef matches what VS Code replaces, and no other agent does: a question to the person, a folder, a setting; and

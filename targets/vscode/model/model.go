@@ -1,5 +1,6 @@
-// Package model answers which MCP servers VS Code starts in a project, from the list that a build wrote. It stands
-// apart from the emitter, and answers nothing else: what VS Code asks about, settings of the person decide.
+// Package model answers how VS Code decides in a project by the files that a build wrote: which MCP servers it starts,
+// and which commands and edits it asks about. It stands apart from the emitter. Where VS Code's own defaults or the
+// settings of a person decide, it takes them for such that permit.
 package model
 
 import (
@@ -11,31 +12,35 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
 	"modec.dev/modec/targets/vscode/format"
 )
 
 const codeIgnored diag.Code = "vscode-ignored"
 
-// Governs returns the halves of a decision that a file governs: the list, whether there is a server.
+// Governs returns the halves of a decision that a file governs: the list, whether there is a server, and the settings,
+// whether a person is asked.
 func Governs(file string, g ir.Group) contract.Halves {
-	if file == format.ServersFile && g == ir.MCP {
+	switch {
+	case file == format.ServersFile && g == ir.MCP:
 		return contract.Access
+	case file == format.SettingsFile && (g == ir.Command || g == ir.Edit):
+		return contract.Approval
 	}
 	return contract.Neither
 }
 
-// decider decides for the baseline: everybody who works in the project has the list.
+// decider decides for the baseline: everybody who works in the project has the files.
 type decider struct {
 	baseline string
-	root     *located.Value
+	servers  *located.Value // nil: there is no list
+	settings *settings
 }
 
-// Open reads the list.
+// Open reads the list and the settings.
 func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	var diags diag.List
-	data, err := fs.ReadFile(fsys, format.ServersFile)
-	if err != nil || o.Baseline() == "" {
+	d := &decider{baseline: o.Everybody().Role}
+	if d.baseline == "" {
 		return nil, nil
 	}
 	ignored := func(at diag.Pos, message string, args ...any) {
@@ -43,17 +48,35 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 			Hint("`modec build` rewrites what it wrote").
 			Target("vscode")
 	}
-	root, err := format.ReadServers(format.ServersFile, data)
-	if err != nil {
-		ignored(located.PlaceOf(format.ServersFile, err), "VS Code starts no server of this list: %s",
-			located.Reason(err))
-	}
-	for _, m := range root.Get(format.ServersKey).Fields() {
-		if !format.Starts(m.Value) {
-			ignored(m.Pos, "VS Code does not start %q: there is no command and no url", m.Key)
+	found := false
+	if data, err := fs.ReadFile(fsys, format.ServersFile); err == nil {
+		found = true
+		root, err := format.ReadServers(format.ServersFile, data)
+		if err != nil {
+			ignored(located.PlaceOf(format.ServersFile, err), "VS Code starts no server of this list: %s",
+				located.Reason(err))
+			root = &located.Value{Kind: located.Object}
 		}
+		for _, m := range root.Get(format.ServersKey).Fields() {
+			if !format.Starts(m.Value) {
+				ignored(m.Pos, "VS Code does not start %q: there is no command and no url", m.Key)
+			}
+		}
+		d.servers = root
 	}
-	return []contract.Decider{&decider{o.Baseline(), root}}, diags
+	if data, err := fs.ReadFile(fsys, format.SettingsFile); err == nil {
+		root, err := format.ReadSettings(format.SettingsFile, data)
+		if err != nil {
+			ignored(located.PlaceOf(format.SettingsFile, err), "VS Code reads none of these settings: %s",
+				located.Reason(err))
+		}
+		d.settings = readSettings(format.Effective(root))
+		found = found || d.settings != nil
+	}
+	if !found {
+		return nil, diags
+	}
+	return []contract.Decider{d}, diags
 }
 
 func (d *decider) Surface() string { return "" }
@@ -62,19 +85,28 @@ func (d *decider) Assumes() []string { return assumes }
 
 var assumes = []string{
 	"no server of the person's own has the name of one in the source",
-	"what VS Code asks about, and which tools an agent has, is said by settings and agents that this target does not " +
-		"write",
+	"no settings of the person's own, and no answer of theirs, run more unasked: neither entries about commands and " +
+		"edits, nor the levels Bypass Approvals and Autopilot",
+	"the shell of the terminal is bash, zsh or another that reads plain words alike, and the person trusts the folder",
+	"VS Code is of version 1.128, or the person's own settings have what .vscode/settings.json says of edits",
+	"which tools an agent has is said by agents that this target does not write",
 }
 
 // Decide returns what VS Code does with an action.
 func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
-	if ref != (ir.SubjectRef{Role: d.baseline}) {
+	switch {
+	case ref != (ir.SubjectRef{Role: d.baseline}):
 		return contract.Verdict{}
-	}
-	if a.Group != ir.MCP || a.Server == contract.UnknownServer {
+	case a.Group == ir.Command && d.settings.about(ir.Command):
+		return d.settings.command(a.Arg)
+	case a.Group == ir.Edit && d.settings.about(ir.Edit):
+		return d.settings.edit(a.Arg)
+	case a.Group != ir.MCP || a.Server == contract.UnknownServer:
 		return contract.Verdict{Answer: itself(a)}
+	case d.servers == nil: // no file says anything of servers
+		return contract.Verdict{Answer: contract.Answer{Decision: ir.Allow, Rule: "there is no list of servers"}}
 	}
-	entry := d.root.Get(format.ServersKey).Get(a.Server)
+	entry := d.servers.Get(format.ServersKey).Get(a.Server)
 	if entry == nil || !format.Starts(entry) {
 		return contract.Verdict{Answer: contract.Answer{Governs: contract.Access,
 			At: diag.Pos{File: format.ServersFile}, Rule: "VS Code does not start the server"}}
@@ -92,26 +124,13 @@ func itself(a policy.Action) contract.Answer {
 	return out
 }
 
-// Key returns the key of the list.
+// Key returns the key of the files.
 func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
-	key, err := digest.Of([]any{ref, d.baseline, d.root}, nil)
+	key, err := digest.Of([]any{ref, d.baseline, d.servers, d.settings.read()}, nil)
 	return key, err == nil
 }
 
-// Languages returns nothing: no argument is told from another.
-func (d *decider) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
-	return nil, nil
-}
-
-// Patterns returns nothing: the list has names of servers, and no patterns.
-func (d *decider) Patterns(ir.SubjectRef) map[ir.Group][]ir.Pattern { return nil }
-
-// Languages returns nothing either.
-func (alone) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
-	return nil, nil
-}
-
-// Alone returns a decider for VS Code without a list of modec's.
+// Alone returns a decider for VS Code without a file of modec's.
 func Alone() []contract.Decider { return []contract.Decider{alone{}} }
 
 type alone struct{}
