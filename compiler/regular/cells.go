@@ -29,6 +29,9 @@ type cells struct {
 // texts first. It fails where more than most states have to be visited, or more than [MostStates]. What
 // several calls have in common is best in the first parts: these are looked at once.
 func (s *Space) Cells(within Language, most int, parts ...[]Language) ([]Cell, bool) {
+	if s.separator > 0 {
+		return s.byPiece(within, min(most, MostStates), parts)
+	}
 	key := binary.LittleEndian.AppendUint32(nil, uint32(most))
 	var machines []*machine
 	for _, of := range parts {
@@ -68,6 +71,31 @@ func (s *Space) Cells(within Language, most int, parts ...[]Language) ([]Cell, b
 	return c.list, c.ok
 }
 
+// byPiece is [Space.Cells] of a Space with a separator.
+func (s *Space) byPiece(within Language, most int, parts [][]Language) ([]Cell, bool) {
+	key := binary.LittleEndian.AppendUint32(nil, uint32(most))
+	for _, of := range parts {
+		key = append(appendAll(key, of), "|"...)
+	}
+	name := string(appendAll(key, []Language{within}))
+	if c := s.cells[name]; c != nil {
+		return c.list, c.ok
+	}
+	c := &cells{}
+	s.cells[name] = c
+	var tracks []*track
+	for _, of := range parts {
+		if len(of) > 0 {
+			tracks = append(tracks, s.track(append([]Language{within}, of...), most))
+		}
+	}
+	if len(tracks) == 0 {
+		tracks = append(tracks, s.track([]Language{within}, most))
+	}
+	c.list, c.ok = s.cellsByPiece(tracks, most)
+	return c.list, c.ok
+}
+
 // Meets reports whether some text is in all of some languages. It reports true, too, where more than
 // [MostStates] would have to be visited to know.
 func (s *Space) Meets(of ...Language) bool {
@@ -83,12 +111,34 @@ func (s *Space) Meets(of ...Language) bool {
 // states are numbered from the first one, of what is left after the empty text.
 type machine struct {
 	ok      bool
-	classes []int32  // of the letters, in each state: the number of the partition
-	rows    []int32  // where the row of a state begins in next
-	next    []int32  // the state after a letter of each class, -1 for none
-	labels  []int32  // of each state: in which of the languages its texts are; -1 where they are not within
-	in      [][]bool // the languages of each label
-	steps   []step   // how each state was met the first time
+	classes []int32    // of the letters, in each state: the number of the partition
+	rows    []int32    // where the row of a state begins in next
+	next    []int32    // the state after a letter of each class, -1 for none
+	labels  []int32    // of each state: in which of the languages its texts are; -1 where they are not within
+	in      [][]bool   // the languages of each label
+	pairs   [][2]int32 // of a product: the labels of both that each label is
+	steps   []step     // how each state was met the first time
+}
+
+// labelled returns how many labels there are.
+func (m *machine) labelled() int {
+	n := int32(-1)
+	for _, l := range m.labels {
+		n = max(n, l)
+	}
+	return int(n) + 1
+}
+
+// shortest returns the shortest text of each label.
+func (m *machine) shortest() []string {
+	texts := make([]string, m.labelled())
+	found := make([]bool, len(texts))
+	for n, label := range m.labels {
+		if label >= 0 && !found[label] {
+			found[label], texts[label] = true, text(m.steps, n)
+		}
+	}
+	return texts
 }
 
 // step is how a state was met the first time.
@@ -114,7 +164,7 @@ func (m *machine) reset() {
 // compact returns a machine of which all states were visited.
 func (m *machine) compact() machine {
 	return machine{ok: true, classes: slices.Clone(m.classes), rows: slices.Clone(m.rows),
-		next: slices.Clone(m.next), labels: slices.Clone(m.labels), in: m.in, steps: slices.Clone(m.steps)}
+		next: slices.Clone(m.next), labels: slices.Clone(m.labels), in: m.in, pairs: m.pairs, steps: slices.Clone(m.steps)}
 }
 
 // size returns how many bytes a machine takes.
@@ -145,7 +195,7 @@ func (s *Space) machine(of []Language) *machine {
 	s.machines[key] = m
 	s.states.reset(len(of))
 	s.draft.reset()
-	if !s.fill(of) {
+	if !s.fill(of, &inLanguages{Space: s, numbers: map[string]int32{}}, mostWork) {
 		return m
 	}
 	*m = s.draft.compact()
@@ -153,35 +203,43 @@ func (s *Space) machine(of []Language) *machine {
 	return m
 }
 
+// labeller says what tells the states of a machine apart.
+type labeller interface {
+	classes() int32            // letters that are told apart in any state
+	without(c byte) bool       // a letter is not taken
+	dead(left []Language) bool // texts after which this is left are not looked at
+	label(m *machine, state []Language) int32
+}
+
 // fill visits the states of a machine of some languages, and writes the machine down. It reports
 // false where there are too many.
-func (s *Space) fill(of []Language) bool {
+func (s *Space) fill(of []Language, by labeller, work int) bool {
 	m, states := &s.draft, &s.states
-	labels := map[string]int32{}
-	meet := func(by step) {
+	meet := func(how step) {
 		state := states.at(len(m.steps))
-		classes := int32(whole)
+		classes := by.classes()
 		for _, l := range state {
 			classes = s.meet(classes, s.classesOf(l))
 		}
-		m.state(classes, s.all[classes].n, s.label(m, labels, state), by)
+		m.state(classes, s.all[classes].n, by.label(m, state), how)
 	}
 	states.number(of)
 	meet(step{from: -1})
 	left := make([]Language, len(of))
-	before := s.work
+	work += s.work
 	for at := 0; at < states.used; at++ {
-		if states.used > MostStates || s.work-before > mostWork {
+		if states.used > MostStates || s.work > work {
 			return false
 		}
 		classes := s.all[m.classes[at]]
 		for _, c := range classes.plain {
-			for i, l := range states.at(at) {
-				if left[i] = s.after(l, c); i == 0 && left[0] == None {
-					break
-				}
+			if by.without(c) {
+				continue
 			}
-			if left[0] == None {
+			for i, l := range states.at(at) {
+				left[i] = s.after(l, c)
+			}
+			if by.dead(left) {
 				continue
 			}
 			n, known := states.number(left)
@@ -194,9 +252,19 @@ func (s *Space) fill(of []Language) bool {
 	return true
 }
 
-// label returns the number of what the languages of a state but the first have the empty text, -1
-// where that one does not.
-func (s *Space) label(m *machine, labels map[string]int32, state []Language) int32 {
+// inLanguages tells apart in which languages a text is, of those but the first, within that one.
+type inLanguages struct {
+	*Space
+	numbers map[string]int32
+}
+
+func (*inLanguages) classes() int32 { return whole }
+
+func (*inLanguages) without(byte) bool { return false }
+
+func (*inLanguages) dead(left []Language) bool { return left[0] == None }
+
+func (s *inLanguages) label(m *machine, state []Language) int32 {
 	if !s.hasEmpty(state[0]) {
 		return -1
 	}
@@ -206,11 +274,16 @@ func (s *Space) label(m *machine, labels map[string]int32, state []Language) int
 			key[i] = 1
 		}
 	}
-	n, ok := labels[string(key)]
+	return numberOf(s.numbers, key, &m.in, in)
+}
+
+// numberOf returns the number of a label, and adds one that is new to a list.
+func numberOf(numbers map[string]int32, key []byte, list *[][]bool, in []bool) int32 {
+	n, ok := numbers[string(key)]
 	if !ok {
-		n = int32(len(m.in))
-		labels[string(key)] = n
-		m.in = append(m.in, in)
+		n = int32(len(*list))
+		numbers[string(key)] = n
+		*list = append(*list, in)
 	}
 	return n
 }
@@ -290,11 +363,16 @@ func (w *walk) visit(into *machine, a, b int32, by step) int32 {
 	if la, lb := w.a.labels[a], w.b.labels[b]; la >= 0 && lb >= 0 {
 		known, ok := w.found[[2]int32{la, lb}]
 		if !ok {
-			known = int32(len(w.cells))
+			known = int32(len(w.found))
 			w.found[[2]int32{la, lb}] = known
-			w.cells = append(w.cells, Cell{text(w.steps, number), slices.Concat(w.a.in[la], w.b.in[lb])})
+			if w.a.in != nil {
+				w.cells = append(w.cells, Cell{text(w.steps, number), slices.Concat(w.a.in[la], w.b.in[lb])})
+			}
 			if into != nil {
-				into.in = append(into.in, w.cells[known].In)
+				into.pairs = append(into.pairs, [2]int32{la, lb})
+				if w.a.in != nil {
+					into.in = append(into.in, w.cells[known].In)
+				}
 			}
 		}
 		label = known

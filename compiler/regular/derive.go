@@ -27,8 +27,8 @@ type partitions struct {
 // whole is the number of the partition of one class.
 const whole = 0
 
-func newPartitions(alphabet Set) partitions {
-	p := partitions{alphabet: alphabet, numbers: map[classes]int32{}}
+func newPartitions(alphabet Set) *partitions {
+	p := &partitions{alphabet: alphabet, numbers: map[classes]int32{}}
 	p.intern(classes{}, 1)
 	return p
 }

@@ -95,7 +95,7 @@ type node struct {
 
 // Space keeps languages over one alphabet. It is not safe for concurrent use.
 type Space struct {
-	partitions
+	*partitions
 	nodes    []node
 	forms    table
 	sets     []Set
@@ -106,24 +106,90 @@ type Space struct {
 	named    map[any]Language
 	texts    []string // before which languages are asked for
 
-	cells    map[string]*cells
-	machines map[string]*machine
-	products map[[2]*machine]*machine
-	size     int // how many bytes the machines take
-	work     int // how many operands were taken to derivatives, and joined
+	separator int // letter at which texts are cut into pieces; 0 for none
+	cut       map[cutName]*pieces
+	tracks    map[string]*track
+	cells     map[string]*cells
+	machines  map[string]*machine
+	products  map[[2]*machine]*machine
+	scratch   *Space // what is left within pieces, of one language at a time
+	size      int    // how many bytes the machines take
+	pieces    int    // how many bytes the pieces of languages take
+	work      int    // how many operands were taken to derivatives, and joined
 	buffers
 }
 
 // New returns a Space over the texts of some characters. What an expression says of any other
 // character is left out.
-func New(alphabet Set) *Space {
-	s := &Space{partitions: newPartitions(alphabet), ofSet: map[Set]Language{}, named: map[any]Language{},
+func New(alphabet Set) *Space { return newSpace(newPartitions(alphabet)) }
+
+func newSpace(p *partitions) *Space {
+	s := &Space{partitions: p, ofSet: map[Set]Language{}, named: map[any]Language{},
 		cells: map[string]*cells{}, machines: map[string]*machine{},
-		products: map[[2]*machine]*machine{}}
+		products: map[[2]*machine]*machine{}, cut: map[cutName]*pieces{}, tracks: map[string]*track{}}
+	s.begin()
+	return s
+}
+
+// begin makes the languages that every Space has.
+func (s *Space) begin() {
 	s.intern(none, 0, 0)
 	s.intern(empty, 0, 0)
 	s.intern(not, None, 0)
 	s.intern(not, Empty, 0)
+}
+
+// forget forgets all languages but these.
+func (s *Space) forget() {
+	s.nodes, s.sets, s.joined, s.left, s.texts = s.nodes[:0], s.sets[:0], s.joined[:0], s.left[:0], s.texts[:0]
+	s.forms.reset()
+	clear(s.ofSet)
+	clear(s.named)
+	s.ForgetStates()
+	clear(s.cut)
+	s.begin()
+}
+
+// take returns the language that another Space of the same letters has. It has taken those that are known.
+func (s *Space) take(from *Space, l Language, known map[Language]Language) Language {
+	if l <= Some {
+		return l
+	}
+	if out, ok := known[l]; ok {
+		return out
+	}
+	var out Language
+	switch n := from.nodes[l]; n.operation {
+	case chars:
+		out = s.Chars(from.setOf(l))
+	case cat:
+		out = s.cat(s.take(from, n.a, known), s.take(from, n.b, known))
+	case star:
+		out = s.Star(s.take(from, n.a, known))
+	case not:
+		out = s.Not(s.take(from, n.a, known))
+	case skipping:
+		out = s.Skipping(s.take(from, n.a, known))
+	case before:
+		out = s.Before(s.take(from, n.a, known), from.texts[n.b])
+	case or, and:
+		of := make([]Language, n.b)
+		for i, o := range from.operandsOf(l) {
+			of[i] = s.take(from, o, known)
+		}
+		if n.operation == or {
+			out = s.Or(of...)
+		} else {
+			out = s.And(of...)
+		}
+	}
+	known[l] = out
+	return out
+}
+
+// CutAt returns a Space of which [Space.Cells] walks texts piece by piece, from one separator to the next.
+func (s *Space) CutAt(separator byte) *Space {
+	s.separator = int(separator)
 	return s
 }
 
@@ -208,6 +274,11 @@ func (s *Space) Size() (languages, states int) {
 // ForgetStates frees what [Space.Cells] visited. What is known of the languages themselves stays.
 func (s *Space) ForgetStates() {
 	clear(s.cells)
+	if s.pieces > mostPieces {
+		clear(s.cut)
+		s.pieces = 0
+	}
+	clear(s.tracks)
 	clear(s.machines)
 	clear(s.products)
 	s.size = 0

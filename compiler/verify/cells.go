@@ -38,6 +38,9 @@ type space struct {
 func newSpace(g ir.Group) *space {
 	alphabet, expr := policy.Plain(g)
 	s := &space{Space: regular.New(alphabet)}
+	if g == ir.Read || g == ir.Edit {
+		s.CutAt('/')
+	}
 	var err error
 	if s.within, err = s.Go(expr); err != nil {
 		panic(err) // an expression of the program's own

@@ -1,0 +1,381 @@
+package regular
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A path is many names in a row. Letter by letter paths go through as many states as there are letters in all names that
+// patterns have, times what may be left of each language where a name begins. So they are walked name by name: which
+// names do the same is found out once by letters, for all places at which one may begin.
+
+// mostSteps bounds how often [Space.Cells] takes a piece to a state, mostPlaces what may be left of a language where a
+// piece begins, and mostPieces how many bytes the pieces of languages take until they are forgotten.
+const (
+	mostSteps  = 4_000_000
+	mostPlaces = 1000
+	mostPieces = 32 << 20
+)
+
+// pieces is what is left of a language after pieces of a text, each with the separator behind it.
+type pieces struct {
+	letters *machine // of one piece; a label is a kind of piece, which does the same wherever it stands
+	states  int      // how much may be left where a piece begins; 0 is the language itself
+	next    []int32  // of each kind: the state behind the separator for each state; -1 where nothing is left
+	ends    []bool   // likewise whether the text may end with the piece
+	most    int      // the most states for which it was cut
+}
+
+// after returns the state after a piece of a kind and the separator.
+func (p *pieces) after(state Language, kind int32) Language {
+	if state < 0 {
+		return -1
+	}
+	return Language(p.next[int(kind)*p.states+int(state)])
+}
+
+// endsAfter reports whether a text may end after a piece of a kind.
+func (p *pieces) endsAfter(state Language, kind int32) bool {
+	return state >= 0 && p.ends[int(kind)*p.states+int(state)]
+}
+
+// piecesOf cuts a language at the separator. Of within, pieces that it does not have are left out.
+func (s *Space) piecesOf(l Language, within bool, most int) *pieces {
+	name := cutName{l, within}
+	if p := s.cut[name]; p != nil && (p.letters.ok || p.most >= most) {
+		return p
+	}
+	if s.scratch == nil {
+		s.scratch = newSpace(s.partitions).CutAt(byte(s.separator))
+	}
+	s.scratch.forget()
+	p := s.scratch.cutUp(s.scratch.take(s, l, map[Language]Language{}), within, most)
+	s.cut[name] = p
+	s.pieces += p.letters.size() + 5*len(p.next)
+	return p
+}
+
+// cutUp does so with the one language that a Space has: of what is left within pieces nothing is needed afterwards.
+func (s *Space) cutUp(l Language, within bool, most int) *pieces {
+	states := []Language{l}
+	at := map[Language]int32{l: 0, None: -1}
+	p := &pieces{letters: &machine{}, most: most}
+	work := s.work + max(mostWork/4, mostWork/MostStates*most) // at least what most single subjects take
+	var letters []*machine
+	var of []*kindsOf
+	for from := 0; from < len(states); {
+		kinds := &kindsOf{Space: s, numbers: map[string]int32{}, within: within, width: len(states) - from}
+		s.states.reset(kinds.width)
+		s.draft.reset()
+		if len(states) > mostPlaces || !s.fill(states[from:], kinds, work-s.work) {
+			return p
+		}
+		from = len(states)
+		for _, l := range kinds.left {
+			if _, ok := at[l]; !ok {
+				at[l] = int32(len(states))
+				states = append(states, l)
+			}
+		}
+		m := s.draft.compact()
+		letters, of = append(letters, &m), append(of, kinds)
+		if within && len(states) > from { // what one of them does not have another may
+			from, letters, of = 0, nil, nil
+		}
+	}
+	joint, kinds := s.together(letters)
+	if joint == nil {
+		return p
+	}
+	p.letters, p.states = joint, len(states)
+	for n := 0; n < len(kinds); n += len(of) {
+		for i, kind := range kinds[n : n+len(of)] {
+			k := of[i]
+			row := int(kind) * k.width
+			p.ends = append(p.ends, k.ends[row:row+k.width]...)
+			for _, l := range k.left[row : row+k.width] {
+				p.next = append(p.next, at[l])
+			}
+		}
+	}
+	return p
+}
+
+// cutName names a language that is cut into pieces.
+type cutName struct {
+	Language
+	within bool
+}
+
+// kindsOf tells the pieces of a language apart.
+type kindsOf struct {
+	*Space
+	numbers map[string]int32
+	width   int
+	within  bool       // pieces after which nothing is left are none
+	left    []Language // of each kind, for each state, behind the separator
+	ends    []bool
+	key     []byte
+}
+
+func (k *kindsOf) classes() int32 { return k.bySet(letterSet(rune(k.separator))) }
+
+func (k *kindsOf) without(c byte) bool { return int(c) == k.separator }
+
+func (k *kindsOf) dead(left []Language) bool {
+	return k.within && !slices.ContainsFunc(left, func(l Language) bool { return l != None })
+}
+
+func (k *kindsOf) label(_ *machine, state []Language) int32 {
+	k.key = k.key[:0]
+	dead := true
+	for _, l := range state {
+		behind := k.after(l, byte(k.separator))
+		ends := uint32(0)
+		if k.hasEmpty(l) {
+			ends = 1
+		}
+		dead = dead && behind == None && ends == 0
+		k.key = binary.LittleEndian.AppendUint32(k.key, uint32(behind)<<1|ends)
+	}
+	if dead && k.within {
+		return -1
+	}
+	n, ok := k.numbers[string(k.key)]
+	if !ok {
+		n = int32(len(k.numbers))
+		k.numbers[string(k.key)] = n
+		for _, l := range state {
+			k.left, k.ends = append(k.left, k.after(l, byte(k.separator))), append(k.ends, k.hasEmpty(l))
+		}
+	}
+	return n
+}
+
+// track is what is left of several languages after pieces, within the first of them.
+type track struct {
+	ok      bool
+	most    int      // where it is not: how many states were looked at
+	letters *machine // of a piece; a label is a kind of piece
+	kinds   int
+	next    []int32 // of each state: the state behind the separator for each kind; -1 where it is not within
+	ends    []int32 // likewise the label where the text ends; -1 where it is not within
+	in      [][]bool
+}
+
+// track returns the one of some languages, of most states.
+func (s *Space) track(of []Language, most int) *track {
+	key := string(appendAll(nil, of))
+	if t := s.tracks[key]; t != nil && (t.ok || t.most >= most) {
+		return t
+	}
+	t := &track{most: most}
+	s.tracks[key] = t
+	all := make([]*pieces, len(of))
+	letters := make([]*machine, len(of))
+	for i, l := range of {
+		all[i] = s.piecesOf(l, i == 0, most)
+		letters[i] = all[i].letters
+	}
+	joint, kinds := s.together(letters)
+	if joint == nil {
+		return t
+	}
+	t.letters, t.kinds = joint, len(kinds)/len(of)
+	states := numbered{}
+	states.reset(len(of))
+	state, left := make([]Language, len(of)), make([]Language, len(of))
+	states.number(state)
+	labels := map[string]int32{}
+	for at := 0; at < states.used; at++ {
+		if states.used > most || at*t.kinds > mostSteps {
+			return t
+		}
+		copy(state, states.at(at))
+		for k := 0; k < len(kinds); k += len(of) {
+			kind := kinds[k : k+len(of)]
+			next, ends := int32(-1), int32(-1)
+			for i, p := range all {
+				left[i] = p.after(state[i], kind[i])
+			}
+			if left[0] >= 0 {
+				n, _ := states.number(left)
+				next = int32(n)
+			}
+			if all[0].endsAfter(state[0], kind[0]) {
+				ends = t.label(labels, all, state, kind)
+			}
+			t.next, t.ends = append(t.next, next), append(t.ends, ends)
+		}
+	}
+	t.ok = true
+	s.size += 4 * (len(t.next) + len(t.ends))
+	return t
+}
+
+// label returns the number of those of some languages, but the first, whose texts may end after a piece.
+func (t *track) label(labels map[string]int32, of []*pieces, state []Language, kind []int32) int32 {
+	in, key := make([]bool, len(of)-1), make([]byte, len(of)-1)
+	for i, p := range of[1:] {
+		if in[i] = p.endsAfter(state[i+1], kind[i+1]); in[i] {
+			key[i] = 1
+		}
+	}
+	return numberOf(labels, key, &t.in, in)
+}
+
+// together returns the machine of several, and of each of its labels those of these. It returns nil where there are too
+// many states.
+func (s *Space) together(of []*machine) (*machine, []int32) {
+	m := of[0]
+	chain := []*machine{m}
+	for _, next := range of[1:] {
+		m = s.product(m, next)
+		chain = append(chain, m)
+	}
+	if !m.ok {
+		return nil, nil
+	}
+	n := m.labelled()
+	kinds := make([]int32, n*len(of))
+	for k := range n {
+		label := int32(k)
+		for i := len(of) - 1; i > 0; i-- {
+			pair := chain[i].pairs[label]
+			kinds[k*len(of)+i], label = pair[1], pair[0]
+		}
+		kinds[k*len(of)] = label
+	}
+	return m, kinds
+}
+
+// arrival is how a state, or a cell, is reached by the shortest text that is known.
+type arrival struct {
+	from    int32 // the state before the last piece
+	kind    int32 // of that piece
+	length  int
+	settled bool // there is no shorter one
+}
+
+// ride visits the states of several tracks at once, shortest texts first.
+type ride struct {
+	tracks        []*track
+	texts         []string // the shortest piece of each kind
+	letters       []int    // how many letters these have
+	kinds         []int32  // of each kind: those of the tracks
+	states, cells numbered
+	toState       []arrival
+	toCell        []arrival
+	pending       [][]int32 // the states that are reached by texts of each length
+}
+
+// cellsByPiece returns the cells of several tracks, those of short texts first.
+func (s *Space) cellsByPiece(tracks []*track, most int) ([]Cell, bool) {
+	machines := make([]*machine, len(tracks))
+	for i, t := range tracks {
+		if !t.ok {
+			return nil, false
+		}
+		machines[i] = t.letters
+	}
+	joint, kinds := s.together(machines)
+	if joint == nil {
+		return nil, false
+	}
+	r := ride{tracks: tracks, kinds: kinds, texts: joint.shortest(), toState: []arrival{{}}, pending: [][]int32{{0}}}
+	for _, text := range r.texts {
+		r.letters = append(r.letters, utf8.RuneCountInString(text))
+	}
+	r.states.reset(len(tracks))
+	r.cells.reset(len(tracks))
+	r.states.number(make([]Language, len(tracks)))
+	if !r.run(most) {
+		return nil, false
+	}
+	return r.found(string(rune(s.separator))), true
+}
+
+// run visits all states. It reports false where there are more than most.
+func (r *ride) run(most int) bool {
+	settled := 0
+	for length := 0; length < len(r.pending); length++ {
+		for i := 0; i < len(r.pending[length]); i++ {
+			n := r.pending[length][i]
+			at := &r.toState[n]
+			if at.settled || at.length != length {
+				continue
+			}
+			at.settled = true
+			if settled++; settled > most || settled*len(r.texts) > mostSteps {
+				return false
+			}
+			r.leave(n, length)
+		}
+	}
+	return true
+}
+
+// leave takes each kind of piece to a state, which a text of a length reaches.
+func (r *ride) leave(n int32, length int) {
+	state := slices.Clone(r.states.at(int(n)))
+	next, label := make([]Language, len(state)), make([]Language, len(state))
+	for k := range r.texts {
+		goesOn, ends := true, true
+		for i, t := range r.tracks {
+			to := int(state[i])*t.kinds + int(r.kinds[k*len(state)+i])
+			next[i], label[i] = Language(t.next[to]), Language(t.ends[to])
+			goesOn, ends = goesOn && next[i] >= 0, ends && label[i] >= 0
+		}
+		by := arrival{from: n, kind: int32(k), length: length + r.letters[k]}
+		if ends {
+			reach(&r.cells, &r.toCell, label, by)
+		}
+		by.length++ // the separator
+		if !goesOn {
+			continue
+		}
+		if to, shorter := reach(&r.states, &r.toState, next, by); shorter {
+			for len(r.pending) <= by.length {
+				r.pending = append(r.pending, nil)
+			}
+			r.pending[by.length] = append(r.pending[by.length], to)
+		}
+	}
+}
+
+// reach notes how one of some is reached, and reports whether no shorter text is known that does.
+func reach(of *numbered, to *[]arrival, one []Language, by arrival) (number int32, shorter bool) {
+	n, known := of.number(one)
+	if !known {
+		*to = append(*to, by)
+		return int32(n), true
+	}
+	if old := &(*to)[n]; !old.settled && by.length < old.length {
+		*old = by
+		return int32(n), true
+	}
+	return int32(n), false
+}
+
+// found returns the cells, with their texts.
+func (r *ride) found(separator string) []Cell {
+	list := make([]Cell, len(r.toCell))
+	for n, x := range r.toCell {
+		parts := []string{r.texts[x.kind]}
+		for x.from > 0 {
+			x = r.toState[x.from]
+			parts = append(parts, r.texts[x.kind])
+		}
+		slices.Reverse(parts)
+		list[n].Text = strings.Join(parts, separator)
+		for i, t := range r.tracks {
+			list[n].In = append(list[n].In, t.in[r.cells.at(n)[i]]...)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Cell) int {
+		return utf8.RuneCountInString(a.Text) - utf8.RuneCountInString(b.Text)
+	})
+	return list
+}
