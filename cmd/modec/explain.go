@@ -314,18 +314,23 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
 				x.WithoutHook = &v.Bare.Decision
 			}
-			switch {
-			case v.Hole != nil && v.Hole.Decision > v.Decision:
-				x.Hole = v.Hole.Why
-			case v.Hole != nil && byItself:
-				x.Past = secret.Text(v.Hole.Why)
-			case source.Odd && v.Decision > source.Decision && v.Decision <= source.Read:
-				x.Hole = "the agent reads by itself a line that is not plain; a hook holds it (hooks = true)"
-			}
+			x.goesPast(v, source)
 			out = append(out, x)
 		}
 	}
 	return out, elsewhere
+}
+
+// goesPast says what goes past a verdict.
+func (x *verdict) goesPast(v contract.Verdict, source policy.Result) {
+	switch {
+	case v.Hole != nil && v.Hole.Decision > v.Decision:
+		x.Hole = v.Hole.Why
+	case v.Hole != nil && x.ByItself:
+		x.Past = secret.Text(v.Hole.Why)
+	case source.Odd && v.Decision > source.Decision && v.Decision <= source.Read:
+		x.Hole = "the agent reads by itself a line that is not plain; a hook holds it (hooks = true)"
+	}
 }
 
 // meaningOf says what the rule behind a verdict means where its text is not enough, else "".

@@ -164,7 +164,8 @@ func (m *machine) reset() {
 // compact returns a machine of which all states were visited.
 func (m *machine) compact() machine {
 	return machine{ok: true, classes: slices.Clone(m.classes), rows: slices.Clone(m.rows),
-		next: slices.Clone(m.next), labels: slices.Clone(m.labels), in: m.in, pairs: m.pairs, steps: slices.Clone(m.steps)}
+		next: slices.Clone(m.next), labels: slices.Clone(m.labels), in: m.in, pairs: m.pairs,
+		steps: slices.Clone(m.steps)}
 }
 
 // size returns how many bytes a machine takes.

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// A path is many names in a row. Letter by letter paths go through as many states as there are letters in all names that
-// patterns have, times what may be left of each language where a name begins. So they are walked name by name: which
-// names do the same is found out once by letters, for all places at which one may begin.
+// A path is many names in a row. Letter by letter paths go through as many states as there are letters in all names
+// that patterns have, times what may be left of each language where a name begins. So they are walked name by name:
+// which names do the same is found out once by letters, for all places at which one may begin.
 
 // mostSteps bounds how often [Space.Cells] takes a piece to a state, mostPlaces what may be left of a language where a
 // piece begins, and mostPieces how many bytes the pieces of languages take until they are forgotten.
 const (
-	mostSteps  = 4_000_000
+	mostSteps  = 2_000_000
 	mostPlaces = 1000
-	mostPieces = 32 << 20
+	mostPieces = 16 << 20
 )
 
 // pieces is what is left of a language after pieces of a text, each with the separator behind it.

@@ -323,6 +323,33 @@ func TestMostStates(t *testing.T) {
 	}
 }
 
+// What a Space that cuts texts finds, and when it gives up: at too many places at which a piece may begin.
+func TestCutAt(t *testing.T) {
+	for _, c := range []struct {
+		names int // that stand in a row: so many places
+		ok    bool
+	}{{500, true}, {1500, false}} {
+		s := regular.New(alphabet()).CutAt('/')
+		within, err := s.Go(`^[^/]+(?:/[^/]+)*$`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		long := s.Text(strings.Repeat("a/", c.names) + "b")
+		cells, ok := s.Cells(within, regular.MostStates, []regular.Language{long})
+		if ok != c.ok || ok && len(cells) != 2 {
+			t.Errorf("%d names: got %d cells, %t", c.names, len(cells), ok)
+		}
+		// What was given up is so again, and what is forgotten is found anew.
+		s.ForgetStates()
+		if _, ok := s.Cells(within, regular.MostStates, []regular.Language{long}); ok != c.ok {
+			t.Errorf("%d names once more: got %t", c.names, ok)
+		}
+		if few, ok := s.Cells(within, 3, []regular.Language{long}); ok {
+			t.Errorf("%d names in 3 states: got %d cells", c.names, len(few))
+		}
+	}
+}
+
 // Many patterns of many parts that stand anywhere take more work than there is; one does not.
 func TestMostWork(t *testing.T) {
 	for _, c := range []struct {

@@ -170,7 +170,8 @@ func (im *importer) lists(root *located.Value) {
 		im.role.Native = append(im.role.Native,
 			ir.NativeRule{Target: "gemini", Decision: s.Decision, Text: s.Text, Pos: s.At, Own: true})
 		what := s.Decision.String() + " " + s.Text
-		why := cmp.Or(format.LimitMeaning(s.Text, s.Decision), "no other agent has its prefixes of lines and its names of tools")
+		why := cmp.Or(format.LimitMeaning(s.Text, s.Decision),
+			"no other agent has its prefixes of lines and its names of tools")
 		im.out.NoteRule(contract.Kept, s.At, subject, what, "it stays as it is written, for Gemini CLI alone: "+why)
 	}
 	for _, l := range format.SettingLists {
