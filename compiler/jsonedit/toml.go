@@ -201,6 +201,9 @@ func (e *tomlEdit) table(path []string, have, want map[string]any) {
 		case before && now && fmt.Sprint(was) == fmt.Sprint(is):
 		case !now:
 			e.remove(at)
+		case a && len(from) > 0 && isEmptyTable(is) && !e.written(at):
+			e.remove(at) // with the last of its members: it has no line of its own
+			delete(want, key)
 		case before && a && isTable(is) && e.headed(at):
 			e.table(at, from, is.(map[string]any))
 		case before && e.replace(at, is):
@@ -212,6 +215,13 @@ func (e *tomlEdit) table(path []string, have, want map[string]any) {
 }
 
 func isTable(v any) bool { _, ok := v.(map[string]any); return ok }
+
+func isEmptyTable(v any) bool { t, ok := v.(map[string]any); return ok && len(t) == 0 }
+
+// written reports whether a key has a line of its own, and not only one of what is below it.
+func (e *tomlEdit) written(path []string) bool {
+	return slices.ContainsFunc(e.doc.parts, func(p tomlPart) bool { return slices.Equal(p.path, path) })
+}
 
 // headed reports whether the members of a table have lines of their own.
 func (e *tomlEdit) headed(path []string) bool {

@@ -103,6 +103,16 @@ theme = "dark" # by night
 	if len(res.Conflicts) != 1 || res.Conflicts[0].Line != 4 {
 		t.Errorf("got %+v, want a conflict in line 4", res.Conflicts)
 	}
+	// The list of which the only server goes has no line of its own, or has one.
+	const other = "model = \"x\"\n"
+	for have, want := range map[string]string{
+		other + "[mcp_servers.docs]\ncommand = \"docs\"\n[mcp_servers.docs.env]\nX = \"1\"\n": other,
+		other + "[mcp_servers]\n[mcp_servers.docs]\ncommand = \"docs\"\n":                         other + "[mcp_servers]\n",
+	} {
+		if res := merge(have, "", Adopt([]byte(have), p, []string{"docs"})); string(res.Data) != want {
+			t.Errorf("the only server taken out: got %q, want %q", res.Data, want)
+		}
+	}
 	only := merge("", `mcp_servers.new = {command = "new"}`)
 	if res := merge(string(only.Data), "", only.Entries); res.Data != nil {
 		t.Errorf("got %s, want nothing", res.Data)

@@ -160,6 +160,7 @@ var switches = map[string]string{
 	"--assisted-approval":           "a model answers the questions",
 	"--autopilot":                   "the session goes on without anybody who answers",
 	"--available-tools":             "the session has other tools",
+	"--config-dir":                  "the hook that holds the session is in another folder",
 	"--connect":                     "the session runs elsewhere",
 	"--enable-all-github-mcp-tools": "the tools are those of a server that the source does not name",
 	"--enable-mcp-server":           "the server is one that is turned off",

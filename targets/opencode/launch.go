@@ -34,7 +34,11 @@ var switches = map[string]string{
 	"--agent":  "the session begins as another agent",
 	"--attach": "the session is one of another server, which has settings of its own",
 	"--auto":   "it answers every question with yes",
-	"--dir":    "the session is in another folder",
+	// Other names of it, which no help shows.
+	"--dangerously-skip-permissions": "it answers every question with yes",
+	"--dangerouslySkipPermissions":   "it answers every question with yes",
+	"--yolo":                         "it answers every question with yes",
+	"--dir":                          "the session is in another folder",
 }
 
 // commands are the words after which opencode starts no session, or one whose clients have permissions of their own.
