@@ -128,6 +128,7 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 
 // key adds a key. What is left to the agent is said where a floor would take it away.
 func (w *writer) key(key string, base ir.Decision, list []entry) {
+	base, list = w.bounded(key, base, list)
 	if base == ir.Agent {
 		own := w.ownEntries(key)
 		if len(own) > 0 && len(list) == 0 { // its own rules decide
