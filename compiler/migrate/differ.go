@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/render"
 	"modec.dev/modec/compiler/source"
 )
 
@@ -428,9 +429,23 @@ func (d *differ) field(subject string, at diag.Pos, path []string, v *value, non
 	})
 }
 
+// alike reports whether two modes say the same, wherever they are emitted.
+func (d *differ) alike(a, b *ir.Mode) bool {
+	text := func(m ir.Mode) string {
+		m.Place = ir.Place{}
+		files, err := render.Source(&ir.Project{Modes: []ir.Mode{m}}, "modec", nil, d.dialects)
+		return fmt.Sprint(files, err)
+	}
+	return text(*a) == text(*b)
+}
+
 func (d *differ) mode(a, b *ir.Mode) {
 	own, name := d.source.Mode(b.Slug), "mode "+b.Slug
 	switch at := []string{"modes", b.Slug}; {
+	case own == nil && a != nil && d.source.Role(b.Slug) != nil: // a build makes it of a role
+		if !d.alike(a, b) {
+			d.cannot(b.Pos, name+" is changed", "a build makes it of the role of this name: change that")
+		}
 	case own == nil || own.Builtin:
 		d.definition(name, b.Pos, ir.Project{Modes: []ir.Mode{*b}})
 	case !own.For(d.target.Name()):
