@@ -29,6 +29,7 @@ const (
 // Nobody tells two plain arguments of one cell apart: not the source, and not the model of an
 // agent, by its artifacts or by itself.
 func TestInCells(t *testing.T) {
+	t.Parallel()
 	left := inCells
 	if testing.Short() {
 		left = inCellsShort

@@ -146,6 +146,7 @@ func (l *ledger) same(files memfs.FS, e *policy.Engine) (wrong []string, changed
 // Whatever changes in an artifact: a subject about which something is decided otherwise has
 // another key.
 func TestKeysOfArtifacts(t *testing.T) {
+	t.Parallel()
 	most, each := 100, 1
 	if testing.Short() {
 		most, each = 20, 4*inShort
@@ -204,6 +205,7 @@ var hookDigest = regexp.MustCompile(` --digest [0-9a-f]+`)
 
 // Whatever changes in the source does so too.
 func TestKeysOfSources(t *testing.T) {
+	t.Parallel()
 	most, each := 100, 1
 	if testing.Short() {
 		most, each = 20, 4*inShort
@@ -245,6 +247,7 @@ func (forgetfulOfPeople) Key(ir.SubjectRef) (key digest.Key, ok bool) { return k
 
 // What a decider leaves out of its keys is noticed.
 func TestForgottenKeys(t *testing.T) {
+	t.Parallel()
 	res := compile(t, "promise")
 	for _, j := range judgedTargets(res) {
 		name := j.Target.Name()
@@ -282,6 +285,7 @@ func TestForgottenKeys(t *testing.T) {
 
 // Each of what a job depends on beside rules and artifacts changes its key.
 func TestKeysOfTheRest(t *testing.T) {
+	t.Parallel()
 	res := compile(t, "promise")
 	keys := func(change func(*verify.Request)) map[string]digest.Sum {
 		req := request(res, nil)

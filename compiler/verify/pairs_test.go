@@ -17,6 +17,7 @@ import (
 // What the two halves of a pair tell apart finds what all that they are compared on finds: in
 // artifacts that somebody spoilt, the same pairs are wider.
 func TestPairs(t *testing.T) {
+	t.Parallel()
 	res := compile(t, "acme")
 	files := memfs.FS{}
 	for _, f := range res.Files() {
