@@ -107,7 +107,7 @@ theme = "dark" # by night
 	const other = "model = \"x\"\n"
 	for have, want := range map[string]string{
 		other + "[mcp_servers.docs]\ncommand = \"docs\"\n[mcp_servers.docs.env]\nX = \"1\"\n": other,
-		other + "[mcp_servers]\n[mcp_servers.docs]\ncommand = \"docs\"\n":                         other + "[mcp_servers]\n",
+		other + "[mcp_servers]\n[mcp_servers.docs]\ncommand = \"docs\"\n":                     other + "[mcp_servers]\n",
 	} {
 		if res := merge(have, "", Adopt([]byte(have), p, []string{"docs"})); string(res.Data) != want {
 			t.Errorf("the only server taken out: got %q, want %q", res.Data, want)

@@ -13,8 +13,8 @@ var groupOf = map[string]ir.Group{
 	format.WebFetch: ir.Web, format.WebFetchAddress: ir.Web, format.WebSearch: ir.Web,
 }
 
-// bounded returns a list that permits no more than the rules in the agent's own words of a half of a role in a mode that
-// leaves the group to the agent: where the other half says something, these would be lost, or stand before what
+// bounded returns a list that permits no more than the rules in the agent's own words of a half of a role in a mode
+// that leaves the group to the agent: where the other half says something, these would be lost, or stand before what
 // opens.
 func (w *writer) bounded(key string, base ir.Decision, list []entry) (ir.Decision, []entry) {
 	if w.ref.Role == "" || w.ref.Mode == "" || base == ir.Agent && len(list) == 0 {
