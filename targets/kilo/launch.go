@@ -77,19 +77,6 @@ func joined(root string, l *lastmatch.Launch) (out []entry) {
 	return out
 }
 
-// switches are the options of Kilo 7.7 by which a command line takes away what a session holds.
-var switches = map[string]string{
-	"--agent":  "the session begins as another agent",
-	"--attach": "the session is one of another server, which has settings of its own",
-	"--auto":   "it answers every question with yes",
-	// Other names of it, which no help shows.
-	"--dangerously-skip-permissions": "it answers every question with yes",
-	"--dangerouslySkipPermissions":   "it answers every question with yes",
-	"--yolo":                         "it answers every question with yes",
-	"--dir":                          "the session is in another folder",
-	"--worktree":                     "the session is in another folder",
-}
-
 // commands are the words after which Kilo starts no session, or one whose clients have permissions of their own.
 var commands = []string{"acp", "agent", "attach", "auth", "cloud", "completion", "config", "console", "daemon", "db",
 	"debug", "export", "github", "help", "import", "mcp", "models", "plug", "plugin", "pr", "profile", "providers",
@@ -109,7 +96,7 @@ func (kilo) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 				Instead: "start it in the folder of the project"}, true
 		}
 		option, _, _ := strings.Cut(arg, "=")
-		if does := switches[option]; does != "" {
+		if does := lastmatch.Switches[option]; does != "" {
 			return contract.ByOption(option, does), true
 		}
 	}

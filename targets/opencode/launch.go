@@ -7,6 +7,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/targets/internal/lastmatch"
 )
 
 // Args returns no arguments: a command line names an agent, and the variables of Environment the one to begin with.
@@ -29,18 +30,6 @@ func (opencode) Environment(in contract.Input, ref ir.SubjectRef, opt contract.A
 		"OPENCODE_PERMISSION=", "OPENCODE_TEST_MANAGED_CONFIG_DIR="), diags
 }
 
-// switches are the options of opencode 1.18 by which a command line takes away what a session holds.
-var switches = map[string]string{
-	"--agent":  "the session begins as another agent",
-	"--attach": "the session is one of another server, which has settings of its own",
-	"--auto":   "it answers every question with yes",
-	// Other names of it, which no help shows.
-	"--dangerously-skip-permissions": "it answers every question with yes",
-	"--dangerouslySkipPermissions":   "it answers every question with yes",
-	"--yolo":                         "it answers every question with yes",
-	"--dir":                          "the session is in another folder",
-}
-
 // commands are the words after which opencode starts no session, or one whose clients have permissions of their own.
 var commands = []string{"acp", "agent", "attach", "auth", "completion", "db", "debug", "export", "github", "import",
 	"mcp", "models", "plugin", "plug", "pr", "providers", "serve", "session", "stats", "uninstall", "upgrade", "web"}
@@ -59,7 +48,7 @@ func (opencode) Replaces(line contract.CommandLine) (contract.Replacement, bool)
 				Instead: "start it in the folder of the project"}, true
 		}
 		option, _, _ := strings.Cut(arg, "=")
-		if does := switches[option]; does != "" {
+		if does := lastmatch.Switches[option]; does != "" {
 			return contract.ByOption(option, does), true
 		}
 	}

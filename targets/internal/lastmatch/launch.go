@@ -112,3 +112,22 @@ func names(o contract.Object) (out []string) {
 	}
 	return out
 }
+
+// Switches are the options of opencode 1.18 and Kilo 7.7 by which a command line takes away what a session holds. Only
+// Kilo has worktrees, and opencode takes no option that it does not know.
+var Switches = map[string]string{
+	"--agent":  "the session begins as another agent",
+	"--attach": "the session is one of another server, which has settings of its own",
+	"--auto":   answersYes,
+	// Other names of it, which no help shows.
+	"--dangerously-skip-permissions": answersYes,
+	"--dangerouslySkipPermissions":   answersYes,
+	"--yolo":                         answersYes,
+	"--dir":                          anotherFolder,
+	"--worktree":                     anotherFolder,
+}
+
+const (
+	answersYes    = "it answers every question with yes"
+	anotherFolder = "the session is in another folder"
+)
