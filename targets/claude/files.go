@@ -230,8 +230,8 @@ func held(glob string) (pattern string, rooted bool) {
 		glob = strings.TrimSuffix(strings.TrimSuffix(glob, "/"), "/**")
 		glob = strings.TrimSuffix(glob, "/**") + "/**"
 	}
-	rooted = strings.Contains(strings.TrimSuffix(glob, "/"), "/")
 	pattern = strings.TrimPrefix(glob, "/")
+	rooted = strings.Contains(strings.TrimSuffix(glob, "/"), "/") && pattern != "**"
 	dir := strings.TrimSuffix(strings.TrimSuffix(pattern, "**"), "/")
 	if dir != "" && (strings.HasSuffix(pattern, "/") || strings.HasSuffix(pattern, "/**")) {
 		pattern = dir
