@@ -29,71 +29,64 @@ type cells struct {
 // texts first. It fails where more than most states have to be visited, or more than [MostStates]. What
 // several calls have in common is best in the first parts: these are looked at once.
 func (s *Space) Cells(within Language, most int, parts ...[]Language) ([]Cell, bool) {
-	if s.separator > 0 {
-		return s.byPiece(within, min(most, MostStates), parts)
-	}
+	most = min(most, MostStates)
+	parts = slices.DeleteFunc(slices.Clone(parts), func(of []Language) bool { return len(of) == 0 })
 	key := binary.LittleEndian.AppendUint32(nil, uint32(most))
-	var machines []*machine
-	for _, of := range parts {
-		if len(of) == 0 {
-			continue
-		}
-		m := s.machine(append([]Language{within}, of...))
-		if !m.ok {
-			return nil, false
-		}
+	for _, of := range append(parts, []Language{within}) {
 		key = append(appendAll(key, of), "|"...)
-		machines = append(machines, m)
 	}
-	if len(machines) == 0 {
-		machines = append(machines, s.machine([]Language{within}))
-	}
-	name := string(appendAll(key, []Language{within}))
-	if c := s.cells[name]; c != nil {
+	if c := s.cells[string(key)]; c != nil {
 		return c.list, c.ok
 	}
 	c := &cells{}
-	s.cells[name] = c
-	first, last := machines[0], machines[len(machines)-1]
-	for _, m := range machines[1:max(1, len(machines)-1)] {
-		first = s.product(first, m)
+	s.cells[string(key)] = c
+	for i, of := range parts {
+		parts[i] = append([]Language{within}, of...)
 	}
-	switch {
-	case !first.ok || !last.ok:
-	case len(machines) == 1:
-		c.list, c.ok = first.cells(), true
-	default:
-		w := walk{Space: s, a: first, b: last}
-		if c.ok = w.run(nil, min(most, MostStates)); c.ok {
-			c.list = w.cells
-		}
+	if len(parts) == 0 {
+		parts = [][]Language{{within}}
+	}
+	if s.separator > 0 {
+		c.list, c.ok = s.byPiece(parts, most)
+	} else {
+		c.list, c.ok = s.byLetter(parts, most)
 	}
 	return c.list, c.ok
 }
 
-// byPiece is [Space.Cells] of a Space with a separator.
-func (s *Space) byPiece(within Language, most int, parts [][]Language) ([]Cell, bool) {
-	key := binary.LittleEndian.AppendUint32(nil, uint32(most))
-	for _, of := range parts {
-		key = append(appendAll(key, of), "|"...)
-	}
-	name := string(appendAll(key, []Language{within}))
-	if c := s.cells[name]; c != nil {
-		return c.list, c.ok
-	}
-	c := &cells{}
-	s.cells[name] = c
-	var tracks []*track
-	for _, of := range parts {
-		if len(of) > 0 {
-			tracks = append(tracks, s.track(append([]Language{within}, of...), most))
+// byLetter returns the cells of some lists of languages, each within its first one, which is the same.
+func (s *Space) byLetter(parts [][]Language, most int) ([]Cell, bool) {
+	machines := make([]*machine, len(parts))
+	for i, of := range parts {
+		if machines[i] = s.machine(of); !machines[i].ok {
+			return nil, false
 		}
 	}
-	if len(tracks) == 0 {
-		tracks = append(tracks, s.track([]Language{within}, most))
+	first, last := machines[0], machines[len(machines)-1]
+	if len(machines) == 1 {
+		return first.cells(), true
 	}
-	c.list, c.ok = s.cellsByPiece(tracks, most)
-	return c.list, c.ok
+	for _, m := range machines[1 : len(machines)-1] {
+		if first = s.product(first, m); !first.ok {
+			return nil, false
+		}
+	}
+	w := walk{Space: s, a: first, b: last}
+	if !w.run(nil, most) {
+		return nil, false
+	}
+	return w.cells, true
+}
+
+// byPiece does so in a Space with a separator.
+func (s *Space) byPiece(parts [][]Language, most int) ([]Cell, bool) {
+	tracks := make([]*track, len(parts))
+	for i, of := range parts {
+		if tracks[i] = s.track(of, most); !tracks[i].ok {
+			return nil, false
+		}
+	}
+	return s.cellsByPiece(tracks, most)
 }
 
 // Meets reports whether some text is in all of some languages. It reports true, too, where more than
@@ -204,12 +197,12 @@ func (s *Space) machine(of []Language) *machine {
 	return m
 }
 
-// labeller says what tells the states of a machine apart.
+// labeller says what tells the states of the machine apart that a Space drafts.
 type labeller interface {
 	classes() int32            // letters that are told apart in any state
 	without(c byte) bool       // a letter is not taken
 	dead(left []Language) bool // texts after which this is left are not looked at
-	label(m *machine, state []Language) int32
+	label(state []Language) int32
 }
 
 // fill visits the states of a machine of some languages, and writes the machine down. It reports
@@ -222,7 +215,7 @@ func (s *Space) fill(of []Language, by labeller, work int) bool {
 		for _, l := range state {
 			classes = s.meet(classes, s.classesOf(l))
 		}
-		m.state(classes, s.all[classes].n, by.label(m, state), how)
+		m.state(classes, s.all[classes].n, by.label(state), how)
 	}
 	states.number(of)
 	meet(step{from: -1})
@@ -265,7 +258,7 @@ func (*inLanguages) without(byte) bool { return false }
 
 func (*inLanguages) dead(left []Language) bool { return left[0] == None }
 
-func (s *inLanguages) label(m *machine, state []Language) int32 {
+func (s *inLanguages) label(state []Language) int32 {
 	if !s.hasEmpty(state[0]) {
 		return -1
 	}
@@ -275,7 +268,7 @@ func (s *inLanguages) label(m *machine, state []Language) int32 {
 			key[i] = 1
 		}
 	}
-	return numberOf(s.numbers, key, &m.in, in)
+	return numberOf(s.numbers, key, &s.draft.in, in)
 }
 
 // numberOf returns the number of a label, and adds one that is new to a list.

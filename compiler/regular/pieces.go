@@ -128,7 +128,7 @@ func (k *kindsOf) dead(left []Language) bool {
 	return k.within && !slices.ContainsFunc(left, func(l Language) bool { return l != None })
 }
 
-func (k *kindsOf) label(_ *machine, state []Language) int32 {
+func (k *kindsOf) label(state []Language) int32 {
 	k.key = k.key[:0]
 	dead := true
 	for _, l := range state {
@@ -147,8 +147,9 @@ func (k *kindsOf) label(_ *machine, state []Language) int32 {
 	if !ok {
 		n = int32(len(k.numbers))
 		k.numbers[string(k.key)] = n
-		for _, l := range state {
-			k.left, k.ends = append(k.left, k.after(l, byte(k.separator))), append(k.ends, k.hasEmpty(l))
+		for i := range state {
+			x := binary.LittleEndian.Uint32(k.key[4*i:])
+			k.left, k.ends = append(k.left, Language(x>>1)), append(k.ends, x&1 == 1)
 		}
 	}
 	return n
@@ -275,9 +276,6 @@ type ride struct {
 func (s *Space) cellsByPiece(tracks []*track, most int) ([]Cell, bool) {
 	machines := make([]*machine, len(tracks))
 	for i, t := range tracks {
-		if !t.ok {
-			return nil, false
-		}
 		machines[i] = t.letters
 	}
 	joint, kinds := s.together(machines)
