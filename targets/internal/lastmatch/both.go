@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -13,29 +14,50 @@ var groupOf = map[string]ir.Group{
 	format.WebFetch: ir.Web, format.WebFetchAddress: ir.Web, format.WebSearch: ir.Web,
 }
 
-// bounded returns a list that permits no more than the rules in the agent's own words of a half of a role in a mode
-// that leaves the group to the agent: where the other half says something, these would be lost, or stand before what
-// opens.
+// half is a role or a mode of a pair that has rules in the agent's own words.
+type half struct {
+	*policy.Subject
+	own []format.Rule
+}
+
+// ownHalves returns those of a role in a mode.
+func (e *Emitter) ownHalves(ref ir.SubjectRef) (halves []half) {
+	r, m := e.in.Project.Role(ref.Role), e.in.Project.Mode(ref.Mode)
+	if r == nil || m == nil {
+		return nil
+	}
+	add := func(of ir.SubjectRef, own []format.Rule) {
+		if len(own) == 0 {
+			return
+		}
+		if s, err := e.in.Policy.Subject(of); err == nil {
+			halves = append(halves, half{s, own})
+		}
+	}
+	add(ir.SubjectRef{Role: ref.Role}, e.ownRules(r.Native, r.Extra))
+	add(ir.SubjectRef{Mode: ref.Mode}, e.ownRules(m.Native, m.Extra))
+	return halves
+}
+
+// bounded returns a list that permits no more than the rules in the agent's own words of a half that leaves the group to
+// the agent: where the other half says something, these would be lost, or stand before what opens.
 func (w *writer) bounded(key string, base ir.Decision, list []entry) (ir.Decision, []entry) {
-	if w.ref.Role == "" || w.ref.Mode == "" || base == ir.Agent && len(list) == 0 {
+	if base == ir.Agent && len(list) == 0 {
 		return base, list
 	}
-	p := w.in.Project
-	if r := p.Role(w.ref.Role); r != nil && w.silent(ir.SubjectRef{Role: w.ref.Role}, key) {
-		base, list = bound(base, list, ownAbout(key, w.ownRules(r.Native, r.Extra)))
-	}
-	if m := p.Mode(w.ref.Mode); m != nil && w.silent(ir.SubjectRef{Mode: w.ref.Mode}, key) {
-		base, list = bound(base, list, ownAbout(key, w.ownRules(m.Native, m.Extra)))
+	for _, h := range w.halves {
+		if h.silent(key) {
+			base, list = bound(base, list, ownAbout(key, h.own))
+		}
 	}
 	return base, list
 }
 
 // silent reports whether a half says nothing of what a key decides.
-func (w *writer) silent(half ir.SubjectRef, key string) bool {
+func (h half) silent(key string) bool {
 	g, ok := groupOf[key]
-	s, err := w.in.Policy.Subject(half)
-	return ok && err == nil && s.Default(g).Decision == ir.Agent &&
-		!slices.ContainsFunc(s.Rules(g), func(r ir.Rule) bool { return r.Pos.File != ir.GuardsFile })
+	return ok && h.Default(g).Decision == ir.Agent &&
+		!slices.ContainsFunc(h.Rules(g), func(r ir.Rule) bool { return r.Pos.File != ir.GuardsFile })
 }
 
 // ownAbout returns what rules in the agent's own words say of a key.

@@ -44,7 +44,8 @@ func TestBound(t *testing.T) {
 		for _, text := range []string{"docs/a.md", "docs/b", "src/a.md", "src/b", "x", "y", "y.md"} {
 			one, other := last(base, list, text), last(ir.Agent, own, text)
 			if is := last(gotBase, got, text); is > min(one, other) || len(own) == 0 && is != one {
-				t.Fatalf("%v %v bounded by %v: %v %v says %v of %q, and they say %v and %v", base, list, own, gotBase, got, is, text, one, other)
+				t.Fatalf("%v %v bounded by %v: %v %v says %v of %q, and they say %v and %v",
+					base, list, own, gotBase, got, is, text, one, other)
 			}
 		}
 	}

@@ -33,6 +33,7 @@ type writer struct {
 	floor   ir.Decision // "*" at the beginning; Agent: nothing
 	keys    []keyed
 	own     []format.Rule // in the agent's own words
+	halves  []half        // of a role in a mode, that have such rules
 	leaves  bool          // it says nothing of any server
 	said    contract.Object
 }
@@ -81,7 +82,7 @@ func (e *Emitter) compiled(ref ir.SubjectRef, at diag.Pos) (*writer, bool) {
 		e.Diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 		return nil, false
 	}
-	w := &writer{Emitter: e, ref: ref, subject: s, pos: at, own: e.ownOf(ref)}
+	w := &writer{Emitter: e, ref: ref, subject: s, pos: at, own: e.ownOf(ref), halves: e.ownHalves(ref)}
 	w.floor = w.least()
 	w.reads()
 	w.edits()
