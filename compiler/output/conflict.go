@@ -17,8 +17,7 @@ func (w *writer) merging(p string, have, want []byte) bool {
 	if !w.lock.knows(p) && !w.pending.knows(p) {
 		return false
 	}
-	_, _, ok := sides(want)
-	return conflictLine(have) > 0 && !ok // a text about merges has such lines too
+	return conflictLine(have) > 0 && conflictLine(want) == 0 // a text about merges has such lines too
 }
 
 // inConflict reports a file in which git's merge left a conflict.
