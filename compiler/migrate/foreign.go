@@ -236,7 +236,7 @@ func newForeign(req Request, res *compiler.Result) *foreign {
 	lock, _ := contract.ReadImport(req.Root, output.LockFile) // without one nothing is known
 	of := &foreign{
 		req: req, written: res.FS(), lock: lock, known: output.KnownOf(lock), built: output.Built(lock),
-		inFolders: map[string][]string{}}
+		inFolders: map[string][]string{}, loaded: map[string][]contract.Lodger{}}
 	own, _ := output.Locks(source.Local)
 	of.builtForOne = builtBy(req.Root, own)
 	return of
@@ -260,7 +260,8 @@ type foreign struct {
 	lock               []byte // of the project; nil: nothing is known
 	known              *output.Known
 	built, builtForOne func(file string) bool
-	inFolders          map[string][]string // by globs over files in any folder
+	inFolders          map[string][]string          // by globs over files in any folder
+	loaded             map[string][]contract.Lodger // by targets: what their agents load of somebody's own
 }
 
 // readSubject is a subject and the place where an agent reads it.

@@ -215,10 +215,13 @@ func (f *foreign) lodgingServer(res *compiler.Result, t contract.Target, l *cont
 	}
 }
 
-// lodgers returns what an agent loads of somebody's own that no import reads.
+// lodgers returns what an agent loads of somebody's own that no import reads. Its files are read once.
 func (f *foreign) lodgers(ctx context.Context, t contract.Target) (list []contract.Lodger) {
 	if f.req.Root == nil {
 		return nil
+	}
+	if list, known := f.loaded[t.Name()]; known {
+		return slices.Clone(list)
 	}
 	if lodging, ok := t.(contract.Lodging); ok {
 		list = lodging.Lodgers(f.req.Root, f.written)
@@ -226,7 +229,9 @@ func (f *foreign) lodgers(ctx context.Context, t contract.Target) (list []contra
 	if granter, ok := t.(contract.Granter); ok {
 		list = append(list, granter.Hooks(f.req.Root, f.nested(ctx, granter))...)
 	}
-	return slices.DeleteFunc(list, func(l contract.Lodger) bool { return f.left(l.At.File) })
+	list = slices.DeleteFunc(list, func(l contract.Lodger) bool { return f.left(l.At.File) })
+	f.loaded[t.Name()] = list
+	return slices.Clone(list)
 }
 
 // sharedLodgers leaves out what is one's own, in files that git ignores.
