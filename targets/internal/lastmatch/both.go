@@ -39,8 +39,8 @@ func (e *Emitter) ownHalves(ref ir.SubjectRef) (halves []half) {
 	return halves
 }
 
-// bounded returns a list that permits no more than the rules in the agent's own words of a half that leaves the group to
-// the agent: where the other half says something, these would be lost, or stand before what opens.
+// bounded returns a list that permits no more than the rules in the agent's own words of a half that leaves the group
+// to the agent: where the other half says something, these would be lost, or stand before what opens.
 func (w *writer) bounded(key string, base ir.Decision, list []entry) (ir.Decision, []entry) {
 	if base == ir.Agent && len(list) == 0 {
 		return base, list
