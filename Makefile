@@ -5,6 +5,7 @@
 # make screens      the pictures of the README
 # make quick        some seconds of each agent, and no record
 # make bench        the benchmarks; RUNS=30 for the whole process
+# make drawn        COUNT=1000 sources that nobody saw, from the number FROM
 # make fuzz         every fuzz target, COUNT=10000 executions each, and ten times that of the quick
 # make golden       rewrite the golden trees after a deliberate change
 # make release      for every platform a binary, an archive, a Debian and an npm package; an SBOM and checksums
@@ -36,7 +37,7 @@ RUNS ?= 30
 # part NAME,COMMAND runs a part and notes how long it took.
 part = start=$$(date +%s); $(2); mkdir -p $(BIN)/times; echo "$(1) $$(( $$(date +%s) - start )) s" > $(BIN)/times/$(1)
 
-.PHONY: test check shells postgres agents lint unit whole race e2e quick screens acme bench fuzz golden release packages reproducible clean
+.PHONY: test check shells postgres agents lint unit whole race e2e quick screens acme bench fuzz drawn golden release packages reproducible clean
 
 # npm's part runs beside Go's; a part's output is printed when it is done.
 test:
@@ -99,7 +100,7 @@ whole:
 
 # What runs side by side, by the race detector: generated sources and keys are no news to it.
 race:
-	@$(call part,race,go test -short -race -timeout 20m -skip 'Install|Killed|Mutants|Pairs|OrdinarySources|FuzzSource|InCells|Keys' ./compiler $(addprefix ./targets/mcp/,gateway seal serve) \
+	@$(call part,race,go test -short -race -timeout 20m -skip 'Install|Killed|Mutants|Pairs|OrdinarySources|Drawn|InCells|Keys' ./compiler $(addprefix ./targets/mcp/,gateway seal serve) \
 		$(addprefix ./compiler/,contract gittree output policy record source verify))
 
 # installed TESTS installs by their lock files the packages that tests need.
@@ -149,6 +150,12 @@ fuzz:
 			echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $${count}x $$pkg; \
 		done; \
 	done
+
+# Other sources than those of TestDrawn, each in every form: make drawn FROM=812000
+drawn: COUNT := 1000
+drawn: FROM := 700000
+drawn:
+	go test ./compiler/verify -timeout 0 -run '^TestDrawn$$' -more $(COUNT) -from $(FROM)
 
 golden:
 	go test ./golden -update

@@ -17,14 +17,18 @@ func Leaves(s *policy.Subject, g ir.Group) bool {
 // Opens reports whether a subject permits a whole group without a question, or says nothing of it.
 func Opens(s *policy.Subject, g ir.Group) bool { return !s.Restricts(g) && least(s, g) >= ir.Allow }
 
-// least returns the lower decision of a group's default and of what lies outside the project.
+// least returns the lower decision of a group's default and of what the default does not speak of: what lies outside
+// the project, and a search, which names no host.
 func least(s *policy.Subject, g ir.Group) ir.Decision {
 	d := s.Default(g)
-	if g != ir.Read && g != ir.Edit {
-		return d.Lacking()
+	other := d
+	switch g {
+	case ir.Read, ir.Edit:
+		other = s.Decide(policy.Action{Group: g, Arg: "/modec-unlisted"})
+	case ir.Web:
+		other = s.Decide(policy.Action{Group: g})
 	}
-	outside := s.Decide(policy.Action{Group: g, Arg: "/modec-unlisted"})
-	return min(d.Lacking(), outside.Lacking())
+	return min(d.Lacking(), other.Lacking())
 }
 
 // Denies reports whether a subject denies a whole group.

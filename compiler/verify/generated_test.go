@@ -17,43 +17,55 @@ import (
 	"modec.dev/modec/targets"
 )
 
-// FuzzSource compiles sources that are drawn by chance over the whole schema, for one or two
-// targets each, a quarter of them behind the gateway and a quarter with times: nothing may be wider, with hooks and
-// without. A number stands for a source.
-func FuzzSource(f *testing.F) {
+var (
+	more = flag.Uint64("more", 0, "TestDrawn draws this many sources more, each in every form")
+	from = flag.Uint64("from", 700000, "the number of the first of -more")
+)
+
+// TestDrawn compiles sources that are drawn over the whole schema, for one or two targets each, a quarter of them behind
+// the gateway and a quarter with times: nothing may be wider, with hooks and without. A number stands for a source, and
+// says nothing of its neighbours: what guides a fuzzer finds here nothing more than the next numbers do. `make drawn`
+// takes others.
+func TestDrawn(t *testing.T) {
 	count := uint64(2000)
-	switch {
-	case flag.Lookup("test.fuzz").Value.String() != "":
-		count = 10 // the rest is left to chance
-	case testing.Short():
+	if testing.Short() {
 		count = 100
 	}
-	for n := range count {
-		f.Add(n)
-	}
-	f.Add(uint64(700470)) // a built-in set where the project's silence denies the rest
-	f.Add(uint64(701579)) // a tool that is asked about where silence asks about its server
-	f.Add(uint64(703953)) // a mode that leaves lines to the agent where silence denies them
 	var compared atomic.Int64
-	f.Cleanup(func() { f.Logf("%d decisions compared", compared.Load()) })
-	f.Fuzz(func(t *testing.T, n uint64) {
-		t.Parallel()
-		each := n >= count // what was found by chance is tried in every form
-		if each || n%8 == 6 {
-			compared.Add(int64(neverWider(t, inLetters(t, drawn(n), n))))
-		}
-		if each || n%2 == 0 && n%8 != 6 {
-			compared.Add(int64(neverWider(t, drawn(n))))
-		}
-		if each || n%4 == 1 {
-			files := drawn(n)
-			files["modec.toml"] = append(files["modec.toml"], "[gateway]\nemit = true\n"...)
-			compared.Add(int64(neverWider(t, files)))
-		}
-		if each || n%4 == 3 {
-			compared.Add(int64(neverWider(t, inTimes(t, drawn(n), n))))
-		}
-	})
+	t.Cleanup(func() { t.Logf("%d decisions compared", compared.Load()) })
+	draw := func(n uint64, each bool) {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			if each || n%8 == 6 {
+				compared.Add(int64(neverWider(t, inLetters(t, drawn(n), n))))
+			}
+			if each || n%2 == 0 && n%8 != 6 {
+				compared.Add(int64(neverWider(t, drawn(n))))
+			}
+			if each || n%4 == 1 {
+				files := drawn(n)
+				files["modec.toml"] = append(files["modec.toml"], "[gateway]\nemit = true\n"...)
+				compared.Add(int64(neverWider(t, files)))
+			}
+			if each || n%4 == 3 {
+				compared.Add(int64(neverWider(t, inTimes(t, drawn(n), n))))
+			}
+		})
+	}
+	for n := range count {
+		draw(n, false)
+	}
+	for _, n := range []uint64{
+		700470, // a built-in set where the project's silence denies the rest
+		701694, // everything below the root is denied, and not the root itself
+		701579, // a tool that is asked about where silence asks about its server
+		703953, // a mode that leaves lines to the agent where silence denies them
+	} {
+		draw(n, true)
+	}
+	for n := range *more {
+		draw(*from+n, true)
+	}
 }
 
 // inTimes returns a source of which some of the allows have times.
@@ -294,6 +306,8 @@ func TestOrdinarySources(t *testing.T) {
 			{"ask": ["~/\\\\*x/", "~/.y/"]}}}}`,
 		"folders that end like a command": `"roles": {"a": {"permissionMode": "acceptEdits", "can": {
 			"edit": {"default": "allow", "ask": ["a:*/**"]}, "read": {"deny": ["~/y:*/", "q?:*/"]}}}}`,
+		"a list of hosts beside an allow": `"roles": {"a": {"can": {"default": "allow", "web": {"allow": ["a.example.com"]}}}},
+			"modes": {"a": {` + mode + `, "can": {"default": "allow", "web": {"allow": ["*.de"]}}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "false"} {

@@ -157,12 +157,15 @@ var looksOutside = lazy.Regexp(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$)|\\(?:[^\\]|$))
 
 // witness adds a witness, unless its action is there already.
 func (u *universe) witness(w Witness) {
-	if u.ctx.Err() != nil || u.seen[w.Action] || w.Group == ir.Web && noHost(w.Arg) {
+	if u.ctx.Err() != nil || u.seen[w.Action] || w.Group == ir.Web && noHost(w.Arg) || w.Group == ir.Edit && isRoot(w.Arg) {
 		return
 	}
 	u.seen[w.Action] = true
 	u.list = append(u.list, w)
 }
+
+// isRoot reports whether a path names the folder above all others, which nobody can edit: no agent has words for it.
+func isRoot(name string) bool { return path.Clean(name) == "/" }
 
 // cell returns the witness of a cell.
 func (u *universe) cell(a policy.Action) *Witness {
