@@ -38,6 +38,8 @@ type Lodger struct {
 	When string
 	// Quiet is set for a program that decides nothing: a comparison names it, and a check does not.
 	Quiet bool
+	// Starts is set for a setting that names a program.
+	Starts bool
 	// Listed is set for what [Runner] lists too: a comparison names it there.
 	Listed bool
 	// Back is set for an agent that is there by default and that a build turned off, and for one that an agent makes
@@ -76,9 +78,9 @@ func (l *Lodger) Named() string {
 	return l.What() + " of the " + l.Of
 }
 
-// Runs reports whether it is a program, and no agent, server or setting.
+// Runs reports whether it is a program, or a setting that names one, and no agent or server.
 func (l *Lodger) Runs() bool {
-	return l.Kind == EntryHook || l.Kind == EntryPlugin || l.Kind == EntryTool
+	return l.Kind == EntryHook || l.Kind == EntryPlugin || l.Kind == EntryTool || l.Starts
 }
 
 // Sum tells it from another one of its name: by its entry and the files of the project that its name leads to, or by

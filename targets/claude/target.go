@@ -2,6 +2,7 @@ package claude
 
 import (
 	"io/fs"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -60,11 +61,12 @@ func (claude) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 			out = append(out, hooksOf(a, l.What())...)
 		}
 	}
-	return append(out, contract.Added(plugins(project), plugins(compiled))...)
+	return append(out, contract.Added(programs(project), programs(compiled))...)
 }
 
-// plugins returns the plugins that the settings of a project turn on, and the marketplaces that they come from.
-func plugins(project fs.FS) (out []contract.Lodger) {
+// programs returns the plugins that the settings of a project turn on, the marketplaces that they come from, and the
+// programs that settings and servers name.
+func programs(project fs.FS) (out []contract.Lodger) {
 	for _, f := range format.SettingsFiles {
 		data, err := contract.ReadImport(project, f.Path)
 		if err != nil {
@@ -83,6 +85,24 @@ func plugins(project fs.FS) (out []contract.Lodger) {
 		for _, m := range read.Root.Get(marketplaces).Fields() {
 			out = append(out, contract.Lodger{Kind: contract.EntrySetting, Name: marketplaces + "." + m.Key,
 				Entry: m.Value, At: m.Pos, Listed: true})
+		}
+		for _, m := range read.Root.Fields() {
+			if slices.Contains(format.Helpers, m.Key) {
+				out = append(out, contract.Lodger{Kind: contract.EntrySetting, Name: m.Key, Entry: m.Value, At: m.Pos,
+					Starts: true})
+			}
+		}
+	}
+	data, err := contract.ReadImport(project, format.ProjectServers)
+	if err != nil {
+		return out
+	}
+	for _, server := range contract.ListedServers(format.ProjectServers, data, []string{"mcpServers"}).Fields() {
+		for _, m := range server.Value.Fields() {
+			if m.Key == "headersHelper" {
+				out = append(out, contract.Lodger{Kind: contract.EntrySetting, Name: server.Key + "." + m.Key,
+					Entry: m.Value, At: m.Pos, Starts: true})
+			}
 		}
 	}
 	return out
