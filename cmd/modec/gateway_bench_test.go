@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +67,64 @@ func BenchmarkGatewayResident(b *testing.B) {
 				b.ReportMetric(memoryOf(b, pid, "RssAnon:"), "MiB-anon")
 				b.ReportMetric(memoryOf(b, pid, "RssFile:"), "MiB-file")
 			}
+		})
+	}
+}
+
+// BenchmarkGatewayCalls compares calls through a gateway's process with those of a direct connection to the same server,
+// over pipes and by the same client: one at a time, and several at once. The client collects its garbage as seldom as the
+// gateway does: it is not what is measured.
+func BenchmarkGatewayCalls(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(heapGrowth))
+	own, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := memoryDir(b)
+	source := fmt.Sprintf("package modec\nservers: s: {command: %q, env: %s: \"1\", tools: validate_tool_use: {}}\n"+
+		"roles: dev: can: mcp: s: \"allow\"\n", own, minimal)
+	if err := os.Mkdir(filepath.Join(dir, "modec"), 0o755); err == nil {
+		err = os.WriteFile(filepath.Join(dir, "modec", "a.cue"), []byte(source), 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "modec.toml"), []byte("[targets.model]\n"), 0o644)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	direct := exec.Command(own)
+	direct.Env = append(os.Environ(), minimal+"=1")
+	through := exec.Command(binary(b), "-C", dir, "gateway", "--role", "dev", "--accept")
+	through.Env = append(os.Environ(), "XDG_STATE_HOME="+b.TempDir())
+	for _, way := range []struct {
+		name, prefix string
+		cmd          *exec.Cmd
+	}{{"direct", "", direct}, {"through", "s_", through}} {
+		session := served(b, way.cmd)
+		call := func(b *testing.B) {
+			res, err := session.CallTool(b.Context(), &sdk.CallToolParams{Name: way.prefix + "validate_tool_use",
+				Arguments: map[string]any{"mode": "m", "tool_name": "write_to_file", "file_path": "src/a.go"}})
+			if err != nil || res.IsError {
+				b.Error(err, res)
+			}
+		}
+		b.Run("one/"+way.name, func(b *testing.B) {
+			var times []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				call(b)
+				times = append(times, time.Since(start))
+			}
+			percentiles(b, times)
+		})
+		b.Run("many/"+way.name, func(b *testing.B) {
+			b.SetParallelism(8)
+			b.RunParallel(func(more *testing.PB) {
+				for more.Next() {
+					call(b)
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 		})
 	}
 }

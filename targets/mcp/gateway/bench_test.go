@@ -26,7 +26,7 @@ func used(b *testing.B) time.Duration {
 
 // BenchmarkGateway compares calls and lists through the gateway with those of a direct connection to the same
 // program, over pipes and by the same client. cpu-µs is the processor time of the client, and of the gateway where there
-// is one. Of calls several are under way at a time.
+// is one. BenchmarkGatewayCalls of cmd/modec has a process of its own for the gateway.
 func BenchmarkGateway(b *testing.B) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -85,18 +85,6 @@ func BenchmarkGateway(b *testing.B) {
 		run("list", func() error {
 			_, err := cs.ListTools(b.Context(), nil)
 			return err
-		})
-		b.Run("calls/"+name, func(b *testing.B) {
-			b.SetParallelism(8)
-			b.RunParallel(func(more *testing.PB) {
-				for more.Next() {
-					if err := call(); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 		})
 	}
 }
