@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/pins"
 )
@@ -26,140 +28,68 @@ func tidy(raw []byte, text func(key, s string) (string, error)) (json.RawMessage
 	if !utf8.Valid(raw) {
 		return nil, errors.New("got text that is not UTF-8")
 	}
-	if text == nil {
-		text = func(_, s string) (string, error) { return s, nil }
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	w := &writer{text: text}
-	w.out.Grow(len(raw))
+	half := jsontext.AllowInvalidUTF8(true) // of a pair of \u: it becomes U+FFFD
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), half)
+	out := bytes.NewBuffer(make([]byte, 0, len(raw)+1))
+	e := jsontext.NewEncoder(out, half)
+	keys := make([]string, 1, 8) // the last one above what stands at each depth
 	for {
-		tok, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
+		tok, err := d.ReadToken()
+		depth := d.StackDepth()
+		switch {
+		case err != nil:
+			return nil, untidy(err)
+		case tok.Kind() == '"':
+			if tok, err = tidyText(d, keys, tok, text); err != nil {
+				return nil, err
+			}
+		case depth > maxDepth:
+			return nil, fmt.Errorf("got a value that is nested more than %d deep", maxDepth)
+		case depth == len(keys): // an object or a list begins
+			keys = append(keys, keys[depth-1])
 		}
-		if err == nil {
-			err = w.token(tok)
-		}
-		if err != nil {
+		keys = keys[:depth+1]
+		if err := e.WriteToken(tok); err != nil {
 			return nil, err
 		}
-	}
-	if len(w.open) > 0 || !w.done {
-		return nil, errors.New("got half a value")
-	}
-	return w.out.Bytes(), nil
-}
-
-// writer writes the tokens of one value.
-type writer struct {
-	out  bytes.Buffer
-	open []*scope
-	done bool
-	text func(key, s string) (string, error)
-}
-
-// scope is an object or a list that is not closed yet.
-type scope struct {
-	keys  map[string]bool // of an object; nil: a list
-	key   string          // the last one
-	named bool            // a key waits for its value
-	first bool
-}
-
-func (w *writer) token(tok json.Token) error {
-	if len(w.open) == 0 && w.done {
-		return errors.New("got more than one value")
-	}
-	if c, ok := tok.(json.Delim); ok && (c == '}' || c == ']') {
-		w.out.WriteByte(byte(c))
-		w.open = w.open[:len(w.open)-1]
-		w.ended()
-		return nil
-	}
-	s := w.scope()
-	if s != nil && s.keys != nil && !s.named {
-		return w.name(s, tok.(string)) // the decoder takes nothing else there
-	}
-	if s != nil && s.keys == nil {
-		w.comma(s)
-	}
-	switch tok := tok.(type) {
-	case json.Delim:
-		if len(w.open) == maxDepth {
-			return fmt.Errorf("got a value that is nested more than %d deep", maxDepth)
+		if depth == 0 {
+			break
 		}
-		w.out.WriteByte(byte(tok))
-		inner := &scope{first: true}
-		if s != nil {
-			inner.key = s.key
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("got more than one value")
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// tidyText returns what becomes of a text at which a decoder is. Of a key it notes that it is the last one there.
+func tidyText(d *jsontext.Decoder, keys []string, tok jsontext.Token, text func(key, s string) (string, error)) (
+	jsontext.Token, error) {
+	s, depth := tok.String(), d.StackDepth()
+	if kind, n := d.StackIndex(depth); kind == '{' && n%2 == 1 {
+		if keys[depth] = s; text != nil {
+			_, err := text("", s)
+			return jsontext.String(s), err
 		}
-		if tok == '{' {
-			inner.keys = map[string]bool{}
-		}
-		w.open = append(w.open, inner)
-		return nil
-	case string:
-		key := ""
-		if s != nil {
-			key = s.key
-		}
-		clean, err := w.text(key, tok)
-		if err != nil {
-			return err
-		}
-		w.quote(clean)
-	case json.Number:
-		w.out.WriteString(tok.String())
-	case bool:
-		fmt.Fprint(&w.out, tok)
-	default:
-		w.out.WriteString("null")
+		return jsontext.String(s), nil
 	}
-	w.ended()
-	return nil
+	if text == nil {
+		return jsontext.String(s), nil
+	}
+	clean, err := text(keys[depth], s)
+	return jsontext.String(clean), err
 }
 
-func (w *writer) scope() *scope {
-	if len(w.open) == 0 {
-		return nil
+// untidy says in plain words why a value cannot be read.
+func untidy(err error) error {
+	bad := (*jsontext.SyntacticError)(nil)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("got half a value")
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &bad):
+		return fmt.Errorf("got the key %q twice in an object", bad.JSONPointer.LastToken())
 	}
-	return w.open[len(w.open)-1]
-}
-
-func (w *writer) name(s *scope, key string) error {
-	if s.keys[key] {
-		return fmt.Errorf("got the key %q twice in an object", key)
-	}
-	if _, err := w.text("", key); err != nil {
-		return err
-	}
-	s.keys[key], s.key, s.named = true, key, true
-	w.comma(s)
-	w.quote(key)
-	w.out.WriteByte(':')
-	return nil
-}
-
-func (w *writer) comma(s *scope) {
-	if !s.first {
-		w.out.WriteByte(',')
-	}
-	s.first = false
-}
-
-// ended notes that a value is whole.
-func (w *writer) ended() {
-	if s := w.scope(); s != nil {
-		s.named = false
-	} else {
-		w.done = true
-	}
-}
-
-func (w *writer) quote(s string) {
-	b, _ := json.Marshal(s) // a text can be written
-	w.out.Write(b)
+	return err
 }
 
 // escapes are the sequences by which a text drives a terminal.
