@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"modec.dev/modec/compiler/lazy"
@@ -113,23 +114,22 @@ func readMessage(data []byte) (message, error) {
 // repeatedKey returns a key that an object has twice, "" where there is none: of two readers one may take the first
 // value, and another one the second.
 func repeatedKey(object json.RawMessage) string {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
 		return ""
 	}
 	seen := map[string]bool{}
-	for dec.More() {
-		t, err := dec.Token()
-		key, ok := t.(string)
-		if err != nil || !ok {
+	for dec.PeekKind() == '"' {
+		t, err := dec.ReadToken()
+		if err != nil {
 			return ""
 		}
+		key := t.String()
 		if seen[key] {
 			return key
 		}
 		seen[key] = true
-		var value json.RawMessage
-		if dec.Decode(&value) != nil {
+		if dec.SkipValue() != nil {
 			return ""
 		}
 	}
