@@ -259,18 +259,13 @@ func owned(line contract.CommandLine) (contract.Replacement, bool) {
 
 // homeOf returns the folder of a user's own files.
 func homeOf(env []string) string {
-	of := map[string]string{}
-	for _, line := range env {
-		key, value, _ := strings.Cut(line, "=")
-		of[key] = value
+	if home := contract.Variable(env, "CODEX_HOME"); home != "" {
+		return home
 	}
-	switch {
-	case of["CODEX_HOME"] != "":
-		return of["CODEX_HOME"]
-	case of["HOME"] != "":
-		return filepath.Join(of["HOME"], format.Dir)
+	if home := contract.Variable(env, "HOME"); home != "" {
+		return filepath.Join(home, format.Dir)
 	}
-	return filepath.Join(of["USERPROFILE"], format.Dir)
+	return filepath.Join(contract.Variable(env, "USERPROFILE"), format.Dir)
 }
 
 // rule matches one that begins in a file of rules, and strict the decision of one that holds back.

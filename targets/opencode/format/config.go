@@ -191,7 +191,7 @@ const (
 // agents.
 func EachMarkdown(fsys fs.FS, dir string, do func(file, below string, data []byte)) {
 	for _, folder := range AgentFolders {
-		dir := dir + "/" + folder.Name
+		dir := path.Join(dir, folder.Name)
 		_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
