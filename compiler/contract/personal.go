@@ -79,7 +79,7 @@ func Loaded(project fs.FS, list []Lodger) (out []Run) {
 	for _, l := range list {
 		text, sum := l.Named(), l.Sum(project)
 		switch {
-		case l.Kind == EntryServer && l.Entry != nil:
+		case (l.Kind == EntryServer || l.Kind == EntrySetting) && l.Entry != nil:
 			line := lineOf(l.Entry)
 			text, sum = text+": "+line, SumOfProgram(project, JSONLine(l.Entry.Any()), line)
 		case l.When != "":

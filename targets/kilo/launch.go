@@ -41,6 +41,7 @@ func (kilo) Environment(in contract.Input, ref ir.SubjectRef, opt contract.ArgsO
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	vars = append(vars, places().Settings(opt, "KILO_CONFIG", format.Schema)...)
 	return append(vars, "KILO_DISABLE_PROJECT_CONFIG=1", "KILO_NO_DAEMON=1", "KILO_PERMISSION=",
 		"KILO_TEST_MANAGED_CONFIG_DIR="), diags
 }

@@ -27,6 +27,7 @@ func (opencode) Environment(in contract.Input, ref ir.SubjectRef, opt contract.A
 	if len(l.Agents) == 0 {
 		return vars, diags
 	}
+	vars = append(vars, places().Settings(opt, "OPENCODE_CONFIG", format.Schema)...)
 	return append(vars, "OPENCODE_DISABLE_PROJECT_CONFIG=1",
 		"OPENCODE_PERMISSION=", "OPENCODE_TEST_MANAGED_CONFIG_DIR="), diags
 }
