@@ -121,8 +121,8 @@ func (gemini) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	return out
 }
 
-// Loads returns the hooks, the servers and the programs that find tools, of a project's settings and agents, that a build
-// did not write.
+// Loads returns the hooks, the servers and the programs that find tools that a build did not write, of a project's
+// settings and agents.
 func (gemini) Loads(project, compiled fs.FS) (out []contract.Lodger) {
 	for _, l := range (gemini{}).Lodgers(project, compiled) {
 		if l.Kind == contract.EntryServer {
@@ -140,7 +140,8 @@ func (gemini) Loads(project, compiled fs.FS) (out []contract.Lodger) {
 			out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Entry: m.Value, At: m.Pos})
 		}
 	}
-	for _, place := range [][2]string{{"tools", "discoveryCommand"}, {"tools", "callCommand"}, {"mcp", "serverCommand"}} {
+	commands := [][2]string{{"tools", "discoveryCommand"}, {"tools", "callCommand"}, {"mcp", "serverCommand"}}
+	for _, place := range commands {
 		if v := root.Get(place[0]).Get(place[1]); v.Is(located.String) {
 			out = append(out, contract.Lodger{Kind: contract.EntryTool, Name: v.Text, Entry: v, At: v.Pos})
 		}

@@ -76,8 +76,8 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	return out
 }
 
-// started returns the programs that an agent runs on files by itself: those that format one, and that tell what is wrong
-// in it.
+// started returns the programs that an agent runs on files by itself: those that format one, and that tell what is
+// wrong in it.
 func started(root *located.Value) (out []contract.Lodger) {
 	for _, list := range []struct{ key, of string }{{"formatter", "formatter"}, {"lsp", "language server"}} {
 		for _, m := range root.Get(list.key).Fields() {
