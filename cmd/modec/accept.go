@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/secret"
 )
 
@@ -132,6 +133,11 @@ func pointsOf(res *compiler.Result, files fs.FS, subjects []ir.SubjectRef, targe
 				list = append(list, accepted.Point{Kind: accepted.Runs, Of: x.Of, Text: secret.Text(x.Text)})
 			}
 		}
+		if l, ok := t.(contract.Loading); ok {
+			for _, x := range contract.Loaded(files, l.Loads(files, writtenBy(res, t))) {
+				list = append(list, accepted.Point{Kind: accepted.Runs, Of: x.Of, Text: secret.Text(x.Text)})
+			}
+		}
 	}
 	return list, nil
 }
@@ -144,6 +150,15 @@ func artifactsOf(res *compiler.Result, t contract.Target) []contract.File {
 		}
 	}
 	return nil
+}
+
+// writtenBy returns what a target emitted as a file system.
+func writtenBy(res *compiler.Result, t contract.Target) fs.FS {
+	written := memfs.FS{}
+	for _, f := range artifactsOf(res, t) {
+		written[f.Path] = f.Data
+	}
+	return written
 }
 
 // sessionOf returns the subjects that a session can be: a role with the modes that it may enter, a

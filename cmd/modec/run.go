@@ -56,7 +56,8 @@ func (c *runCmd) Run(e *env) error {
 	if list.HasErrors() {
 		return e.ui.fail(list)
 	}
-	line := contract.CommandLine{Given: started.args, Own: command[1:], Env: os.Environ()}
+	line := contract.CommandLine{Given: started.args, Variables: started.env, Own: command[1:],
+		Env: started.environment(os.Environ())}
 	if x, ok := launcher.Replaces(line); ok {
 		return fmt.Errorf("%s would replace what %s may do (%s): %s", x.What, c.Subject, x.Does, x.Instead)
 	}

@@ -66,6 +66,32 @@ type Runner interface {
 	Runs(project fs.FS, emitted []File, p *ir.Project, subjects []ir.SubjectRef) []Run
 }
 
+// Loading is a Lodging whose agent starts the programs and the servers of a project in a session as a subject too.
+type Loading interface {
+	Lodging
+	// Loads returns those that a build did not write.
+	Loads(project, compiled fs.FS) []Lodger
+}
+
+// Loaded names programs and servers of a project, each with a hash of what it consists of: one that was changed is
+// another one.
+func Loaded(project fs.FS, list []Lodger) (out []Run) {
+	for _, l := range list {
+		text, sum := l.Named(), l.Sum(project)
+		switch {
+		case (l.Kind == EntryServer || l.Kind == EntrySetting) && l.Entry != nil:
+			line := lineOf(l.Entry)
+			text, sum = text+": "+line, SumOfProgram(project, JSONLine(l.Entry.Any()), line)
+		case l.When != "":
+			text += " at " + l.When
+		case !l.Runs() && l.Kind != EntryServer:
+			continue
+		}
+		out = append(out, Run{Of: l.At.File, Text: text + ", sha256 " + sum})
+	}
+	return out
+}
+
 // Run is something that an agent runs or takes over from a file.
 type Run struct {
 	Of    string // the subject or the file that says it

@@ -10,6 +10,7 @@ package contract
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -399,9 +400,20 @@ type EnvironmentLauncher interface {
 
 // CommandLine is what an agent is to be started with.
 type CommandLine struct {
-	Given []string // the arguments that Args returned
-	Own   []string // a person's own
-	Env   []string // the environment, as NAME=VALUE
+	Given     []string // the arguments that Args returned
+	Variables []string // what Environment returned
+	Own       []string // a person's own
+	Env       []string // the environment, as NAME=VALUE, with the variables in it
+}
+
+// Variable returns the value of a variable of an environment, "" for none.
+func Variable(env []string, name string) (value string) {
+	for _, e := range env {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			value = v
+		}
+	}
+	return value
 }
 
 // Replacement is a part of a command line with which the agent is not started.

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,15 +42,14 @@ func (f *foreign) judgeLodgers(ctx context.Context, res *compiler.Result, t cont
 		case l.Kind == contract.EntryAgent:
 			f.lodgingMode(ctx, res, t, &l, &found)
 		case l.Kind != contract.EntryServer, l.Of != "":
-			found.Warnf(diag.ForeignWidening, l.At, "the %s is of somebody's own, and %s no rule of the source holds",
-				l.Named(), does(&l, "sessions", t)).
-				Hint(lodged).
-				Target(t.Name()).
-				Accepted(diag.Acceptance{What: l.What()})
+			unheld(&l, t, &found)
 		case l.Instead:
 			f.lodgingServer(res, t, &l, &found)
 		case !known:
 			f.judgeServer(ctx, res, t, ir.Server{Name: l.Name, Pos: l.At}, &found)
+			if l.Starts && len(found) == 0 && !hasServer(in.Project, l.Name) {
+				unheld(&l, t, &found)
+			}
 		}
 		for i := range found {
 			if known {
@@ -58,6 +58,20 @@ func (f *foreign) judgeLodgers(ctx context.Context, res *compiler.Result, t cont
 		}
 		*diags = append(*diags, found...)
 	}
+}
+
+// unheld warns of something that no rule of the source holds.
+func unheld(l *contract.Lodger, t contract.Target, diags *diag.List) {
+	diags.Warnf(diag.ForeignWidening, l.At, "the %s is of somebody's own, and %s no rule of the source holds",
+		l.Named(), does(l, "sessions", t)).
+		Hint(lodged).
+		Target(t.Name()).
+		Accepted(diag.Acceptance{What: l.What()})
+}
+
+// hasServer reports whether a target's project has a server by a name.
+func hasServer(p *ir.Project, name string) bool {
+	return slices.ContainsFunc(p.Servers, func(s ir.Server) bool { return cmp.Or(s.As, s.Name) == name })
 }
 
 // does says what comes of something that sessions of a target's agent have, up to the rule that does not hold it.

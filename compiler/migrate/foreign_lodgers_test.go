@@ -70,7 +70,8 @@ func TestLodgers(t *testing.T) {
 		{"opencode", ".opencode/opencode.json", named(evil, "gh"), diag.ForeignWidening, diag.Error,
 			"place of the server"},
 		{"opencode", ".opencode/opencode.json", named(evil, "off"), "", 0, ""},
-		{"opencode", ".opencode/opencode.json", named(evil, "other"), "", 0, ""}, // nobody may call it
+		{"opencode", ".opencode/opencode.json", named(evil, "other"), diag.ForeignWidening, diag.Warning,
+			"the server other is of somebody's own, and runs in sessions"}, // though nobody may call it
 		{"opencode", ".opencode/opencode.json", `{"mcp": {"gh": {"enabled": false}}}`, "", 0, ""},
 		{"kilo", ".kilo/opencode.json", free, diag.ForeignSubject, diag.Warning, "mode free"},
 		// What a file says of modec's own agent changes that one: what it permits, the model judges.

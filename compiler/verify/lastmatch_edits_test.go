@@ -140,3 +140,36 @@ func TestCausesInOtherFiles(t *testing.T) {
 		}
 	}
 }
+
+// A null takes back what modec's files say wherever it stands: of what is outside of the project, too, which Kilo then
+// asks about, and of the agent with which sessions begin.
+func TestNullsOfOwnFiles(t *testing.T) {
+	res := compileSource(t, "baseline = \"dev\"\n[targets.kilo]\n", `{"roles": {"dev": {"description": "d",
+		"can": {"default": "deny", "outside": "deny", "read": "allow", "edit": {"allow": ["src/**"]}, "command": {"allow": ["make"]}}}}}`)
+	const file = ".kilo/opencode.json"
+	for text, by := range map[string]string{ // "" where nothing is wider
+		`{"agent": {"dev": {"permission": {"external_directory": null}}}}`:            "since this null takes back external_directory",
+		`{"agent": {"dev": {"permission": {"*": null, "external_directory": null}}}}`: "since this null takes back *",
+		`{"agent": {"dev": {"permission": null}}}`:                                    "since this null takes back *",
+		`{"agent": {"dev": {"permission": {"read": null}}}}`:                          "",
+		`{"agent": {"dev": null}}`:                                                    "", // Kilo goes on without it
+	} {
+		disk := memfs.FS{}
+		maps.Copy(disk, res.FS())
+		disk[file] = []byte(text)
+		report, diags := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk})
+		named := slices.ContainsFunc(report.Surfaces[0].Findings, func(f verify.Finding) bool {
+			return f.At.File == file && strings.Contains(f.By, by)
+		})
+		if (report.Wider() > 0) != (by != "") || by != "" && !named {
+			t.Errorf("%s: %d are wider, want the file named by %q: %v", text, report.Wider(), by, diags)
+		}
+	}
+	disk := memfs.FS{}
+	maps.Copy(disk, res.FS())
+	disk["kilo.json"] = []byte(`{"agent": {"a": {"permission": {"*": "allow"}}}}`)
+	disk[file] = []byte(`{"default_agent": null}`)
+	if report, _ := res.VerifyBy(t.Context(), compiler.Verification{Seed: 1, Disk: disk}); report.Wider() == 0 {
+		t.Error("the agent with which a session begins without a name is not judged")
+	}
+}

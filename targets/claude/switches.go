@@ -87,7 +87,7 @@ func (claude) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		if !slices.Contains([]string{"", "0", "false"}, variable(line.Env, name)) {
+		if !slices.Contains([]string{"", "0", "false"}, contract.Variable(line.Env, name)) {
 			return contract.Replacement{What: name, Does: switches[variables[name]], Instead: "unset it"}, true
 		}
 	}
@@ -97,14 +97,4 @@ func (claude) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 // givenOption reports whether an option is among modec's arguments.
 func givenOption(given []string, name string) bool {
 	return slices.ContainsFunc(given, func(a string) bool { return strings.HasPrefix(a, name+"=") })
-}
-
-// variable returns the value of an environment's variable, "" for one that is not set.
-func variable(env []string, name string) (value string) {
-	for _, e := range env {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			value = v
-		}
-	}
-	return value
 }

@@ -67,7 +67,8 @@
 //   - Without hooks, resources of every server that is started are read (codex-resources).
 //   - A hook that takes longer than its time is none. modec refuses after two seconds.
 //   - A rule of the user's own (rules/*.rules) that allows a command, and a policy of the user's own configuration
-//     (approval_policy), take the question away. `modec run` looks for both.
+//     (approval_policy), take the question away, and a hook of the user's own answers it (PermissionRequest). `modec
+//     run` starts no session beside them.
 package codex
 
 // name is the target's.

@@ -223,11 +223,19 @@ func owned(line contract.CommandLine) (contract.Replacement, bool) {
 	if given["sandbox_mode"] == "" {
 		return contract.Replacement{}, false
 	}
-	const elsewhere = "take it out, or give Codex a home of its own (CODEX_HOME)"
 	home := homeOf(line.Env)
 	asks := given["approval_policy"] == ""
 	ours, _ := format.ReadConfig("", []byte("mcp_servers="+given["mcp_servers"]))
-	for _, file := range []string{filepath.Join(home, "config.toml"), "/etc/codex/config.toml"} {
+	for _, dir := range []string{home, "/etc/codex"} {
+		file := filepath.Join(dir, "hooks.json")
+		if v, err := contract.ReadJSONC(os.DirFS(dir), "hooks.json"); err == nil && format.Answering(v) != nil {
+			return answering(file), true
+		}
+		if rules, ok := allowing(filepath.Join(dir, "rules")); asks && ok {
+			return contract.Replacement{What: rules,
+				Does: "its rules may run commands without asking, outside of the sandbox", Instead: elsewhere}, true
+		}
+		file = filepath.Join(dir, "config.toml")
 		data, err := os.ReadFile(file)
 		if err != nil {
 			continue
@@ -242,6 +250,8 @@ func owned(line contract.CommandLine) (contract.Replacement, bool) {
 		case c.Root.Get("approvals_reviewer") != nil:
 			return contract.Replacement{What: "approvals_reviewer in " + file, Does: "a model answers the questions",
 				Instead: elsewhere}, true
+		case format.Answering(c.Root) != nil:
+			return answering(file), true
 		}
 		for i := range c.Servers {
 			if ours != nil && ours.Server(c.Servers[i].Name) != nil {
@@ -250,43 +260,36 @@ func owned(line contract.CommandLine) (contract.Replacement, bool) {
 			}
 		}
 	}
-	if rules, ok := allowing(filepath.Join(home, "rules")); asks && ok {
-		return contract.Replacement{What: rules,
-			Does: "its rules run commands without asking, outside of the sandbox", Instead: elsewhere}, true
-	}
 	return contract.Replacement{}, false
 }
 
 // homeOf returns the folder of a user's own files.
 func homeOf(env []string) string {
-	of := map[string]string{}
-	for _, line := range env {
-		key, value, _ := strings.Cut(line, "=")
-		of[key] = value
+	if home := contract.Variable(env, "CODEX_HOME"); home != "" {
+		return home
 	}
-	switch {
-	case of["CODEX_HOME"] != "":
-		return of["CODEX_HOME"]
-	case of["HOME"] != "":
-		return filepath.Join(of["HOME"], format.Dir)
+	if home := contract.Variable(env, "HOME"); home != "" {
+		return filepath.Join(home, format.Dir)
 	}
-	return filepath.Join(of["USERPROFILE"], format.Dir)
+	return filepath.Join(contract.Variable(env, "USERPROFILE"), format.Dir)
 }
 
-// rule matches one that begins in a file of rules, and strict the decision of one that holds back.
-var (
-	rule   = lazy.Regexp(`\b(?:prefix_rule|network_rule)\s*\(`)
-	strict = lazy.Regexp(`\bdecision\s*=\s*["'](?:prompt|forbidden)["']`)
-)
-
-// allowing returns a file of rules that may allow something: a rule does that says nothing else.
+// allowing returns a file of rules that may allow something.
 func allowing(dir string) (string, bool) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.rules"))
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil || len(rule().FindAll(data, -1)) > len(strict().FindAll(data, -1)) {
+		if err != nil || !format.OnlyRestrains(data) {
 			return file, true
 		}
 	}
 	return "", false
 }
+
+// answering is a file with a hook that may answer a question in the place of a person.
+func answering(file string) contract.Replacement {
+	return contract.Replacement{What: "a hook for PermissionRequest in " + file,
+		Does: "it may answer what Codex asks a person", Instead: elsewhere}
+}
+
+const elsewhere = "take it out, or give Codex a home of its own (CODEX_HOME)"

@@ -143,6 +143,26 @@ func TestReplaces(t *testing.T) {
 				"prefix_rule(pattern=[\"npm\"], decision=\"allow\")"}, want: "RULES"},
 		{name: "rules that hold back", given: asks,
 			files: map[string]string{"rules/a.rules": `prefix_rule(pattern=["npm"], decision = "forbidden")`}},
+		{name: "rules that hold back, with all that they may have", given: asks,
+			files: map[string]string{"rules/a.rules": "# mine\nprefix_rule(\n  pattern = [\"git\", ['push', \"pull\"]],\n" +
+				"  decision = 'prompt',\n  justification = \"x\",\n  match = [[\"git\", \"push\"], \"git pull\"],\n)\n" +
+				`network_rule(host="x.org", protocol="https", decision="forbidden")`}},
+		{name: "a rule by another name", given: asks, files: map[string]string{
+			"rules/a.rules": "f = prefix_rule\nf(pattern=[\"npm\"], decision=\"allow\")"}, want: "RULES"},
+		{name: "a rule that hides its decision", given: asks, files: map[string]string{
+			"rules/a.rules": "d = \"allow\"\nprefix_rule(pattern=[\"npm\"], decision=d) # decision=\"prompt\""}, want: "RULES"},
+		{name: "rules of a function", given: asks, files: map[string]string{
+			"rules/a.rules": "def f(r):\n  r(pattern=[\"npm\"])\n[f(x) for x in [prefix_rule]]"}, want: "RULES"},
+		{name: "a rule in a text over lines", given: asks, files: map[string]string{
+			"rules/a.rules": "prefix_rule(pattern=[\"\"\"], decision=\"prompt\")\n#\"\"\"], decision=\"allow\")"}, want: "RULES"},
+		{name: "a hook that answers", given: said, files: map[string]string{
+			"hooks.json": `{"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "yes"}]}]}}`},
+			want: "a hook for PermissionRequest"},
+		{name: "a hook that answers, of the configuration", given: said, files: map[string]string{
+			"config.toml": "[[hooks.PermissionRequest]]\n[[hooks.PermissionRequest.hooks]]\ntype = \"command\"\ncommand = \"yes\""},
+			want: "a hook for PermissionRequest"},
+		{name: "another hook", given: said, files: map[string]string{
+			"hooks.json": `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "bell"}]}]}}`}},
 		{name: "nothing is held", files: map[string]string{"config.toml": `approval_policy = "never"`}},
 	} {
 		home := t.TempDir()

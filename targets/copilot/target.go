@@ -91,6 +91,37 @@ func (copilot) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	return append(out, rootServers(project, compiled)...)
 }
 
+// Loads returns the hooks and the servers of a project that a build did not write: a session has them where the folder
+// is trusted.
+func (copilot) Loads(project, compiled fs.FS) (out []contract.Lodger) {
+	for _, l := range append((copilot{}).Lodgers(project, compiled), listed(project, compiled)...) {
+		if l.Runs() || l.Kind == contract.EntryServer {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// listed returns the servers that people have in modec's list.
+func listed(project, compiled fs.FS) (out []contract.Lodger) {
+	ours := serversIn(compiled, format.ServersFile)
+	for _, m := range serversIn(project, format.ServersFile).Fields() {
+		if was := ours.Get(m.Key); was == nil || contract.StartsOther(was, m.Value) {
+			out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Entry: m.Value, At: m.Pos})
+		}
+	}
+	return out
+}
+
+// serversIn returns the list of servers of a file, nil for none.
+func serversIn(fsys fs.FS, file string) *located.Value {
+	root, err := contract.ReadJSONC(fsys, file)
+	if err != nil {
+		return nil
+	}
+	return root.Get("mcpServers")
+}
+
 // hooks returns those of a file. Before a call and in the place of a person an allow of theirs counts, also where a
 // session denies.
 func hooks(root *located.Value) []contract.Lodger {
@@ -111,15 +142,8 @@ func projectHooks(project fs.FS) (out []contract.Lodger) {
 // rootServers returns the servers of the list above modec's that a build did not write: those in the place of modec's,
 // and further ones.
 func rootServers(project, compiled fs.FS) (out []contract.Lodger) {
-	list := func(fsys fs.FS, file string) *located.Value {
-		root, err := contract.ReadJSONC(fsys, file)
-		if err != nil {
-			return nil
-		}
-		return root.Get("mcpServers")
-	}
-	ours, same := list(compiled, format.ServersFile), list(compiled, format.RootServersFile)
-	for _, m := range list(project, format.RootServersFile).Fields() {
+	ours, same := serversIn(compiled, format.ServersFile), serversIn(compiled, format.RootServersFile)
+	for _, m := range serversIn(project, format.RootServersFile).Fields() {
 		was := ours.Get(m.Key)
 		if written := same.Get(m.Key); written != nil && !contract.StartsOther(written, m.Value) ||
 			was != nil && !contract.StartsOther(was, m.Value) {

@@ -121,6 +121,34 @@ func (gemini) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	return out
 }
 
+// Loads returns the hooks, the servers and the programs that find tools that a build did not write, of a project's
+// settings and agents.
+func (gemini) Loads(project, compiled fs.FS) (out []contract.Lodger) {
+	for _, l := range (gemini{}).Lodgers(project, compiled) {
+		if l.Kind == contract.EntryServer {
+			out = append(out, l)
+		}
+	}
+	root, err := contract.ReadJSONC(project, format.SettingsFile)
+	if err != nil {
+		return out
+	}
+	ours, _ := contract.ReadJSONC(compiled, format.SettingsFile) // an error: nil, which has none
+	for _, m := range root.Get("mcpServers").Fields() {
+		was := ours.Get("mcpServers").Get(m.Key)
+		if was == nil || contract.StartsOther(was, m.Value) {
+			out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Entry: m.Value, At: m.Pos})
+		}
+	}
+	commands := [][2]string{{"tools", "discoveryCommand"}, {"tools", "callCommand"}, {"mcp", "serverCommand"}}
+	for _, place := range commands {
+		if v := root.Get(place[0]).Get(place[1]); v.Is(located.String) {
+			out = append(out, contract.Lodger{Kind: contract.EntryTool, Name: v.Text, Entry: v, At: v.Pos})
+		}
+	}
+	return append(out, contract.Added(contract.Hooks(root.Get("hooks")), contract.Hooks(ours.Get("hooks")))...)
+}
+
 // Beside returns Gemini CLI's settings.
 func (gemini) Beside() []contract.File {
 	return []contract.File{{Path: format.SettingsFile,

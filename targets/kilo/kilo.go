@@ -21,7 +21,7 @@
 //     beside one of its names.
 //
 // A role is an agent by its name, and Kilo's own are off in its session: plan, ask and explore would go by rules of
-// their own.
+// their own. What a user has for every project is joined with an agent of the same name, as in opencode.
 //
 // # What is left out
 //

@@ -41,6 +41,7 @@ func (kilo) Environment(in contract.Input, ref ir.SubjectRef, opt contract.ArgsO
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	vars = append(vars, places().Settings(opt, "KILO_CONFIG", format.Schema)...)
 	return append(vars, "KILO_DISABLE_PROJECT_CONFIG=1", "KILO_NO_DAEMON=1", "KILO_PERMISSION=",
 		"KILO_TEST_MANAGED_CONFIG_DIR="), diags
 }
@@ -77,6 +78,15 @@ func joined(root string, l *lastmatch.Launch) (out []entry) {
 	return out
 }
 
+// homes are where Kilo reads what a user has for every project.
+var homes = lastmatch.Homes{Name: name, Prefix: "KILO", Dirs: format.Dirs,
+	Settings: append([]string{"config.json"}, format.DirFiles...),
+	Before: []string{format.ModesFile, ".kilocode/cli/global/settings/custom_modes.yaml",
+		".config/Code/User/globalStorage/kilocode.kilo-code/settings/custom_modes.yaml",
+		"Library/Application Support/Code/User/globalStorage/kilocode.kilo-code/settings/custom_modes.yaml",
+		"AppData/Roaming/Code/User/globalStorage/kilocode.kilo-code/settings/custom_modes.yaml"},
+	ReadBefore: format.ReadModes}
+
 // commands are the words after which Kilo starts no session, or one whose clients have permissions of their own.
 var commands = []string{"acp", "agent", "attach", "auth", "cloud", "completion", "config", "console", "daemon", "db",
 	"debug", "export", "github", "help", "import", "mcp", "models", "plug", "plugin", "pr", "profile", "providers",
@@ -100,5 +110,5 @@ func (kilo) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 			return contract.ByOption(option, does), true
 		}
 	}
-	return contract.Replacement{}, false
+	return homes.Replaces(line)
 }

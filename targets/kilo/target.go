@@ -109,6 +109,9 @@ func (kilo) Lodgers(project, compiled fs.FS) []contract.Lodger {
 	return places().Lodgers(project, compiled)
 }
 
+// Loads returns the providers of models of a project.
+func (kilo) Loads(project, _ fs.FS) []contract.Lodger { return places().Loads(project) }
+
 // Beside returns Kilo's settings.
 func (kilo) Beside() []contract.File { return places().Beside() }
 

@@ -8,6 +8,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/internal/lastmatch"
+	"modec.dev/modec/targets/opencode/format"
 )
 
 // Args returns no arguments: a command line names an agent, and the variables of Environment the one to begin with.
@@ -26,9 +27,14 @@ func (opencode) Environment(in contract.Input, ref ir.SubjectRef, opt contract.A
 	if len(l.Agents) == 0 {
 		return vars, diags
 	}
+	vars = append(vars, places().Settings(opt, "OPENCODE_CONFIG", format.Schema)...)
 	return append(vars, "OPENCODE_DISABLE_PROJECT_CONFIG=1",
 		"OPENCODE_PERMISSION=", "OPENCODE_TEST_MANAGED_CONFIG_DIR="), diags
 }
+
+// homes are where opencode reads what a user has for every project.
+var homes = lastmatch.Homes{Name: name, Prefix: "OPENCODE", Dirs: []string{format.Dir},
+	Settings: []string{"config.json", format.ConfigFile, format.ConfigFile + "c"}}
 
 // commands are the words after which opencode starts no session, or one whose clients have permissions of their own.
 var commands = []string{"acp", "agent", "attach", "auth", "completion", "db", "debug", "export", "github", "import",
@@ -52,5 +58,5 @@ func (opencode) Replaces(line contract.CommandLine) (contract.Replacement, bool)
 			return contract.ByOption(option, does), true
 		}
 	}
-	return contract.Replacement{}, false
+	return homes.Replaces(line)
 }

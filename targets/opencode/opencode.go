@@ -18,6 +18,8 @@
 //
 // A role is an agent by its name, and the others of opencode's own are off in its session. The role in a mode is
 // the mode's agent in the file of the role: an agent that hands work to another one does not hold it.
+// A session reads no file of the project, and has of them what permits nothing: the model, its provider, instructions.
+// What a user has for every project is joined with an agent of the same name: a session does not start beside that.
 //
 // A file with an error starts nothing. An agent in Markdown whose front matter is broken would have no permission
 // at all: agents are written into JSON.

@@ -91,6 +91,9 @@ func (opencode) Lodgers(project, compiled fs.FS) []contract.Lodger {
 	return places().Lodgers(project, compiled)
 }
 
+// Loads returns the providers of models of a project.
+func (opencode) Loads(project, _ fs.FS) []contract.Lodger { return places().Loads(project) }
+
 // Beside returns opencode's settings.
 func (opencode) Beside() []contract.File { return places().Beside() }
 

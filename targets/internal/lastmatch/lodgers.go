@@ -5,6 +5,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -56,6 +57,7 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 			text, _ := item.Str()
 			out = append(out, contract.Lodger{Kind: contract.EntryPlugin, Name: text, At: item.Pos})
 		}
+		out = append(out, started(c.Root)...)
 		for _, m := range c.Root.Get("mcp").Fields() {
 			if l, ok := server(m, servers[m.Key]); ok {
 				out = append(out, l)
@@ -70,6 +72,21 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 				agent(&a)
 			}
 		})
+	}
+	return out
+}
+
+// started returns the programs that an agent runs on files by itself: those that format one, and that tell what is
+// wrong in it.
+func started(root *located.Value) (out []contract.Lodger) {
+	for _, list := range []struct{ key, of string }{{"formatter", "formatter"}, {"lsp", "language server"}} {
+		for _, m := range root.Get(list.key).Fields() {
+			words := m.Value.Get("command").Strings()
+			if len(words) > 0 && !m.Value.Get("disabled").True() {
+				out = append(out, contract.Lodger{Kind: contract.EntryTool, Name: strings.Join(words, " "),
+					Of: list.of + " " + m.Key, Entry: m.Value, At: m.Pos})
+			}
+		}
 	}
 	return out
 }
@@ -133,7 +150,9 @@ func (p Places) merged(fsys fs.FS, settings []*format.Config) *format.Config {
 // server returns what an entry starts that a build did not write; false for the same, and for one that only says
 // less.
 func server(m located.Member, ours *located.Value) (contract.Lodger, bool) {
-	l := contract.Lodger{Kind: contract.EntryServer, Name: m.Key, At: m.Pos, Instead: ours != nil}
+	on := m.Value.Get("enabled")
+	l := contract.Lodger{Kind: contract.EntryServer, Name: m.Key, At: m.Pos, Instead: ours != nil,
+		Starts: len(m.Value.Get("command").Strings()) > 0 && (on == nil || on.True())}
 	starts := false
 	for _, key := range []string{"type", "command", "cwd", "environment", "url", "headers"} {
 		v := m.Value.Get(key)

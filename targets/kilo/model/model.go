@@ -35,10 +35,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 // openShared adds the sessions that the files of the project are for.
 func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, base ir.SubjectRef) {
 	everybody := base != (ir.SubjectRef{}) && says(shared)
-	start := format.Default
-	if shared.Default != "" {
-		start = shared.Default
-	}
+	start := startOf(shared)
 	if everybody {
 		add(d, base, shared, start)
 	}
@@ -55,6 +52,24 @@ func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, base ir.S
 			add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, shared, a.Name)
 		}
 	}
+}
+
+// startOf returns the agent with which a session begins: that which the files name, or the first one that is on.
+func startOf(c *opencode.Config) string {
+	if c.Default != "" {
+		return c.Default
+	}
+	for _, name := range append([]string{format.Default}, format.BuiltIn...) {
+		if a := c.Agent(name); a == nil || !a.Disabled {
+			return name
+		}
+	}
+	for i := range c.Agents {
+		if !c.Agents[i].Disabled {
+			return c.Agents[i].Name
+		}
+	}
+	return format.Default
 }
 
 // says reports whether files hold the sessions of everybody.

@@ -18,20 +18,17 @@ import (
 var program = &model.Program{
 	Title: "Kilo", Searches: format.Searches, Last: last, Edit: protected, Split: split, Command: command,
 	Known: append(slices.Clip(model.Known), "chdir", "popd", "pushd"),
-	Asks:  asks,
+	Asks:  asks, Apart: opencode.Outside,
 	Tools: strings.Fields("agent_manager background_process board_post board_read browser_open cancel_wakeup " +
 		"cron_create cron_delete cron_list goal kilo_local_recall kilo_memory_recall kilo_memory_save link_pr " +
 		"notebook_edit notebook_execute notebook_read recall repo_clone repo_overview schedule_wakeup"),
 }
 
-// last decides by the last rule that matches. One that denies every tool says nothing of what is outside of the
-// project, and one that allows every file nothing of the secret ones.
+// last decides by the last rule that matches. One that allows every file says nothing of the secret ones.
 func last(rules []opencode.Rule, key, text string) model.Outcome {
 	for i := len(rules) - 1; i >= 0; i-- {
 		r := &rules[i]
-		every := r.Key == opencode.Every && r.Pattern == opencode.Every
-		if !opencode.Match(r.Key, key) || !opencode.Match(r.Pattern, text) ||
-			every && r.Decision == ir.Deny && key == opencode.Outside {
+		if !opencode.Match(r.Key, key) || !opencode.Match(r.Pattern, text) {
 			continue
 		}
 		if key == opencode.Read && r.Decision == ir.Allow && format.IsSecret(text) &&

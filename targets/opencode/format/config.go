@@ -23,6 +23,7 @@ type Config struct {
 	Permission []Rule
 	Agents     []Agent
 	Default    string // default_agent
+	NoDefault  bool   // a null takes back what a file before said of it
 }
 
 // Agent is an agent of a file.
@@ -78,6 +79,7 @@ func ReadFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem s
 	}
 	c.Permission = read(root.Get("permission"))
 	c.Default, _ = root.Get("default_agent").Str()
+	c.NoDefault = bool(n) && root.Get("default_agent").Is(located.Null)
 	for _, list := range []string{"mode", "agent"} { // by their older name first
 		for _, m := range root.Get(list).Fields() {
 			a := Agent{Name: m.Key, At: m.Pos}
@@ -123,7 +125,7 @@ func Merged(a, b *Config) *Config {
 		return b
 	}
 	out := &Config{Root: b.Root, Permission: mergedRules(a.Permission, b.Permission), Default: a.Default}
-	if b.Default != "" {
+	if b.Default != "" || b.NoDefault {
 		out.Default = b.Default
 	}
 	out.Agents = append(out.Agents, a.Agents...)
@@ -191,7 +193,7 @@ const (
 // agents.
 func EachMarkdown(fsys fs.FS, dir string, do func(file, below string, data []byte)) {
 	for _, folder := range AgentFolders {
-		dir := dir + "/" + folder.Name
+		dir := path.Join(dir, folder.Name)
 		_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:

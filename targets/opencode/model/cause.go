@@ -28,27 +28,40 @@ func (d *Decider) Cause(
 	case ir.Unknown:
 		key, text = a.Arg, format.Every
 	}
-	about := func(r *format.Rule) bool { // in any case, as the source holds back
-		return format.Match(r.Pattern, text) || format.Match(policy.Fold(r.Pattern), policy.Fold(text))
+	questions := [][2]string{{key, text}}
+	if (a.Group == ir.Read || a.Group == ir.Edit) && outside(text) {
+		questions = append(questions, [2]string{format.Outside, text + "/*"})
 	}
 	for i := range d.setups[ref] {
-		s := &d.setups[ref][i]
-		rules := s.about(key)
-		by := format.Last(rules, key, text)
-		if by == nil || somebodys(by.At.File) {
-			continue
-		}
-		for j := range s.Taken {
-			if r := &s.Taken[j]; somebodys(r.At.File) && format.Match(r.Key, key) && about(r) {
-				return r.At, "this null takes back " + r.Text(), true
-			}
-		}
-		for j := range rules {
-			r := &rules[j]
-			if r.Decision < by.Decision && somebodys(r.Place.File) && about(r) {
-				return r.Place, "this key moves " + r.Text() + " before it", true
+		for _, q := range questions {
+			if at, how, ok := d.setups[ref][i].cause(q[0], q[1], somebodys); ok {
+				return at, how, true
 			}
 		}
 	}
 	return diag.Pos{}, "", false
+}
+
+// cause returns that of what the rules of a session say about a text of a key.
+func (s *Session) cause(key, text string, somebodys func(file string) bool) (at diag.Pos, how string, ok bool) {
+	about := func(r *format.Rule) bool { // in any case, as the source holds back
+		return format.Match(r.Pattern, text) || format.Match(policy.Fold(r.Pattern), policy.Fold(text))
+	}
+	rules := s.about(key)
+	by := format.Last(rules, key, text)
+	if by == nil || somebodys(by.At.File) {
+		return at, "", false
+	}
+	for j := range s.Taken {
+		if r := &s.Taken[j]; somebodys(r.At.File) && format.Match(r.Key, key) && about(r) {
+			return r.At, "this null takes back " + r.Text(), true
+		}
+	}
+	for j := range rules {
+		r := &rules[j]
+		if r.Decision < by.Decision && somebodys(r.Place.File) && about(r) {
+			return r.Place, "this key moves " + r.Text() + " before it", true
+		}
+	}
+	return at, "", false
 }

@@ -34,6 +34,8 @@ type Program struct {
 	Asks  func(sp *regular.Space, g ir.Group, r *format.Rule) regular.Language
 	Known []string // the commands about which it asks no rule
 	Tools []string // its own tools that no group has, about which it asks as about any other
+	// Apart is a key about which a rule that denies every tool says nothing, "" for none.
+	Apart string
 }
 
 // opencode is the program itself.
@@ -131,7 +133,9 @@ func (s *Session) about(key string) []format.Rule {
 	}
 	var rules []format.Rule
 	for i := range s.Rules {
-		if r := &s.Rules[i]; format.Match(r.Key, key) {
+		r := &s.Rules[i]
+		apart := key == s.program.Apart && r.Key == format.Every && r.Pattern == format.Every && r.Decision == ir.Deny
+		if format.Match(r.Key, key) && !apart {
 			rules = append(rules, *r)
 		}
 	}
