@@ -38,14 +38,13 @@ type Lodger struct {
 	When string
 	// Quiet is set for a program that decides nothing: a comparison names it, and a check does not.
 	Quiet bool
-	// Starts is set for a setting that names a program.
-	Starts bool
 	// Listed is set for what [Runner] lists too: a comparison names it there.
 	Listed bool
 	// Back is set for an agent that is there by default and that a build turned off, and for one that an agent makes
 	// of another's settings: where it may do more than the session that turns to it, that is an error.
 	Back bool
-	// Starts is set for a server whose program an agent starts in every session, whether or not it may call it.
+	// Starts is set for a setting that names a program, and for a server whose program an agent starts in every session,
+	// whether or not it may call it.
 	Starts bool
 	// Instead is set for a server that takes the place of one that a build wrote.
 	Instead bool
@@ -82,7 +81,7 @@ func (l *Lodger) Named() string {
 
 // Runs reports whether it is a program, or a setting that names one, and no agent or server.
 func (l *Lodger) Runs() bool {
-	return l.Kind == EntryHook || l.Kind == EntryPlugin || l.Kind == EntryTool || l.Starts
+	return l.Kind == EntryHook || l.Kind == EntryPlugin || l.Kind == EntryTool || l.Kind == EntrySetting && l.Starts
 }
 
 // Sum tells it from another one of its name: by its entry and the files of the project that its name leads to, or by
