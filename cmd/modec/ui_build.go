@@ -59,11 +59,14 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 	rest -= u.findings(diags, rest/2)
 	for i, r := range reports {
 		if i == len(res.Outputs) && len(r.Files) == 0 {
-			break
+			continue
 		}
 		title := "what the hooks read"
-		if i < len(res.Outputs) {
+		switch {
+		case i < len(res.Outputs):
 			title = res.Outputs[i].Target.Summary()
+		case i > len(res.Outputs):
+			title = "no target any more"
 		}
 		u.files(r, title)
 		if u.verbose {

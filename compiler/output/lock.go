@@ -169,6 +169,20 @@ func AdoptedBlob(lock []byte, path string) string {
 	return l.Adopted[path].Blob
 }
 
+// WroteFor reports whether a build wrote a file for one of some targets, as the bytes of the lock say.
+func WroteFor(lock []byte, some func(target string) bool) bool {
+	l, err := parseLock(lock)
+	if err != nil {
+		return false
+	}
+	for _, line := range l.Artifacts {
+		if target, _ := splitArtifact(line); some(target) {
+			return true
+		}
+	}
+	return false
+}
+
 // Built returns whether a build wrote a path of a project, or entries of it, as the bytes of the
 // lock say.
 func Built(lock []byte) func(path string) bool {

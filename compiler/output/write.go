@@ -89,7 +89,8 @@ type Options struct {
 	// Check plans only, and counts a file that the build would stop at as one that it
 	// would overwrite. The State distinguishes them.
 	Check bool
-	// Targets are those whose artifacts Clean takes out.
+	// Targets are those whose artifacts Clean takes out, and a build of the whole project where it does not compile
+	// for them.
 	Targets []contract.Target
 	// Originals returns the files that a build takes over without force, and that Clean restores. A
 	// file that is overwritten by force is kept in them. Nil: no file is taken over, and nothing
@@ -237,7 +238,7 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 	}
 	defer w.close()
 	w.readLocks()
-	changes := w.restored(w.removals(opt.Targets, func(string, string) bool { return true }))
+	changes := w.restored(w.removals(opt.Targets, func(string, string) bool { return true }), nil)
 	w.keepReplaced(changes)
 	changes, list := w.finish(ctx, changes, func() error {
 		if err := w.sweep(); err != nil {
@@ -422,11 +423,31 @@ func (w *writer) plan(b Build) []Change {
 	for _, f := range b.Common {
 		add("modec", f, nil)
 	}
-	var all []contract.Target
+	all := w.dropped(b)
+	dropped := map[string]bool{}
+	for _, t := range all {
+		dropped[t.Name()], compiled[t.Name()] = true, true
+	}
 	for _, o := range b.Outputs {
 		all = append(all, o.Target)
 	}
-	return append(changes, w.removals(all, func(name, p string) bool { return !emitted[p] && compiled[name] })...)
+	changes = append(changes,
+		w.removals(all, func(name, p string) bool { return !emitted[p] && compiled[name] })...)
+	if len(dropped) == 0 {
+		return changes
+	}
+	return w.restored(changes, func(c *Change) bool { return dropped[c.Target] && !emitted[c.Path] })
+}
+
+// dropped returns the targets that the project no longer has. A build takes out what was written for them, as a clean
+// would.
+func (w *writer) dropped(b Build) []contract.Target {
+	if b.Partial {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.opt.Targets), func(t contract.Target) bool {
+		return slices.ContainsFunc(b.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() })
+	})
 }
 
 // removals returns what happens to the artifacts in the locks that no build emits any
@@ -832,16 +853,18 @@ func (w *writer) touched(next *Lock, changes []Change) (any bool) {
 }
 
 // unheld returns the files that no target held when the first build was made, and that none holds now. A later build
-// adds none: what somebody adds beside a project is news until the source has it.
-func (w *writer) unheld(l *Lock) (paths []string) {
+// adds none but those of the targets that it drops: what somebody adds beside a project is news until the source has
+// it.
+func (w *writer) unheld(l *Lock, dropped []string) (paths []string) {
 	switch {
 	case w.settled != nil && w.settled.Unheld != nil:
 		paths = slices.Clone(w.settled.Unheld)
 	case w.opt.Unheld != nil:
 		paths = w.opt.Unheld()
 	}
+	paths = append(append([]string{}, paths...), dropped...) // never nil
 	slices.Sort(paths)
-	paths = slices.Compact(append([]string{}, paths...)) // never nil
+	paths = slices.Compact(paths)
 	return slices.DeleteFunc(paths, func(p string) bool { return l.Artifacts[p] != "" })
 }
 
@@ -938,7 +961,10 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 		Source:    b.Source,
 		Artifacts: map[string]string{},
 	}
-	compiled := map[string]bool{"modec": b.whole()}
+	compiled, dropped := map[string]bool{"modec": b.whole()}, map[string]bool{}
+	for _, t := range w.dropped(b) {
+		dropped[t.Name()], compiled[t.Name()] = true, true
+	}
 	for _, o := range b.Outputs {
 		compiled[o.Target.Name()] = true
 		for _, d := range o.Losses {
@@ -969,8 +995,16 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			l.Theirs = maps.Clone(w.settled.Theirs)
 		}
 	}
+	var theirs []string // the files of targets that the project no longer has
 	for i := range changes {
 		c := &changes[i]
+		if dropped[c.Target] && c.Action != Remove {
+			theirs = append(theirs, c.Path)
+		}
+		if c.Restored {
+			delete(l.Adopted, c.Path)
+			continue
+		}
 		w.adopt(b, l, c)
 		l.found(c.Path, c.theirs)
 		switch {
@@ -985,7 +1019,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			}
 		}
 	}
-	l.Unheld, l.Known = w.unheld(l), w.known(l)
+	l.Unheld, l.Known = w.unheld(l, theirs), w.known(l)
 	for p, a := range l.Adopted {
 		if l.Artifacts[p] == "" && a.Places == nil { // also where an interrupted build removed it
 			a.Built = ""
