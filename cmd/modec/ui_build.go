@@ -29,7 +29,8 @@ func (u *ui) upToDate(c *buildCmd, s record.Summary, word string, start time.Tim
 	}
 	if !u.quiet && !u.verbose {
 		for _, d := range s.Diagnostics {
-			if d.Code == diag.EntryChanged || d.Code == diag.BadLock { // no build does it: a person has to
+			// No build does it: a person has to. Where nothing is written, a warning says why.
+			if d.Code == diag.EntryChanged || d.Code == diag.BadLock || s.Files == 0 && d.Severity == diag.Warning {
 				u.render.Render(u.err, d)
 			}
 		}
