@@ -67,6 +67,7 @@ type Change struct {
 	have    []byte           // what is on disk
 	entries jsonedit.Entries // of a merged file: what is modec's in it
 	places  []string         // of a merged file: those of modec's entries
+	about   []string         // of a merged file: the keys that a check looks at; nil: all
 	theirs  []string         // of a merged file: the places of entries that people wrote and the source says too
 	lost    bool             // its original is not found
 	misfit  []byte           // its original, where that does not fit beside what people wrote since
@@ -493,9 +494,9 @@ func PatternOf(f *contract.File) jsonedit.Pattern {
 func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 	var want []byte
 	var entries jsonedit.Pattern
-	var restrains []string // the entries at these places permit nothing
+	var restrains, about []string // the entries at the former places permit nothing
 	if f != nil {
-		want, entries, restrains = f.Data, PatternOf(f), f.Restrains
+		want, entries, restrains, about = f.Data, PatternOf(f), f.Restrains, f.About
 	}
 	have, err := w.read(p)
 	switch {
@@ -546,6 +547,7 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		have:    have,
 		entries: res.Entries,
 		places:  entries.Places,
+		about:   about,
 		theirs:  res.Theirs,
 		stops:   forced || len(revoked) > 0,
 		Again:   named(again),
@@ -852,6 +854,15 @@ func (w *writer) touched(next *Lock, changes []Change) (any bool) {
 	return any
 }
 
+// sumLeft returns the hash of a file that people write too as the build leaves it: as an older modec wrote it, where the
+// file says the same.
+func (w *writer) sumLeft(c *Change) string {
+	if w.lock != nil && w.lock.leaves(c.Path, c.data) {
+		return w.lock.Left[c.Path]
+	}
+	return sumLeft(c.data, c.about)
+}
+
 // unheld returns the files that no target held when the first build was made, and that none holds now. A later build
 // adds none but those of the targets that it drops: what somebody adds beside a project is news until the source has
 // it.
@@ -1015,7 +1026,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			l.Artifacts[c.Path] = artifactLine(c.Target, mergedFile)
 			l.remember(c.Path, c.entries)
 			if w.opt.Local == "" {
-				l.left(c.Path, sumOfMeaning(c.data))
+				l.left(c.Path, w.sumLeft(c))
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func (e *emitter) settings() (files []contract.File) {
 	}
 	e.unheld()
 	return []contract.File{{Path: format.SettingsFile, Data: contract.JSON(o), Places: settingPlaces,
-		Restrains: settingRestrains, Alike: alike}}
+		Restrains: settingRestrains, Alike: alike, About: []string{"chat"}}}
 }
 
 // unchosen warns that no role is that of every session, where there are roles, or modes, which no setting holds.
