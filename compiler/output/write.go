@@ -854,8 +854,8 @@ func (w *writer) touched(next *Lock, changes []Change) (any bool) {
 	return any
 }
 
-// sumLeft returns the hash of a file that people write too as the build leaves it: as an older modec wrote it, where the
-// file says the same.
+// sumLeft returns the hash of a file that people write too as the build leaves it: as an older modec wrote it, where
+// the file says the same.
 func (w *writer) sumLeft(c *Change) string {
 	if w.lock != nil && w.lock.leaves(c.Path, c.data) {
 		return w.lock.Left[c.Path]
