@@ -67,6 +67,15 @@ func (e *emitter) unchosen() {
 		Target(name)
 }
 
+// holdsFiles reports whether can holds back files that the redirects of a line may read or write, and that no entry
+// judges.
+func (e *emitter) holdsFiles() bool {
+	return slices.ContainsFunc([]ir.Group{ir.Read, ir.Edit}, func(g ir.Group) bool {
+		states := decided(e.base.Default(g)) < ir.Agent || len(e.base.Rules(g)) > 0
+		return states && !contract.Opens(e.base, g)
+	})
+}
+
 // role returns the baseline.
 func (e *emitter) role() *ir.Role { return e.in.Project.Role(e.everybody) }
 
@@ -162,6 +171,9 @@ func (e *emitter) commands(own *ownEntries) contract.Object {
 			return nil
 		}
 		list := own.commands()
+		if e.holdsFiles() {
+			list.add(redirects, wholeLine)
+		}
 		return contract.Object{format.TerminalKey, list.object()}
 	}
 	var allows, holds entries
