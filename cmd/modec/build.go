@@ -176,15 +176,20 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		if line := newHooks(changes, diags); line != "" && !unchanged && !c.Diff {
 			e.ui.note("%s\n", diag.Clean(line))
 		}
-		e.ui.putBack(c, changes)
-		if !c.Diff {
-			e.tellDropped(res, changes, opt.DryRun)
-		}
-		for _, line := range kept {
-			e.ui.note("left as people wrote it, beside what the source says: %s\n", diag.Clean(line))
-		}
+		c.tellRest(e, res, changes, kept, opt.DryRun)
 	}
 	return report, nil
+}
+
+// tellRest prints what becomes of what people wrote.
+func (c *buildCmd) tellRest(e *env, res *compiler.Result, changes []output.Change, kept []string, dry bool) {
+	e.ui.putBack(c, changes)
+	if !c.Diff {
+		e.tellDropped(res, changes, dry)
+	}
+	for _, line := range kept {
+		e.ui.note("left as people wrote it, beside what the source says: %s\n", diag.Clean(line))
+	}
 }
 
 // newHooks says which files that were there get hooks of modec's, and why: they may be files of subjects that nobody
