@@ -144,6 +144,9 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		opt.Known = func() []string { return e.known(res) }
 		opt.Lodged = func() map[string][]string { return e.lodged(res) }
 	}
+	if err := c.acceptDropped(e, res, opt); err != nil {
+		return nil, err
+	}
 	kept, word := e.keptBeside(res), e.asWritten(out)
 	changes, list := res.Write(e.ctx, opt)
 	e.offerImport(list)
@@ -173,12 +176,20 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		if line := newHooks(changes, diags); line != "" && !unchanged && !c.Diff {
 			e.ui.note("%s\n", diag.Clean(line))
 		}
-		e.ui.putBack(c, changes)
-		for _, line := range kept {
-			e.ui.note("left as people wrote it, beside what the source says: %s\n", diag.Clean(line))
-		}
+		c.tellRest(e, res, changes, kept, opt.DryRun)
 	}
 	return report, nil
+}
+
+// tellRest prints what becomes of what people wrote.
+func (c *buildCmd) tellRest(e *env, res *compiler.Result, changes []output.Change, kept []string, dry bool) {
+	e.ui.putBack(c, changes)
+	if !c.Diff {
+		e.tellDropped(res, changes, dry)
+	}
+	for _, line := range kept {
+		e.ui.note("left as people wrote it, beside what the source says: %s\n", diag.Clean(line))
+	}
 }
 
 // newHooks says which files that were there get hooks of modec's, and why: they may be files of subjects that nobody
@@ -289,7 +300,7 @@ func (c *buildCmd) staged(e *env) error {
 		return e.ui.fail(diags)
 	}
 	report, err := c.check(e, checked{
-		res: res, opt: output.Options{FS: req.FS}, diags: diags, memory: &memory{}, start: start})
+		res: res, opt: output.Options{FS: req.FS, Targets: e.targets}, diags: diags, memory: &memory{}, start: start})
 	if e.ui.json && report != nil {
 		return cmp.Or(e.ui.emit(report), err)
 	}
@@ -396,6 +407,8 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 		switch {
 		case d.State == output.Touched:
 			line += ": entries of somebody's own changed"
+		case droppedTarget(res, &d):
+			line += ": " + d.Target + " is no target any more"
 		case shown(d):
 			line += ": below, + is what somebody wrote there, - what a build writes"
 		}
@@ -486,5 +499,13 @@ func targetReports(res *compiler.Result, changes []output.Change) []targetReport
 	for _, o := range res.Outputs {
 		reports = append(reports, targetReport{o.Target.Name(), of(o.Target.Name()), o.Losses})
 	}
-	return append(reports, targetReport{"modec", of("modec"), diag.List{}})
+	reports = append(reports, targetReport{"modec", of("modec"), diag.List{}})
+	for i := range changes {
+		name := changes[i].Target
+		there := func(r targetReport) bool { return r.Name == name }
+		if droppedTarget(res, &changes[i]) && !slices.ContainsFunc(reports, there) {
+			reports = append(reports, targetReport{name, of(name), diag.List{}})
+		}
+	}
+	return reports
 }

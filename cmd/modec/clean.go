@@ -39,15 +39,7 @@ type cleanReport struct {
 
 // acceptRestored shows what the files permit that git has and this user never had here, before they are there
 // again, and asks.
-func (c *cleanCmd) acceptRestored(e *env, opt output.Options) error {
-	if c.DryRun {
-		return nil
-	}
-	opt.DryRun = true
-	changes, diags := output.Clean(e.ctx, opt)
-	if diags.HasErrors() {
-		return nil // the clean says it
-	}
+func (c *acceptFlag) acceptRestored(e *env, changes []output.Change) error {
 	files := memfs.FS{}
 	for i := range changes {
 		if x := &changes[i]; x.FromGit() {
@@ -94,9 +86,15 @@ func (c *cleanCmd) Run(e *env) error {
 	var diags diag.List
 	for _, p := range projects {
 		opt := p.outputs(p.output(c.Out))
-		opt.Force, opt.DryRun, opt.Targets = c.Force, c.DryRun, p.targets
-		if err := c.acceptRestored(p, opt); err != nil {
-			return err
+		opt.Force, opt.DryRun = c.Force, c.DryRun
+		if !c.DryRun {
+			dry := opt
+			dry.DryRun = true
+			if planned, list := output.Clean(e.ctx, dry); !list.HasErrors() { // else the clean says it
+				if err := c.acceptRestored(p, planned); err != nil {
+					return err
+				}
+			}
 		}
 		some, list := output.Clean(e.ctx, opt)
 		if list.HasErrors() {
@@ -118,11 +116,7 @@ func (c *cleanCmd) Run(e *env) error {
 	for _, x := range changes {
 		if x.Restored {
 			restored++
-			e.ui.note("%s\n", restoredAs(x, put))
-			c.since(e, &x)
-			if n := secretsBack(x.Texts()); n > 0 && x.Action != output.Unchanged {
-				e.ui.note("  with %s that had been taken out of it\n", count(n, "secret"))
-			}
+			e.tellRestored(&x, put)
 		} else if x.Action == output.Remove {
 			removed++
 			e.ui.note("%s %s\n", verb, diag.Clean(x.Path))
@@ -134,7 +128,7 @@ func (c *cleanCmd) Run(e *env) error {
 	if len(changes) == 0 {
 		e.ui.note("nothing to do: no build wrote files here\n")
 	} else {
-		c.tellAgain(e, again)
+		e.tellAgain(again, c.DryRun)
 		e.ui.note("%s %s, and entries of %s; %s %s\n", verb, count(removed, "file"), count(kept, "file"),
 			put, count(restored, "file"))
 	}
@@ -177,9 +171,9 @@ func permitAgain(e *env, changes []output.Change) (lines []string) {
 }
 
 // tellAgain prints it.
-func (c *cleanCmd) tellAgain(e *env, lines []string) {
+func (e *env) tellAgain(lines []string, dry bool) {
 	title := "this permits again"
-	if c.DryRun {
+	if dry {
 		title = "this would permit again"
 	}
 	for i, line := range lines {
@@ -201,14 +195,18 @@ func secretsBack(have, want []byte) (n int) {
 	return n
 }
 
-// since says how a file that was put back is other than before modec, and what has it as it was.
-func (c *cleanCmd) since(e *env, x *output.Change) {
+// tellRestored prints that a file was put back, how it is other than before modec, and what has it as it was.
+func (e *env) tellRestored(x *output.Change, put string) {
+	e.ui.note("%s\n", restoredAs(*x, put))
 	list, blob := x.Since()
 	for _, d := range list {
 		e.ui.note("  %s %s %s\n", diag.Clean(x.Path), diag.Clean(d.Path), diag.Clean(d.Text))
 	}
 	if _, err := gittree.Blob(e.ctx, e.dir, blob); blob != "" && err == nil {
 		e.ui.note("  as it was: git cat-file -p %s\n", blob)
+	}
+	if n := secretsBack(x.Texts()); n > 0 && x.Action != output.Unchanged {
+		e.ui.note("  with %s that had been taken out of it\n", count(n, "secret"))
 	}
 }
 

@@ -29,7 +29,8 @@ func (u *ui) upToDate(c *buildCmd, s record.Summary, word string, start time.Tim
 	}
 	if !u.quiet && !u.verbose {
 		for _, d := range s.Diagnostics {
-			if d.Code == diag.EntryChanged || d.Code == diag.BadLock { // no build does it: a person has to
+			// No build does it: a person has to. Where nothing is written, a warning says why.
+			if d.Code == diag.EntryChanged || d.Code == diag.BadLock || s.Files == 0 && d.Severity == diag.Warning {
 				u.render.Render(u.err, d)
 			}
 		}
@@ -59,11 +60,14 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 	rest -= u.findings(diags, rest/2)
 	for i, r := range reports {
 		if i == len(res.Outputs) && len(r.Files) == 0 {
-			break
+			continue
 		}
 		title := "what the hooks read"
-		if i < len(res.Outputs) {
+		switch {
+		case i < len(res.Outputs):
 			title = res.Outputs[i].Target.Summary()
+		case i > len(res.Outputs):
+			title = "no target any more"
 		}
 		u.files(r, title)
 		if u.verbose {

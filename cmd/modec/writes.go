@@ -46,7 +46,7 @@ func (e *env) put(files []contract.File, there output.Existing) diag.List {
 
 // outputs returns the options of what is written below a folder.
 func (e *env) outputs(dir string) output.Options {
-	return output.Options{Dir: dir, Local: e.local, Version: version(), Progress: e.progress(),
+	return output.Options{Dir: dir, Local: e.local, Version: version(), Progress: e.progress(), Targets: e.targets,
 		Originals: func() *originals.Record { return originals.Load(e.home(dir)) },
 		Says:      e.says(),
 		Blob: func(path, name string) ([]byte, error) {

@@ -65,6 +65,27 @@ const (
 // EntryWords are all of them, in order.
 var EntryWords = []string{EntryAgent, EntryFile, EntryHook, EntryPlugin, EntryServer, EntrySetting, EntryTool}
 
+// Loose is a setting by which an agent asks about less than by itself.
+type Loose struct {
+	Key    []string // its names, the outer ones first
+	Values []string // those by which it does; nil: true, and a list that is not empty
+}
+
+// Unasking returns those of some settings that a file has.
+func Unasking(root *located.Value, settings ...Loose) (out []Lodger) {
+	for _, s := range settings {
+		v := root
+		for _, name := range s.Key {
+			v = v.Get(name)
+		}
+		text, _ := v.Str()
+		if slices.Contains(s.Values, text) || s.Values == nil && (v.True() || len(v.List()) > 0) {
+			out = append(out, Lodger{Kind: EntrySetting, Name: strings.Join(s.Key, "."), Entry: v, At: v.Pos})
+		}
+	}
+	return out
+}
+
 // Subject returns that of an agent.
 func (l *Lodger) Subject() ir.SubjectRef { return ir.SubjectRef{Mode: l.Name} }
 

@@ -236,14 +236,22 @@ func (w *writer) lines(c *Change) bool {
 	return a.Mixed
 }
 
-// restored lets what clean takes out of adopted files leave them as they were.
-func (w *writer) restored(changes []Change) []Change {
+// restored lets what is taken out of adopted files leave them as they were before modec: out of those of changes that
+// back picks, or out of all, also where nothing of modec's is left to take out, where it is nil.
+func (w *writer) restored(changes []Change, back func(*Change) bool) []Change {
 	if w.settled == nil || w.diags.HasErrors() {
 		return changes
+	}
+	command := "clean"
+	if back != nil {
+		command = "build"
 	}
 	for _, p := range slices.Sorted(maps.Keys(w.settled.Adopted)) {
 		a, c := w.settled.Adopted[p], Change{Path: p, Action: Create}
 		i := slices.IndexFunc(changes, func(c Change) bool { return c.Path == p })
+		if back != nil && (i < 0 || !back(&changes[i])) {
+			continue
+		}
 		if i >= 0 {
 			c = changes[i]
 		} else {
@@ -261,8 +269,8 @@ func (w *writer) restored(changes []Change) []Change {
 		switch {
 		case ok && (own || i >= 0):
 			w.restore(&c, a, original)
-		case !ok:
-			w.noOriginal(&c, a)
+		case !ok && !w.opt.Check:
+			w.noOriginal(&c, a, command)
 		}
 		if i >= 0 {
 			changes[i] = c
@@ -274,18 +282,18 @@ func (w *writer) restored(changes []Change) []Change {
 }
 
 // noOriginal reports an adopted file whose original is nowhere. Only force takes it out, with a copy.
-func (w *writer) noOriginal(c *Change, a adopted) {
+func (w *writer) noOriginal(c *Change, a adopted, command string) {
 	const text = "what a person wrote there before modec took the file over is not found for this project"
 	if c.lost = w.opt.Force; c.lost {
 		w.diags.Warnf(diag.NoOriginal, diag.Pos{File: c.Path}, text)
 		return
 	}
-	hint := "`modec clean` puts it back in a clone whose git has it"
+	hint := "`modec " + command + "` puts it back in a clone whose git has it"
 	if _, root := w.elsewhere(c.Path, a); root != "" {
-		hint = "`modec clean` puts it back in " + root
+		hint = "`modec " + command + "` puts it back in " + root
 	}
 	w.diags.Errorf(diag.NoOriginal, diag.Pos{File: c.Path}, text+"; nothing was removed").
-		Hintf("%s; `modec clean --force` goes on without it, and keeps a copy of what is there", hint)
+		Hintf("%s; `modec %s --force` goes on without it, and keeps a copy of what is there", hint, command)
 }
 
 // owned reports whether a path is one that a target writes.

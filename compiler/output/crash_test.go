@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -85,9 +86,10 @@ type crash struct {
 	mine map[string]string // what people wrote
 	// adopted is set where a migration read what people wrote.
 	adopted bool
-	local   string  // where the lock lies; "": in the project's own folder
-	done    []Build // those that came to their end before
-	next    Build   // the one that is killed
+	local   string            // where the lock lies; "": in the project's own folder
+	done    []Build           // those that came to their end before
+	next    Build             // the one that is killed
+	targets []contract.Target // those that there are, where a build may drop one
 }
 
 var crashes = map[string]crash{
@@ -160,12 +162,22 @@ var crashes = map[string]crash{
 			sharing(built("claude", "b/c", "2", "b/d", "1"), `"x": {"command": "y"}`),
 		),
 	},
+	"a dropped target": {
+		targets: []contract.Target{fake{"roo"}, fake{"claude"}},
+		adopted: true,
+		mine: map[string]string{
+			"a": "mine", "b/c": "mine", servers: `{"mcpServers": {"x": {"command": "x"}, "mine": {"command": "m"}}}`,
+		},
+		done: []Build{of("1",
+			built("roo", "a", "1"), sharing(built("claude", "b/c", "1", "b/d", "1"), `"x": {"command": "x2"}`))},
+		next: of("1", built("roo", "a", "2")),
+	},
 }
 
 // start brings a new folder to where the killed build begins.
 func (c *crash) start(t *testing.T) Options {
 	t.Helper()
-	opt := Options{Dir: quickDir(t), Version: "v1", Local: c.local}
+	opt := Options{Dir: quickDir(t), Version: "v1", Local: c.local, Targets: c.targets}
 	record := &originals.Record{Files: map[string]originals.File{}}
 	for p, text := range c.mine {
 		put(t, opt.Dir, p, text)
@@ -245,7 +257,7 @@ func TestBuildInterruptedAnywhere(t *testing.T) {
 				last = c.done[len(c.done)-1]
 			}
 			part := c.next
-			part.Outputs = part.Outputs[:1]
+			part.Outputs, part.Partial = part.Outputs[:1], true
 			ends := map[string]func(Options) diag.List{
 				"again":   write(t, c.next),
 				"back":    write(t, last),
@@ -318,17 +330,20 @@ func differs(got map[string]string, from ...map[string]string) string {
 	return out.String()
 }
 
-// same reports whether a path is the same in two folders. Which files are noted as adopted depends on
-// how far a build came.
+// same reports whether a path is the same in two folders. Which files are noted as adopted, or as those of no target,
+// depends on how far a build came.
 func same(a, b map[string]string, p string) bool {
 	x, in := a[p]
 	y, too := b[p]
 	if path.Base(p) == LockFile {
 		x, _, _ = strings.Cut(x, "\n[adopted]")
 		y, _, _ = strings.Cut(y, "\n[adopted]")
+		x, y = unheldList.ReplaceAllString(x, ""), unheldList.ReplaceAllString(y, "")
 	}
 	return in == too && x == y
 }
+
+var unheldList = regexp.MustCompile(`(?s)unheld = \[.*?\]`)
 
 // recognised holds what a killed build left: each artifact is as before or as after it,
 // and a check of the same build takes none for somebody's.

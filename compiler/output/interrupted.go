@@ -38,6 +38,20 @@ func (w *writer) settle() {
 			}
 		}
 	}
+	for p, a := range l.Adopted { // what the interrupted build put back is a person's again
+		if _, keeps := w.pending.Adopted[p]; keeps || w.pending.Artifacts[p] != "" {
+			continue
+		}
+		if have, err := w.read(p); err == nil && a.is(have) {
+			delete(l.Artifacts, p)
+			delete(l.Entries, p)
+			delete(l.Left, p)
+			delete(l.Adopted, p)
+			if l.Unheld != nil && slices.Contains(w.pending.Unheld, p) {
+				l.Unheld = append(slices.Clone(l.Unheld), p)
+			}
+		}
+	}
 	w.settled = &l
 }
 

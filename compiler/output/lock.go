@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -100,6 +101,31 @@ func (l *Lock) left(p, sum string) {
 	l.Left[p] = sum
 }
 
+// sumLeft returns the hash of what a file of JSON says at some keys at its top, and names them; where there are none to
+// name, of all that the file says.
+func sumLeft(data []byte, about []string) string {
+	v, err := located.JSONC("", data)
+	if err != nil || len(about) == 0 {
+		return sumOfMeaning(data)
+	}
+	all, _ := v.Any().(map[string]any)
+	some := maps.Clone(all)
+	maps.DeleteFunc(some, func(key string, _ any) bool {
+		name, _, _ := strings.Cut(key, ".")
+		return !slices.Contains(about, name)
+	})
+	return Sum(contract.JSONLine(some)) + leftOf + strings.Join(about, " ")
+}
+
+// leftOf stands between a hash and the keys that it is of.
+const leftOf = " of "
+
+// leaves reports whether a file that people write too says what it said as the build left it.
+func (l *Lock) leaves(p string, data []byte) bool {
+	_, about, _ := strings.Cut(l.Left[p], leftOf)
+	return l.Left[p] != "" && l.Left[p] == sumLeft(data, strings.Fields(about))
+}
+
 // asBuilt returns the hash of a file that people write too as the build left it, "" where that is not known.
 func (l *Lock) asBuilt(p string) string { return cmp.Or(l.Left[p], l.Adopted[p].Built) }
 
@@ -169,6 +195,20 @@ func AdoptedBlob(lock []byte, path string) string {
 	return l.Adopted[path].Blob
 }
 
+// WroteFor reports whether a build wrote a file for one of some targets, as the bytes of the lock say.
+func WroteFor(lock []byte, some func(target string) bool) bool {
+	l, err := parseLock(lock)
+	if err != nil {
+		return false
+	}
+	for _, line := range l.Artifacts {
+		if target, _ := splitArtifact(line); some(target) {
+			return true
+		}
+	}
+	return false
+}
+
 // Built returns whether a build wrote a path of a project, or entries of it, as the bytes of the
 // lock say.
 func Built(lock []byte) func(path string) bool {
@@ -186,7 +226,7 @@ func AsBuilt(lock []byte) func(path string, data []byte) bool {
 		}
 		_, hash := splitArtifact(l.Artifacts[path])
 		sum := Sum(data)
-		return hash == sum || l.Adopted[path].Built == sum || l.Left[path] != "" && l.Left[path] == sumOfMeaning(data)
+		return hash == sum || l.Adopted[path].Built == sum || l.leaves(path, data)
 	}
 }
 

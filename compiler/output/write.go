@@ -67,6 +67,7 @@ type Change struct {
 	have    []byte           // what is on disk
 	entries jsonedit.Entries // of a merged file: what is modec's in it
 	places  []string         // of a merged file: those of modec's entries
+	about   []string         // of a merged file: the keys that a check looks at; nil: all
 	theirs  []string         // of a merged file: the places of entries that people wrote and the source says too
 	lost    bool             // its original is not found
 	misfit  []byte           // its original, where that does not fit beside what people wrote since
@@ -89,7 +90,8 @@ type Options struct {
 	// Check plans only, and counts a file that the build would stop at as one that it
 	// would overwrite. The State distinguishes them.
 	Check bool
-	// Targets are those whose artifacts Clean takes out.
+	// Targets are those whose artifacts Clean takes out, and a build of the whole project where it does not compile
+	// for them.
 	Targets []contract.Target
 	// Originals returns the files that a build takes over without force, and that Clean restores. A
 	// file that is overwritten by force is kept in them. Nil: no file is taken over, and nothing
@@ -237,7 +239,7 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 	}
 	defer w.close()
 	w.readLocks()
-	changes := w.restored(w.removals(opt.Targets, func(string, string) bool { return true }))
+	changes := w.restored(w.removals(opt.Targets, func(string, string) bool { return true }), nil)
 	w.keepReplaced(changes)
 	changes, list := w.finish(ctx, changes, func() error {
 		if err := w.sweep(); err != nil {
@@ -422,11 +424,31 @@ func (w *writer) plan(b Build) []Change {
 	for _, f := range b.Common {
 		add("modec", f, nil)
 	}
-	var all []contract.Target
+	all := w.dropped(b)
+	dropped := map[string]bool{}
+	for _, t := range all {
+		dropped[t.Name()], compiled[t.Name()] = true, true
+	}
 	for _, o := range b.Outputs {
 		all = append(all, o.Target)
 	}
-	return append(changes, w.removals(all, func(name, p string) bool { return !emitted[p] && compiled[name] })...)
+	changes = append(changes,
+		w.removals(all, func(name, p string) bool { return !emitted[p] && compiled[name] })...)
+	if len(dropped) == 0 {
+		return changes
+	}
+	return w.restored(changes, func(c *Change) bool { return dropped[c.Target] && !emitted[c.Path] })
+}
+
+// dropped returns the targets that the project no longer has. A build takes out what was written for them, as a clean
+// would.
+func (w *writer) dropped(b Build) []contract.Target {
+	if b.Partial {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.opt.Targets), func(t contract.Target) bool {
+		return slices.ContainsFunc(b.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() })
+	})
 }
 
 // removals returns what happens to the artifacts in the locks that no build emits any
@@ -472,9 +494,9 @@ func PatternOf(f *contract.File) jsonedit.Pattern {
 func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 	var want []byte
 	var entries jsonedit.Pattern
-	var restrains []string // the entries at these places permit nothing
+	var restrains, about []string // the entries at the former places permit nothing
 	if f != nil {
-		want, entries, restrains = f.Data, PatternOf(f), f.Restrains
+		want, entries, restrains, about = f.Data, PatternOf(f), f.Restrains, f.About
 	}
 	have, err := w.read(p)
 	switch {
@@ -525,6 +547,7 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		have:    have,
 		entries: res.Entries,
 		places:  entries.Places,
+		about:   about,
 		theirs:  res.Theirs,
 		stops:   forced || len(revoked) > 0,
 		Again:   named(again),
@@ -831,17 +854,28 @@ func (w *writer) touched(next *Lock, changes []Change) (any bool) {
 	return any
 }
 
+// sumLeft returns the hash of a file that people write too as the build leaves it: as an older modec wrote it, where
+// the file says the same.
+func (w *writer) sumLeft(c *Change) string {
+	if w.lock != nil && w.lock.leaves(c.Path, c.data) {
+		return w.lock.Left[c.Path]
+	}
+	return sumLeft(c.data, c.about)
+}
+
 // unheld returns the files that no target held when the first build was made, and that none holds now. A later build
-// adds none: what somebody adds beside a project is news until the source has it.
-func (w *writer) unheld(l *Lock) (paths []string) {
+// adds none but those of the targets that it drops: what somebody adds beside a project is news until the source has
+// it.
+func (w *writer) unheld(l *Lock, dropped []string) (paths []string) {
 	switch {
 	case w.settled != nil && w.settled.Unheld != nil:
 		paths = slices.Clone(w.settled.Unheld)
 	case w.opt.Unheld != nil:
 		paths = w.opt.Unheld()
 	}
+	paths = append(append([]string{}, paths...), dropped...) // never nil
 	slices.Sort(paths)
-	paths = slices.Compact(append([]string{}, paths...)) // never nil
+	paths = slices.Compact(paths)
 	return slices.DeleteFunc(paths, func(p string) bool { return l.Artifacts[p] != "" })
 }
 
@@ -938,7 +972,10 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 		Source:    b.Source,
 		Artifacts: map[string]string{},
 	}
-	compiled := map[string]bool{"modec": b.whole()}
+	compiled, dropped := map[string]bool{"modec": b.whole()}, map[string]bool{}
+	for _, t := range w.dropped(b) {
+		dropped[t.Name()], compiled[t.Name()] = true, true
+	}
 	for _, o := range b.Outputs {
 		compiled[o.Target.Name()] = true
 		for _, d := range o.Losses {
@@ -969,8 +1006,16 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			l.Theirs = maps.Clone(w.settled.Theirs)
 		}
 	}
+	var theirs []string // the files of targets that the project no longer has
 	for i := range changes {
 		c := &changes[i]
+		if dropped[c.Target] && c.Action != Remove {
+			theirs = append(theirs, c.Path)
+		}
+		if c.Restored {
+			delete(l.Adopted, c.Path)
+			continue
+		}
 		w.adopt(b, l, c)
 		l.found(c.Path, c.theirs)
 		switch {
@@ -981,11 +1026,11 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 			l.Artifacts[c.Path] = artifactLine(c.Target, mergedFile)
 			l.remember(c.Path, c.entries)
 			if w.opt.Local == "" {
-				l.left(c.Path, sumOfMeaning(c.data))
+				l.left(c.Path, w.sumLeft(c))
 			}
 		}
 	}
-	l.Unheld, l.Known = w.unheld(l), w.known(l)
+	l.Unheld, l.Known = w.unheld(l, theirs), w.known(l)
 	for p, a := range l.Adopted {
 		if l.Artifacts[p] == "" && a.Places == nil { // also where an interrupted build removed it
 			a.Built = ""

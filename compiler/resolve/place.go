@@ -65,6 +65,7 @@ func (r *resolver) checkNames() {
 	}
 	r.tooLong(modes)
 	r.tooLong(roles)
+	r.ambiguous(roles)
 	if !slices.ContainsFunc(servers, func(s named) bool { return s.As != "" }) {
 		return
 	}
@@ -86,6 +87,22 @@ func (r *resolver) checkNames() {
 	}
 	for i := range r.project.Roles {
 		r.renamed(r.project.Roles[i].Can.MCP)
+	}
+}
+
+// ambiguous reports names of roles that stand for another subject where one is named, as in the names of files: which no
+// file system has to tell apart by case.
+func (r *resolver) ambiguous(roles []named) {
+	for _, n := range roles {
+		for _, name := range []string{n.name, n.As} {
+			kind, _, prefixed := strings.Cut(name, ":")
+			if kind = strings.ToLower(kind); prefixed && (kind == "mode" || kind == "role") {
+				r.diags.Errorf(diag.BadName, n.pos, "got %q for a role: %q before a name says which of a mode and a role "+
+					"is meant", diag.Short(name), kind+":").
+					Path("roles." + diag.Label(n.name)).
+					Hint("choose a name without it")
+			}
+		}
 	}
 }
 

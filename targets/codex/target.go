@@ -92,8 +92,8 @@ func (codex) Layout(file string) *layout.Style {
 	}}
 }
 
-// Lodgers returns the agents of a project that a build did not write, and the hooks and the rules that a session has in
-// a folder which its user trusts.
+// Lodgers returns the agents of a project that a build did not write, and the hooks, the rules and the settings that a
+// session has in a folder which its user trusts.
 func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	files, _ := fs.Glob(project, format.AgentsDir+"/*.toml")
 	for _, file := range files {
@@ -113,7 +113,23 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		}
 		out = append(out, contract.Lodger{Kind: contract.EntryFile, Name: file, At: diag.Pos{File: file}})
 	}
+	out = append(out, contract.Added(unasking(project), unasking(compiled))...)
 	return append(out, contract.Added(hooks(project), hooks(compiled))...)
+}
+
+// unasking returns the settings of the project by which a session that modec did not start asks nobody.
+func unasking(project fs.FS) []contract.Lodger {
+	data, err := contract.ReadImport(project, format.ConfigFile)
+	if err != nil {
+		return nil
+	}
+	root, err := located.TOML(format.ConfigFile, data)
+	if err != nil {
+		return nil
+	}
+	return contract.Unasking(root,
+		contract.Loose{Key: []string{"approval_policy"}, Values: []string{string(format.Never)}},
+		contract.Loose{Key: []string{"sandbox_mode"}, Values: []string{"danger-full-access"}})
 }
 
 // hooks returns those of the project. Codex takes their allow in the place of a person alone.

@@ -35,6 +35,12 @@ func (cursor) Below() []string { return []string{projectFile(format.PermissionsF
 // 3.20.17 takes, and a sandbox that is wider than by itself. A subagent of Cursor's has what its session has.
 func (cursor) Lodgers(project, compiled fs.FS) []contract.Lodger {
 	out := contract.Added(instructions(project), instructions(compiled))
+	for _, name := range []string{format.PermissionsFile, format.TokensFile} {
+		if root, err := contract.ReadJSONC(project, projectFile(name)); err == nil {
+			out = append(out, contract.Unasking(root,
+				contract.Loose{Key: []string{"approvalMode"}, Values: []string{"unrestricted"}})...)
+		}
+	}
 	file := projectFile(format.SandboxFile)
 	if box, err := contract.ReadJSONC(project, file); err == nil && widens(box) {
 		out = append(out, contract.Lodger{Kind: contract.EntryFile, Name: file, At: diag.Pos{File: file}})

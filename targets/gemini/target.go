@@ -109,6 +109,7 @@ func (gemini) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 			}
 		}
 	}
+	out = append(out, contract.Added(unasking(project), unasking(compiled))...)
 	for _, file := range format.EnvFiles {
 		data, err := contract.ReadImport(project, file)
 		if err != nil {
@@ -147,6 +148,17 @@ func (gemini) Loads(project, compiled fs.FS) (out []contract.Lodger) {
 		}
 	}
 	return append(out, contract.Added(contract.Hooks(root.Get("hooks")), contract.Hooks(ours.Get("hooks")))...)
+}
+
+// unasking returns the settings of the project by which Gemini CLI asks less, where no policy of a build decides.
+func unasking(project fs.FS) []contract.Lodger {
+	root, err := contract.ReadJSONC(project, format.SettingsFile)
+	if err != nil {
+		return nil
+	}
+	return contract.Unasking(root,
+		contract.Loose{Key: []string{"general", "defaultApprovalMode"}, Values: []string{"auto_edit", "yolo"}},
+		contract.Loose{Key: []string{"tools", "allowed"}})
 }
 
 // Beside returns Gemini CLI's settings.

@@ -56,23 +56,42 @@ func (kilo) Emit(in contract.Input) ([]contract.File, diag.List) {
 		e.Role(&in.Project.Roles[i])
 	}
 	if p, ok := e.Project(); ok {
-		project(e, &p, slices.Contains(in.Beside, "opencode"))
+		project(e, &p, slices.Contains(in.Beside, "opencode"), hasOlder(in.Source))
 	}
 	return e.Emitted()
 }
 
 // project writes what every session reads.
-func project(e *lastmatch.Emitter, p *lastmatch.Project, beside bool) {
+func project(e *lastmatch.Emitter, p *lastmatch.Project, beside, older bool) {
 	if p.Own {
-		whole(e, p)
+		whole(e, p, beside && older)
 		return
 	}
-	floored(e, p, beside)
+	floored(e, p, beside, older)
+}
+
+// older is the name that Kilo's agent "code" had before. Once Kilo has merged its files, the one of both that they name
+// last is "code".
+const older = "build"
+
+// hasOlder reports whether opencode has a mode of that name, in a file that Kilo reads too.
+func hasOlder(p *ir.Project) bool {
+	return slices.ContainsFunc(p.Modes, func(m ir.Mode) bool {
+		return m.For("opencode") && (m.Slug == older || m.As == older)
+	})
+}
+
+// lastCode adds to the agents of a file what names Kilo's agent "code" last, behind the other name of it.
+func lastCode(agents contract.Object) contract.Object {
+	if member(agents, format.Default) == nil {
+		agents = append(agents, format.Default, contract.Object{})
+	}
+	return append(contract.Object{older, contract.Object{}}, agents...)
 }
 
 // whole writes one file, in which the baseline is the permission of the file, as people have it: in Kilo's own words.
 // Where the source says more, Kilo's own agents that put rules behind it are off.
-func whole(e *lastmatch.Emitter, p *lastmatch.Project) {
+func whole(e *lastmatch.Emitter, p *lastmatch.Project, twice bool) {
 	o := contract.Object{"$schema", format.Schema}
 	places := []string{"/$schema"}
 	for member := p.Permissions; len(member) > 0; member = member[2:] {
@@ -86,6 +105,9 @@ func whole(e *lastmatch.Emitter, p *lastmatch.Project) {
 		if d, ok := search(p.Permissions); ok && member(agents, format.Default) == nil {
 			agents = append(agents, format.Default, contract.Object{"permission", contract.Object{format.Semantic, d}})
 		}
+	}
+	if twice {
+		agents = lastCode(agents)
 	}
 	if len(agents) > 0 {
 		o, places = append(o, "agent", agents), append(places, "/agent/*")
@@ -123,7 +145,7 @@ func search(permissions contract.Object) (string, bool) {
 // session of its own, and the floor is taken back for it: what it leaves to Kilo is as without modec. There is no floor
 // where the agents lie in the file that Kilo reads first. beside is set where Kilo reads what is written for opencode,
 // too.
-func floored(e *lastmatch.Emitter, p *lastmatch.Project, beside bool) {
+func floored(e *lastmatch.Emitter, p *lastmatch.Project, beside, older bool) {
 	o := contract.Object{"$schema", format.Schema}
 	places := []string{"/$schema"}
 	add := func(key string, value any, place string) {
@@ -141,7 +163,13 @@ func floored(e *lastmatch.Emitter, p *lastmatch.Project, beside bool) {
 		add("default_agent", s.Start, "/default_agent")
 		agents = e.Alone(s)
 	}
+	if beside && older {
+		agents = lastCode(agents)
+	}
 	if own := placed(agents); beside && len(own) > 0 {
+		if older && member(own, format.Default) != nil {
+			own = lastCode(own)
+		}
 		first, firstPlaces = append(first, "agent", own), append(firstPlaces, "/agent/*")
 	}
 	if len(first) > 2 && e.File() != format.FloorFile {

@@ -2,6 +2,7 @@ package vscode
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,11 +36,8 @@ var settingRestrains = settingPlaces[:3]
 func (e *emitter) settings() (files []contract.File) {
 	own := e.own()
 	if e.base == nil {
-		if e.everybody == "" && len(e.in.Project.Roles) > 0 {
-			e.diags.Notef(codeNotHeld, diag.Pos{File: "modec.toml"}, "got no baseline: nothing says what VS Code asks "+
-				"about before commands and edits").
-				Hint("set baseline").
-				Target(name)
+		if e.everybody == "" {
+			e.unchosen()
 		}
 		return nil
 	}
@@ -49,7 +47,33 @@ func (e *emitter) settings() (files []contract.File) {
 	}
 	e.unheld()
 	return []contract.File{{Path: format.SettingsFile, Data: contract.JSON(o), Places: settingPlaces,
-		Restrains: settingRestrains, Alike: alike}}
+		Restrains: settingRestrains, Alike: alike, About: []string{"chat"}}}
+}
+
+// unchosen warns that no role is that of every session, where there are roles, or modes, which no setting holds.
+func (e *emitter) unchosen() {
+	hint := "set subject in [targets.vscode] to a role, or baseline"
+	switch p := e.in.Project; {
+	case len(p.Roles) == 0 && (len(p.Modes) == 0 || slices.Contains(e.in.Beside, "copilot")):
+		return // a mode is an agent, which the target copilot writes
+	case len(p.Roles) == 0:
+		hint = "the source has no role: write one and set baseline, or add the target copilot, which writes modes as agents"
+	case len(p.Roles) == 1:
+		hint = fmt.Sprintf("set baseline = %q, or subject in [targets.vscode]", p.Roles[0].Name)
+	}
+	e.diags.Warnf(codeNotHeld, diag.Pos{File: "modec.toml"}, "got neither subject nor baseline: nothing says what VS "+
+		"Code asks about before commands and edits").
+		Hint(hint).
+		Target(name)
+}
+
+// holdsFiles reports whether can holds back files that the redirects of a line may read or write, and that no entry
+// judges.
+func (e *emitter) holdsFiles() bool {
+	return slices.ContainsFunc([]ir.Group{ir.Read, ir.Edit}, func(g ir.Group) bool {
+		states := decided(e.base.Default(g)) < ir.Agent || len(e.base.Rules(g)) > 0
+		return states && !contract.Opens(e.base, g)
+	})
 }
 
 // role returns the baseline.
@@ -147,6 +171,9 @@ func (e *emitter) commands(own *ownEntries) contract.Object {
 			return nil
 		}
 		list := own.commands()
+		if e.holdsFiles() {
+			list.add(redirects, wholeLine)
+		}
 		return contract.Object{format.TerminalKey, list.object()}
 	}
 	var allows, holds entries

@@ -39,6 +39,17 @@ func (vscode) Beside() []contract.File {
 		Places: append(slices.Clone(settingPlaces), "/"+format.OldTerminalKey+"/*", "/"+format.LevelKey)}}
 }
 
+// Lodgers returns the settings of a project by which VS Code asks about no tool, whatever a build writes: some versions
+// may take them from there, and not from a person's own settings alone.
+func (vscode) Lodgers(project, _ fs.FS) []contract.Lodger {
+	root, err := contract.ReadJSONC(project, format.SettingsFile)
+	if err != nil {
+		return nil
+	}
+	return contract.Unasking(root, contract.Loose{Key: []string{"chat.tools.global.autoApprove"}},
+		contract.Loose{Key: []string{"chat.tools.autoApprove"}})
+}
+
 // Asked returns the folder in which VS Code keeps a project's settings.
 func (vscode) Asked() []string { return []string{format.Dir + "/"} }
 

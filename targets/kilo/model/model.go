@@ -25,7 +25,7 @@ func Governs(string, ir.Group) contract.Halves { return contract.Both }
 func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	d := model.NewDecider(program, assumes)
 	r := &model.Reader{FS: fsys, Target: "kilo", Title: "Kilo", Bad: format.BadFile, Parse: format.ReadConfig}
-	if shared := readProject(r); shared != nil {
+	if shared := renamed(readProject(r)); shared != nil {
 		openShared(d, fsys, shared, o.Everybody())
 	}
 	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c *opencode.Config, agent string) { add(d, ref, c, agent) })
@@ -104,6 +104,30 @@ func readProject(r *model.Reader) (all *opencode.Config) {
 	}
 	return all
 }
+
+// renamed returns files in which the agent "build" is the agent "code", as Kilo takes it once it has merged them: the
+// one of the two that they name last counts, and the other does not.
+func renamed(c *opencode.Config) *opencode.Config {
+	if c == nil || c.Agent(older) == nil {
+		return c
+	}
+	out := *c
+	out.Agents = nil
+	for _, a := range c.Agents {
+		if a.Name == older {
+			a.Name = format.Default
+		}
+		if i := slices.IndexFunc(out.Agents, func(x opencode.Agent) bool { return x.Name == a.Name }); i >= 0 {
+			out.Agents[i] = a
+			continue
+		}
+		out.Agents = append(out.Agents, a)
+	}
+	return &out
+}
+
+// older is the name that the agent "code" had before.
+const older = "build"
 
 // add adds the session of an agent of a file.
 func add(d *model.Decider, ref ir.SubjectRef, c *opencode.Config, name string) {

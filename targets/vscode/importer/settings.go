@@ -39,8 +39,9 @@ func (im *importer) settings(file string, data []byte) error {
 	return nil
 }
 
-// keep leaves an entry as it is written to VS Code alone.
-func (im *importer) keep(root *located.Value, text string, approve bool, m located.Member) {
+// keep leaves an entry as it is written to VS Code alone. What is taken over begins with the name of the entry in the
+// file.
+func (im *importer) keep(root *located.Value, entry, text string, approve bool, m located.Member) {
 	d := ir.Ask
 	if approve {
 		d = ir.Allow
@@ -53,7 +54,7 @@ func (im *importer) keep(root *located.Value, text string, approve bool, m locat
 	if m.Value.Comment != "" {
 		im.out.Comments[m.Pos] = m.Value.Comment
 	}
-	im.out.NoteRule(contract.Kept, m.Pos, subject, d.String()+" "+text, "it stays as it is written, for VS Code alone")
+	im.out.NoteRule(contract.Kept, m.Pos, subject, entry+" "+d.String(), "it stays as it is written, for VS Code alone")
 }
 
 // commands keeps the entries about commands.
@@ -66,7 +67,7 @@ func (im *importer) commands(root *located.Value, of located.Member) {
 		case !ok || m.Key == "":
 			im.out.Note(contract.Left, m.Pos, subject, m.Key, "it says nothing by itself: it stays in the file")
 		default:
-			im.keep(root, r.Text(), approve, m)
+			im.keep(root, m.Key, r.Text(), approve, m)
 		}
 	}
 }
@@ -84,6 +85,6 @@ func (im *importer) edits(root *located.Value, of located.Member) {
 		return
 	}
 	for i, m := range fields {
-		im.keep(root, rules[i].Text(), rules[i].Approve, m)
+		im.keep(root, of.Key+" "+m.Key, rules[i].Text(), rules[i].Approve, m)
 	}
 }
