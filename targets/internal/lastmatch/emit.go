@@ -32,6 +32,8 @@ type writer struct {
 	pos     diag.Pos
 	floor   ir.Decision // "*" at the beginning; Agent: nothing
 	keys    []keyed
+	decided []string      // the keys of the agent's that the source decides, or leaves to its own rules
+	floored []string      // those of them of which floor says all
 	own     []format.Rule // in the agent's own words
 	halves  []half        // of a role in a mode, that have such rules
 	leaves  bool          // it says nothing of any server
@@ -129,6 +131,7 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 
 // key adds a key. What is left to the agent is said where a floor would take it away.
 func (w *writer) key(key string, base ir.Decision, list []entry) {
+	w.decided = append(w.decided, key)
 	base, list = w.bounded(key, base, list)
 	if base == ir.Agent {
 		own := w.ownEntries(key)
@@ -161,7 +164,9 @@ func (w *writer) key(key string, base ir.Decision, list []entry) {
 	}
 	if len(list) > 0 || base != w.floor || key == format.Outside {
 		w.keys = append(w.keys, keyed{key, base, list})
+		return
 	}
+	w.floored = append(w.floored, key)
 }
 
 // ownEntries returns what the rules in the agent's own words say of a key.

@@ -35,16 +35,15 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 // openShared adds the sessions that the files of the project are for.
 func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, base ir.SubjectRef) {
 	everybody := base != (ir.SubjectRef{}) && says(shared)
-	start := format.Default
-	if shared.Default != "" {
-		start = shared.Default
-	}
-	if everybody {
-		add(d, base, shared, start)
+	starts := model.Starts(shared, base.Role, format.Default, format.BuiltIn)
+	for _, start := range starts {
+		if everybody {
+			add(d, base, shared, start)
+		}
 	}
 	for i := range shared.Agents {
 		a := &shared.Agents[i]
-		if a.Disabled || a.Name == start && everybody {
+		if a.Disabled || slices.Contains(starts, a.Name) && everybody {
 			continue
 		}
 		mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
