@@ -335,6 +335,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 			continue
 		}
 		diags = append(diags, collisions(got.Project, t.Name())...)
+		leaveNULs(&got)
 		if req.secrets == withoutSecrets {
 			in.secrets = append(in.secrets, withhold(&got, t.Name(), req.Local)...)
 		}
