@@ -43,7 +43,7 @@ func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, base ir.S
 	}
 	for i := range shared.Agents {
 		a := &shared.Agents[i]
-		if a.Disabled || slices.Contains(starts, a.Name) && everybody {
+		if a.Disabled || !model.IsMode(shared, a.Name) || slices.Contains(starts, a.Name) && everybody {
 			continue
 		}
 		mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}

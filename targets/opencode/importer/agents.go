@@ -68,7 +68,7 @@ func (im *importer) agent(a agent) bool {
 	case hasNUL(a.v) || strings.ContainsRune(a.name+a.prompt, 0):
 		return left("it has a NUL character, which the source cannot say: it stays where it is")
 	case slug == "":
-		return left("the agent's name has no letter and no digit: it stays where it is")
+		return left(contract.NoSlug + ": it stays where it is")
 	}
 	for other, m := range im.modes {
 		if strings.EqualFold(other, slug) {

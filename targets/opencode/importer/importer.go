@@ -203,10 +203,12 @@ func (im *importer) settings(in input, data []byte) {
 		}
 	}
 	left := map[string]bool{}
-	for _, m := range root.Get("agent").Fields() {
-		if root.Get("agent").Get(m.Key) == m.Value {
-			a := agent{name: m.Key, at: m.Pos, v: m.Value}
-			left[m.Key] = !m.Value.Is(located.Object) || !im.agent(a)
+	for _, slugs := range []bool{true, false} { // whose name is a slug has it, whatever another one is called
+		for _, m := range root.Get("agent").Fields() {
+			if root.Get("agent").Get(m.Key) == m.Value && (contract.Slug(m.Key) == m.Key) == slugs {
+				a := agent{name: m.Key, at: m.Pos, v: m.Value}
+				left[m.Key] = !m.Value.Is(located.Object) || !im.agent(a)
+			}
 		}
 	}
 	im.role = im.permission(in, root)

@@ -76,7 +76,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 		}
 		for i := range shared.Agents {
 			a := &shared.Agents[i]
-			if a.Disabled || slices.Contains(format.BuiltIn, a.Name) {
+			if a.Disabled || slices.Contains(format.BuiltIn, a.Name) || !IsMode(shared, a.Name) {
 				continue
 			}
 			mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
@@ -90,6 +90,12 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	}
 	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c *format.Config, agent string) { add(d, ref, c, agent) })
 	return d.List(), r.Diags
+}
+
+// IsMode reports whether an agent may be a mode of a source: one whose name is a slug has that one for itself.
+func IsMode(c *format.Config, name string) bool {
+	slug := contract.Slug(name)
+	return slug == name || slug != "" && c.Agent(slug) == nil
 }
 
 // Starts returns the agents as which a session of everybody's role may start: own is the program's, builtIn are all of
