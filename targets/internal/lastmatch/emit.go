@@ -133,6 +133,9 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 func (w *writer) key(key string, base ir.Decision, list []entry) {
 	w.decided = append(w.decided, key)
 	base, list = w.bounded(key, base, list)
+	if key == format.Bash && base != ir.Agent && len(w.halves) == 0 {
+		list = append(w.ownLines(), list...)
+	}
 	if base == ir.Agent {
 		own := w.ownEntries(key)
 		if len(own) > 0 && len(list) == 0 { // its own rules decide
@@ -167,6 +170,18 @@ func (w *writer) key(key string, base ir.Decision, list []entry) {
 		return
 	}
 	w.floored = append(w.floored, key)
+}
+
+// ownLines returns the lines that the rules in the agent's own words decide, each as a whole, and the source leaves to
+// the agent: no other spelling of what the source holds back is among them.
+func (w *writer) ownLines() (list []entry) {
+	for _, e := range w.ownEntries(format.Bash) {
+		line := policy.Action{Group: ir.Command, Arg: e.pattern}
+		if !strings.ContainsAny(e.pattern, "*?") && decidedOn(w.subject, line) == ir.Agent {
+			list = append(list, entry{e.pattern, format.Last(w.own, format.Bash, e.pattern).Decision})
+		}
+	}
+	return list
 }
 
 // ownEntries returns what the rules in the agent's own words say of a key.
