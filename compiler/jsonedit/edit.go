@@ -209,7 +209,8 @@ func putBefore(array *hujson.Array, e entry, rest []entry) {
 	list, last := array.Elements, len(array.Elements)-1
 	next := itemText(rest[0].value)
 	at := slices.IndexFunc(list, func(v hujson.Value) bool { return itemText(v) == next })
-	if at < 1 || at == last || !blank(list[at].BeforeExtra) || !bytes.Equal(list[at].BeforeExtra, list[last].BeforeExtra) {
+	if at < 1 || at == last || !blank(list[at].BeforeExtra) ||
+		!bytes.Equal(list[at].BeforeExtra, list[last].BeforeExtra) {
 		return
 	}
 	x := list[last]

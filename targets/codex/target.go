@@ -103,7 +103,8 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 			continue
 		}
 		if a, err := format.ReadAgent(file, data); err == nil {
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: cmp.Or(contract.Slug(a.Name), a.Name), At: a.At})
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent,
+				Name: cmp.Or(contract.Slug(a.Name), a.Name), At: a.At})
 		}
 	}
 	files, _ = fs.Glob(project, format.RulesDir+"/*.rules")
