@@ -52,11 +52,18 @@ func all(s string, ok func(rune) bool) bool {
 	return strings.IndexFunc(s, func(c rune) bool { return !ok(c) }) < 0
 }
 
+// NoSlug says why [Slug] makes none of a name.
+const NoSlug = "its name has no letter and no digit, or leads out of its folder"
+
 // Slug returns the slug that is closest to a name: the name itself where it is a slug, ""
-// for a name without a letter or digit.
+// for a name without a letter or digit, and for a path that leads out of its folder, as "../x": it is not x.
 func Slug(name string) string {
 	if name != "" && all(name, slugCharacter) {
 		return name
+	}
+	slashes := strings.ReplaceAll(name, `\`, "/")
+	if strings.HasPrefix(slashes, "/") || slices.Contains(strings.Split(slashes, "/"), "..") {
+		return ""
 	}
 	s := strings.Map(func(r rune) rune {
 		if slugCharacter(r) {

@@ -1,6 +1,7 @@
 package jsonedit
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -70,14 +71,14 @@ func (ed *editor) shares() bool {
 	})
 }
 
-// put adds an entry or updates it.
-func (ed *editor) put(e entry) {
+// put adds an entry or updates it; rest are those that are emitted behind it.
+func (ed *editor) put(e entry, rest []entry) {
 	there := find(ed.root, e.tokens)
 	switch {
 	case e.kind == container:
 		ed.putContainer(e, there)
 	case e.kind == listItem:
-		ed.putItem(e, there)
+		ed.putItem(e, there, rest)
 	case there == nil:
 		ed.addMember(e.tokens, ed.layout.format(e.value, len(e.tokens)))
 		ed.out[e.place] = e.sum()
@@ -170,8 +171,8 @@ func (ed *editor) putContainer(e entry, there *hujson.Value) {
 	}
 }
 
-// putItem adds an item to a list that does not contain it.
-func (ed *editor) putItem(e entry, list *hujson.Value) {
+// putItem adds an item to a list that does not contain it: where it was taken out, else at the end.
+func (ed *editor) putItem(e entry, list *hujson.Value, rest []entry) {
 	if list == nil {
 		return // its container is in conflict
 	}
@@ -190,9 +191,31 @@ func (ed *editor) putItem(e entry, list *hujson.Value) {
 	}
 	there[text] = true
 	depth := len(e.tokens) + 1
+	closing := array.AfterExtra
 	array.Elements = add(ed.layout, array.Elements, ed.layout.format(e.value, depth), itemGap, &array.AfterExtra, depth)
+	if bytes.Equal(closing, array.AfterExtra) {
+		putBefore(array, e, rest)
+	}
 	ed.out[e.place] = ""
 	ed.added = append(ed.added, e.added(ed.Places)...)
+}
+
+// putBefore moves the last item of a list, which is e, before the one that is emitted behind it, if that one stands
+// behind others and no comment is between them.
+func putBefore(array *hujson.Array, e entry, rest []entry) {
+	if len(rest) == 0 || rest[0].kind != listItem || !slices.Equal(rest[0].tokens, e.tokens) {
+		return
+	}
+	list, last := array.Elements, len(array.Elements)-1
+	next := itemText(rest[0].value)
+	at := slices.IndexFunc(list, func(v hujson.Value) bool { return itemText(v) == next })
+	if at < 1 || at == last || !blank(list[at].BeforeExtra) ||
+		!bytes.Equal(list[at].BeforeExtra, list[last].BeforeExtra) {
+		return
+	}
+	x := list[last]
+	x.AfterExtra = nil
+	array.Elements = slices.Insert(list[:last], at, x)
 }
 
 // itemsOf returns the set of what a list contains.

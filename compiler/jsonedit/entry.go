@@ -267,7 +267,7 @@ func (p *Pattern) spelled(root *hujson.Value, entries []entry) []entry {
 		for j := range array.Elements {
 			has[itemText(array.Elements[j])] = true
 		}
-		said := map[string]bool{}
+		said, written := map[string]bool{}, map[string][]entry{}
 		for j := range array.Elements {
 			text := itemText(array.Elements[j])
 			means := p.Spelled(list.place, text)
@@ -275,12 +275,23 @@ func (p *Pattern) spelled(root *hujson.Value, entries []entry) []entry {
 				continue
 			}
 			said[means] = !has[means]
-			out = append(out, entry{place: list.place + "/" + escape(text), tokens: list.tokens, kind: listItem,
-				value: hujson.Value{Value: hujson.String(text)}})
+			written[means] = append(written[means], entry{place: list.place + "/" + escape(text), tokens: list.tokens,
+				kind: listItem, value: hujson.Value{Value: hujson.String(text)}})
 		}
-		out = slices.DeleteFunc(out, func(e entry) bool {
-			return e.kind == listItem && slices.Equal(e.tokens, list.tokens) && said[itemText(e.value)]
-		})
+		var next []entry
+		for _, e := range out {
+			text := itemText(e.value)
+			if e.kind != listItem || !slices.Equal(e.tokens, list.tokens) {
+				next = append(next, e)
+				continue
+			}
+			if !said[text] {
+				next = append(next, e)
+			}
+			next = append(next, written[text]...)
+			delete(written, text)
+		}
+		out = next
 	}
 	return out
 }

@@ -178,8 +178,8 @@ func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, 
 	ed := editor{have: have, root: &root, layout: layoutOf(root, have), Pattern: p, owned: owned, force: force,
 		out: Entries{}}
 	ed.removeAllBut(entries)
-	for _, e := range entries {
-		ed.put(e)
+	for i, e := range entries {
+		ed.put(e, entries[i+1:])
 	}
 	if conflicts := ed.unresolved(); len(conflicts) > 0 {
 		return Result{Conflicts: conflicts}, nil

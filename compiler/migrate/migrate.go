@@ -238,8 +238,8 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	res.Report.Files = in.files
 	res.report(in.merger, targets)
 	var found []difference
-	res.Report.Proof, res.Report.Narrower, found, list = prove(ctx, compiled, in.left(req, res), in.originals,
-		req.Seed, req.Progress)
+	res.Report.Proof, res.Report.Narrower, found, list = prove(ctx, compiled, req.Root, in.left(req, res),
+		in.originals, req.Seed, req.Progress)
 	in.locate(res.Report.Narrower, compiled.Project)
 	res.Report.mask(in.secrets)
 	return res, found, append(diags, list...)
@@ -335,6 +335,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 			continue
 		}
 		diags = append(diags, collisions(got.Project, t.Name())...)
+		leaveNULs(&got)
 		if req.secrets == withoutSecrets {
 			in.secrets = append(in.secrets, withhold(&got, t.Name(), req.Local)...)
 		}

@@ -3,6 +3,7 @@ package migrate
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -120,7 +121,7 @@ type original struct {
 
 // prove compares every original with the compiled project, and with the files as a build leaves them.
 func prove(
-	ctx context.Context, c *compiler.Result, built memfs.FS, originals []original, seed uint64,
+	ctx context.Context, c *compiler.Result, root fs.FS, built memfs.FS, originals []original, seed uint64,
 	progress func(done, total int),
 ) (proofs []Proof, less []Narrowing, found []difference, diags diag.List) {
 	proofs = []Proof{}
@@ -132,6 +133,7 @@ func prove(
 		}
 		was := o.Opened
 		if was == nil {
+			o.Files = withRead(o, built, root)
 			was, _ = o.target.Open(o.Files, contract.NewOptions(o.target.Options(), o.Options, nil))
 		}
 		is, _ := o.target.Open(built, c.Input(o.target).Options)
@@ -157,6 +159,31 @@ func prove(
 		}
 	}
 	return proofs, all.sorted(), found, diags
+}
+
+// withRead returns the files of an original with those of another agent that its own reads beside them, where a build
+// leaves any: what they decide is decided before as it is after.
+func withRead(o original, built memfs.FS, root fs.FS) fs.FS {
+	reads, ok := o.target.(contract.Reading)
+	if !ok {
+		return o.Files
+	}
+	tree := memfs.FS{}
+	for file := range built {
+		if !reads.Reads(file) {
+			continue
+		}
+		if data, err := contract.ReadImport(root, file); err == nil {
+			tree[file] = data
+		}
+	}
+	_ = fs.WalkDir(o.Files, ".", func(file string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			tree[file], err = fs.ReadFile(o.Files, file)
+		}
+		return err
+	})
+	return tree
 }
 
 // prover makes the proof of one original on one surface.

@@ -362,7 +362,10 @@ func (j *job) beyond(u *universe, artifacts map[ir.Group][]ir.Pattern) map[ir.Gr
 		if j.sampled[g] != nil {
 			continue
 		}
-		told := func(p ir.Pattern) bool { return tellsLetters(p.Text) || besideCells(p) }
+		told := func(p ir.Pattern) bool {
+			nowhere := p.Kind == ir.Plain && strings.ContainsRune(p.Text, 0) // no system has such a path
+			return !nowhere && (tellsLetters(p.Text) || besideCells(p))
+		}
 		ruled := func(r ir.Rule) bool { return told(r.Pattern) }
 		if slices.ContainsFunc(artifacts[g], told) || slices.ContainsFunc(u.subject.Rules(g), ruled) {
 			found[g] = true

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"io/fs"
 	"path"
 	"strings"
@@ -102,7 +103,8 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 			continue
 		}
 		if a, err := format.ReadAgent(file, data); err == nil {
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At})
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent,
+				Name: cmp.Or(contract.Slug(a.Name), a.Name), At: a.At})
 		}
 	}
 	files, _ = fs.Glob(project, format.RulesDir+"/*.rules")

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"io/fs"
 	"path"
 	"strings"
@@ -101,7 +102,8 @@ func (gemini) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		for _, a := range format.NamedAgents(file, data) {
 			name, _ := a.Get("name").Str()
 			at, of := diag.Pos{File: file}, "agent "+name
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(name), At: at})
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent,
+				Name: cmp.Or(contract.Slug(name), name), At: at})
 			for _, key := range format.ServersKeys {
 				for _, m := range a.Get(key).Fields() {
 					out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Of: of, At: m.Pos})

@@ -17,13 +17,20 @@ import (
 const (
 	noName        = "Claude Code does not load a subagent without a name"
 	noDescription = "Claude Code does not load a subagent without a description"
-	noSlug        = "the subagent's name has no letter and no digit"
 )
 
 // agentOf is a subagent, and the subject in whose notes it is.
 type agentOf struct {
 	*format.Agent
 	subject string
+}
+
+// rank puts subagents whose name is a slug before others, which do not get that slug.
+func (f agentFile) rank() int {
+	if a, err := format.ReadAgent(f.at, f.data); err == nil && contract.Slug(a.Name) != a.Name {
+		return 1
+	}
+	return 0
 }
 
 // agent makes a mode of a subagent: its prompt, and what Claude Code lets it do in a
@@ -49,7 +56,7 @@ func (im *importer) agent(f agentFile) {
 		im.refuseAgent(f, noDescription)
 		return
 	case slug == "":
-		im.refuseAgent(f, noSlug)
+		im.refuseAgent(f, contract.NoSlug)
 		return
 	}
 	of := agentOf{a, "mode " + slug}

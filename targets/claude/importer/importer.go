@@ -12,6 +12,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -156,6 +157,7 @@ func (im *importer) read() {
 		}
 	}
 	im.settings()
+	slices.SortStableFunc(files, func(a, b agentFile) int { return cmp.Compare(a.rank(), b.rank()) })
 	for _, f := range files {
 		im.agent(f)
 	}

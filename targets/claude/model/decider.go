@@ -191,7 +191,8 @@ func Subagents(project fs.FS) (all []contract.Lodger) {
 	for _, name := range o.agentFiles() {
 		if a := o.agent(name, o.read(name)); a != nil {
 			at := diag.Pos{File: name, Line: 1, Col: 1}
-			all = append(all, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.name), At: at})
+			all = append(all, contract.Lodger{Kind: contract.EntryAgent,
+				Name: cmp.Or(contract.Slug(a.name), a.name), At: at})
 		}
 	}
 	return all
@@ -202,7 +203,10 @@ func (o *opener) modes() map[string]*agent {
 	modes := map[string]*agent{}
 	for _, name := range o.agentFiles() {
 		if a := o.agent(name, o.read(name)); a != nil {
-			modes[contract.Slug(a.name)] = a
+			slug := contract.Slug(a.name)
+			if was := modes[slug]; slug != "" && (was == nil || a.name == slug || was.name != slug) {
+				modes[slug] = a
+			}
 		}
 	}
 	return modes

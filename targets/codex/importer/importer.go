@@ -282,7 +282,7 @@ func (im *importer) agent(in input, data []byte) {
 	slug, file := contract.Slug(a.Name), path.Base(in.name)
 	switch other, twice := im.called(slug); {
 	case slug == "":
-		left("its name has no letter and no digit that the slug of a mode may have")
+		left(contract.NoSlug)
 		return
 	case file != path.Base(format.AgentFile(a.Name)) && !format.IsAgentFile(file):
 		left("the name of its file has other characters than letters, digits, dots, dashes and underscores")

@@ -121,7 +121,7 @@ func ReadSettings(root *located.Value) (out []Setting) {
 		shell := false
 		for _, item := range list.Items {
 			text, ok := item.Str()
-			if !ok {
+			if !ok || text == "" { // no tool and no server has this name
 				continue
 			}
 			out = append(out, Setting{l.Name + " " + text, l.Decision, item.Pos})

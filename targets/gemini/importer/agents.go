@@ -32,7 +32,7 @@ func (im *importer) agent(in input, data []byte) {
 	slug := contract.Slug(a.Name)
 	of := "mode " + slug
 	if slug == "" {
-		im.out.Note(contract.Refused, at, "", in.at, "the agent's name has no letter and no digit")
+		im.out.Note(contract.Refused, at, "", in.at, contract.NoSlug)
 		return
 	}
 	for other, m := range im.modes {

@@ -180,8 +180,11 @@ func (im *importer) lists(root *located.Value) {
 			if item.Comment != "" {
 				im.out.Comments[item.Pos] = item.Comment
 			}
-			if _, ok := item.Str(); !ok {
+			switch text, ok := item.Str(); {
+			case !ok:
 				im.out.NoteRule(contract.Left, item.Pos, subject, l.Name, "Gemini CLI takes texts only")
+			case text == "":
+				im.out.NoteRule(contract.Left, item.Pos, subject, l.Name+` ""`, "Gemini CLI matches nothing by it")
 			}
 		}
 		if list != nil && !list.Is(located.List) {

@@ -32,6 +32,8 @@ type writer struct {
 	pos     diag.Pos
 	floor   ir.Decision // "*" at the beginning; Agent: nothing
 	keys    []keyed
+	decided []string      // the keys of the agent's that the source decides, or leaves to its own rules
+	floored []string      // those of them of which floor says all
 	own     []format.Rule // in the agent's own words
 	halves  []half        // of a role in a mode, that have such rules
 	leaves  bool          // it says nothing of any server
@@ -129,7 +131,11 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 
 // key adds a key. What is left to the agent is said where a floor would take it away.
 func (w *writer) key(key string, base ir.Decision, list []entry) {
+	w.decided = append(w.decided, key)
 	base, list = w.bounded(key, base, list)
+	if key == format.Bash && base != ir.Agent && len(w.halves) == 0 {
+		list = append(w.ownLines(), list...)
+	}
 	if base == ir.Agent {
 		own := w.ownEntries(key)
 		if len(own) > 0 && len(list) == 0 { // its own rules decide
@@ -161,7 +167,21 @@ func (w *writer) key(key string, base ir.Decision, list []entry) {
 	}
 	if len(list) > 0 || base != w.floor || key == format.Outside {
 		w.keys = append(w.keys, keyed{key, base, list})
+		return
 	}
+	w.floored = append(w.floored, key)
+}
+
+// ownLines returns the lines that the rules in the agent's own words decide, each as a whole, and the source leaves to
+// the agent: no other spelling of what the source holds back is among them.
+func (w *writer) ownLines() (list []entry) {
+	for _, e := range w.ownEntries(format.Bash) {
+		line := policy.Action{Group: ir.Command, Arg: e.pattern}
+		if !strings.ContainsAny(e.pattern, "*?") && decidedOn(w.subject, line) == ir.Agent {
+			list = append(list, entry{e.pattern, format.Last(w.own, format.Bash, e.pattern).Decision})
+		}
+	}
+	return list
 }
 
 // ownEntries returns what the rules in the agent's own words say of a key.

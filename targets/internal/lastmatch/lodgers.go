@@ -96,7 +96,11 @@ func started(root *located.Value) (out []contract.Lodger) {
 func (p Places) agent(a *format.Agent, ours, all *format.Config) (contract.Lodger, bool) {
 	was := ours.Agent(a.Name)
 	back := was != nil && was.Disabled && a.Enabled
-	l := contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At, Back: back}
+	name := contract.Slug(a.Name)
+	if name == "" || name != a.Name && ours.Agent(name) != nil {
+		name = a.Name // it is no mode of the source
+	}
+	l := contract.Lodger{Kind: contract.EntryAgent, Name: name, At: a.At, Back: back}
 	switch {
 	case back:
 		return l, !all.Agent(a.Name).Disabled

@@ -76,6 +76,36 @@ func (e *Emitter) ownOf(ref ir.SubjectRef) []format.Rule {
 	return out
 }
 
+// overOthers returns the rules in the agent's own words that permit more than what another half of a subject says of
+// whatever has no key: those of a role in a mode, and of a mode in a role.
+func (w *writer) overOthers() (out []format.Rule) {
+	add := func(own []format.Rule, other ir.SubjectRef) {
+		s, err := w.in.Policy.Subject(other)
+		if err != nil {
+			return
+		}
+		most := (&writer{Emitter: w.quiet(), ref: other, subject: s}).least()
+		for _, r := range own {
+			if r.Decision > most {
+				out = append(out, r)
+			}
+		}
+	}
+	p := w.in.Project
+	if m := p.Mode(w.ref.Mode); m != nil {
+		role := w.ref.Role
+		if role == "" {
+			role = w.quiet().everybody()
+		} else {
+			add(w.ownRules(m.Native, m.Extra), ir.SubjectRef{Role: role})
+		}
+		if r := p.Role(role); r != nil {
+			add(w.ownRules(r.Native, r.Extra), ir.SubjectRef{Mode: m.Slug})
+		}
+	}
+	return out
+}
+
 // permissions returns the members of an agent, or of a file, that say what a subject may do.
 func (w *writer) permissions() (o contract.Object) {
 	if list := listedTools(w.own); len(list) > 0 {
@@ -106,8 +136,14 @@ func listedTools(own []format.Rule) (o contract.Object) {
 // withOwn returns the permission of a subject with its rules in the agent's own words: what can says stands behind
 // them.
 func (w *writer) withOwn() contract.Object {
+	over := w.overOthers()
 	own := slices.DeleteFunc(slices.Clone(w.own), func(r format.Rule) bool {
+		more := func(o format.Rule) bool {
+			return o.Key == r.Key && o.Pattern == r.Pattern && o.Decision == r.Decision
+		}
 		return r.Form == format.Listed || w.floor != ir.Agent && r.Key == format.Every ||
+			slices.Contains(w.floored, r.Key) ||
+			!slices.Contains(w.decided, r.Key) && slices.ContainsFunc(over, more) ||
 			slices.ContainsFunc(w.keys, func(k keyed) bool { return k.key == r.Key })
 	})
 	said := w.said
@@ -133,6 +169,11 @@ func (w *writer) withOwn() contract.Object {
 			list = append(list, r.Pattern, format.Word(r.Decision))
 		}
 		o = append(o, key, list)
+	}
+	for _, key := range w.floored { // which one of a wider key would open
+		if slices.ContainsFunc(keys, func(wide string) bool { return format.Match(wide, key) }) {
+			o = append(o, key, format.Word(w.floor))
+		}
 	}
 	return append(o, said...)
 }

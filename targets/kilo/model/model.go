@@ -35,13 +35,15 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 // openShared adds the sessions that the files of the project are for.
 func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, base ir.SubjectRef) {
 	everybody := base != (ir.SubjectRef{}) && says(shared)
-	start := startOf(shared)
-	if everybody {
-		add(d, base, shared, start)
+	starts := model.Starts(shared, base.Role, first(shared), format.BuiltIn)
+	for _, start := range starts {
+		if everybody {
+			add(d, base, shared, start)
+		}
 	}
 	for i := range shared.Agents {
 		a := &shared.Agents[i]
-		if a.Disabled || a.Name == start && everybody {
+		if a.Disabled || !model.IsMode(shared, a.Name) || slices.Contains(starts, a.Name) && everybody {
 			continue
 		}
 		mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
@@ -54,11 +56,8 @@ func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, base ir.S
 	}
 }
 
-// startOf returns the agent with which a session begins: that which the files name, or the first one that is on.
-func startOf(c *opencode.Config) string {
-	if c.Default != "" {
-		return c.Default
-	}
+// first returns the agent with which a session begins where no file names one: the first that is on.
+func first(c *opencode.Config) string {
 	for _, name := range append([]string{format.Default}, format.BuiltIn...) {
 		if a := c.Agent(name); a == nil || !a.Disabled {
 			return name

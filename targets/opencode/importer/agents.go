@@ -65,8 +65,10 @@ func (im *importer) agent(a agent) bool {
 		return left(im.by.Reserved[a.name] + ": it stays where it is")
 	case takesBack(a.v.Get("permission")):
 		return left("a null in it takes back what another file says: it stays where it is")
+	case hasNUL(a.v) || strings.ContainsRune(a.name+a.prompt, 0):
+		return left("it has a NUL character, which the source cannot say: it stays where it is")
 	case slug == "":
-		return left("the agent's name has no letter and no digit: it stays where it is")
+		return left(contract.NoSlug + ": it stays where it is")
 	}
 	for other, m := range im.modes {
 		if strings.EqualFold(other, slug) {
@@ -100,6 +102,15 @@ func (im *importer) agent(a agent) bool {
 	}
 	im.modes[slug] = m
 	return true
+}
+
+// hasNUL reports whether a text somewhere in a value has a NUL character.
+func hasNUL(v *located.Value) bool {
+	text, _ := v.Str()
+	return strings.ContainsRune(text, 0) || slices.ContainsFunc(v.List(), hasNUL) ||
+		slices.ContainsFunc(v.Fields(), func(m located.Member) bool {
+			return strings.ContainsRune(m.Key, 0) || hasNUL(m.Value)
+		})
 }
 
 // prompt says what an agent is told. One without a prompt of its own has that of the program.

@@ -203,16 +203,21 @@ func (im *importer) settings(in input, data []byte) {
 		}
 	}
 	left := map[string]bool{}
-	for _, m := range root.Get("agent").Fields() {
-		if root.Get("agent").Get(m.Key) == m.Value {
-			a := agent{name: m.Key, at: m.Pos, v: m.Value}
-			left[m.Key] = !m.Value.Is(located.Object) || !im.agent(a)
+	for _, slugs := range []bool{true, false} { // whose name is a slug has it, whatever another one is called
+		for _, m := range root.Get("agent").Fields() {
+			if root.Get("agent").Get(m.Key) == m.Value && (contract.Slug(m.Key) == m.Key) == slugs {
+				a := agent{name: m.Key, at: m.Pos, v: m.Value}
+				left[m.Key] = !m.Value.Is(located.Object) || !im.agent(a)
+			}
 		}
 	}
-	im.role = im.permission(root)
+	im.role = im.permission(in, root)
 	im.others(root)
 	permits := !takesBack(root.Get("permission"))
-	im.tree[in.file] = reduced(root, left, permits)
+	im.tree[in.file] = data
+	if in.at != in.file { // a build writes another file, which has nothing of what stays in this one
+		im.tree[in.file] = reduced(root, left, permits)
+	}
 }
 
 // beside reports whether the project has settings that the program reads beside these.
@@ -224,7 +229,7 @@ func (im *importer) beside(in input) bool {
 }
 
 // permission makes the role of the settings, nil where they permit nothing.
-func (im *importer) permission(root *located.Value) *ir.Role {
+func (im *importer) permission(in input, root *located.Value) *ir.Role {
 	if v := root.Get("permission"); takesBack(v) {
 		im.out.Note(contract.Left, v.Pos, "", "permission",
 			"a null in it takes back what another file says: it stays as it is, and in force")
@@ -234,6 +239,7 @@ func (im *importer) permission(root *located.Value) *ir.Role {
 	if len(rules) == 0 {
 		return nil
 	}
+	rules = im.among(in, rules)
 	at := root.Pos
 	r := &ir.Role{Name: im.by.Name, Pos: at}
 	own := map[string]any{}
@@ -245,6 +251,35 @@ func (im *importer) permission(root *located.Value) *ir.Role {
 		im.out.Comments[at] = c.Comment
 	}
 	return r
+}
+
+// among returns the rules of settings together with those of another program's that this one reads with them. What the
+// two say of one key, one list says.
+func (im *importer) among(in input, rules []format.Rule) []format.Rule {
+	if im.src.Files != nil || in.at != in.file {
+		return rules
+	}
+	all := &format.Config{Permission: rules}
+	for _, file := range im.by.Also {
+		data, err := contract.ReadImport(im.src.Root, file)
+		if err != nil {
+			continue
+		}
+		other, found := im.by.Read(file, data)
+		switch {
+		case other == nil || len(found) > 0 || takesBack(other.Root.Get("permission")):
+		case path.Dir(in.file) == path.Dir(file):
+			all = format.Merged(all, other)
+		default: // the program reads those of its own folder last
+			all = format.Merged(other, all)
+		}
+	}
+	for i := range all.Permission {
+		if r := &all.Permission[i]; r.At.File != in.at { // a build writes it here
+			r.At, r.Place = rules[0].At, diag.Pos{}
+		}
+	}
+	return all.Permission
 }
 
 // stays are the settings of which no role has a word, and why each stays where it is.

@@ -20,6 +20,8 @@ type Program struct {
 	// Files are the settings of a project that can be imported, and File is the one that a build writes by itself.
 	Files []string
 	File  string
+	// Also are settings of another program at the root of a project, which this one reads behind its own there.
+	Also []string
 	// Dirs are the folders with agents in a project; a build places those of a home folder below the first one.
 	Dirs []string
 	Home []Home

@@ -7,7 +7,6 @@
 package model
 
 import (
-	"cmp"
 	"io/fs"
 	"slices"
 
@@ -71,11 +70,13 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	if shared := readProject(r); shared != nil {
 		base := o.Everybody()
 		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
-			add(d, base, shared, cmp.Or(shared.Default, format.Start))
+			for _, start := range Starts(shared, base.Role, format.Start, format.BuiltIn) {
+				add(d, base, shared, start)
+			}
 		}
 		for i := range shared.Agents {
 			a := &shared.Agents[i]
-			if a.Disabled || slices.Contains(format.BuiltIn, a.Name) {
+			if a.Disabled || slices.Contains(format.BuiltIn, a.Name) || !IsMode(shared, a.Name) {
 				continue
 			}
 			mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
@@ -89,6 +90,25 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	}
 	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c *format.Config, agent string) { add(d, ref, c, agent) })
 	return d.List(), r.Diags
+}
+
+// IsMode reports whether an agent may be a mode of a source: one whose name is a slug has that one for itself.
+func IsMode(c *format.Config, name string) bool {
+	slug := contract.Slug(name)
+	return slug == name || slug != "" && c.Agent(slug) == nil
+}
+
+// Starts returns the agents as which a session of everybody's role may start: own is the program's, builtIn are all of
+// its agents. The agent of the role stands for it alone. A session that starts as any other one is a session of that
+// mode, and judged as such.
+func Starts(c *format.Config, role, own string, builtIn []string) []string {
+	switch start := c.Default; {
+	case start == role, start == role+"-role":
+		return []string{start}
+	case start != own && slices.Contains(builtIn, start):
+		return []string{own, start}
+	}
+	return []string{own}
 }
 
 // readProject reads what every session reads, nil where there is nothing.
