@@ -83,7 +83,7 @@ func BenchmarkGatewayCalls(b *testing.B) {
 	dir := memoryDir(b)
 	source := fmt.Sprintf("package modec\nservers: s: {command: %q, env: %s: \"1\", tools: validate_tool_use: {}}\n"+
 		"roles: dev: can: mcp: s: \"allow\"\n", own, minimal)
-	if err := os.Mkdir(filepath.Join(dir, "modec"), 0o755); err == nil {
+	if err = os.Mkdir(filepath.Join(dir, "modec"), 0o755); err == nil {
 		err = os.WriteFile(filepath.Join(dir, "modec", "a.cue"), []byte(source), 0o644)
 	}
 	if err == nil {

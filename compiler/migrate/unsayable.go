@@ -50,7 +50,7 @@ func leaveRules(im *contract.Imported, can *ir.Can, of string) {
 	for _, g := range ir.Groups {
 		for _, list := range listsOf(can, g) {
 			*list = slices.DeleteFunc(slices.Clone(*list), func(r ir.Rule) bool {
-				return hasNUL(r.Pattern.Text) && leaveRule(im, r.Pos, of, r.Decision.String()+" "+r.Pattern.Text)
+				return leaveRule(im, r.Pos, of, r.Decision, r.Pattern.Text)
 			})
 		}
 	}
@@ -58,12 +58,15 @@ func leaveRules(im *contract.Imported, can *ir.Can, of string) {
 
 func leaveNative(im *contract.Imported, rules []ir.NativeRule, of string) []ir.NativeRule {
 	return slices.DeleteFunc(slices.Clone(rules), func(r ir.NativeRule) bool {
-		return hasNUL(r.Text) && leaveRule(im, r.Pos, of, r.Decision.String()+" "+r.Text)
+		return leaveRule(im, r.Pos, of, r.Decision, r.Text)
 	})
 }
 
-// leaveRule notes that a rule is not imported, in place of what the importer said of it.
-func leaveRule(im *contract.Imported, at diag.Pos, of, what string) bool {
+// leaveRule reports whether a rule is not imported, and notes it in place of what the importer said of it.
+func leaveRule(im *contract.Imported, at diag.Pos, of string, d ir.Decision, text string) bool {
+	if !hasNUL(text) {
+		return false
+	}
 	const why = withNUL + "it is left out"
 	for i := range im.Notes {
 		if n := &im.Notes[i]; n.Rule && n.Pos == at && hasNUL(n.What) {
@@ -71,7 +74,7 @@ func leaveRule(im *contract.Imported, at diag.Pos, of, what string) bool {
 			return true
 		}
 	}
-	im.NoteRule(contract.Refused, at, of, what, why)
+	im.NoteRule(contract.Refused, at, of, d.String()+" "+text, why)
 	return true
 }
 
