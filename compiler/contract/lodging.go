@@ -43,8 +43,8 @@ type Lodger struct {
 	// Back is set for an agent that is there by default and that a build turned off, and for one that an agent makes
 	// of another's settings: where it may do more than the session that turns to it, that is an error.
 	Back bool
-	// Starts is set for a setting that names a program, and for a server whose program an agent starts in every session,
-	// whether or not it may call it.
+	// Starts is set for a setting that names a program, and for a server whose program an agent starts in every
+	// session, whether or not it may call it.
 	Starts bool
 	// Instead is set for a server that takes the place of one that a build wrote.
 	Instead bool

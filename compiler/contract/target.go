@@ -178,8 +178,8 @@ type File struct {
 	// Alike reports whether an entry of a person's at a place, without members that are theirs alone, means what the
 	// emitted one does. nil: where it has the same members, in any order.
 	Alike func(place string, have, emitted []byte) bool
-	// About are the keys at the top of such a file that the agent and its permissions are about, each with those that it
-	// begins ("chat" with "chat.tools"): what people change below others concerns no check. nil: all keys are.
+	// About are the keys at the top of such a file that the agent and its permissions are about, each with those that
+	// it begins ("chat" with "chat.tools"): what people change below others concerns no check. nil: all keys are.
 	About []string
 	// Strict is set for a file with Places that the agent ignores as a whole if it has comments or trailing
 	// commas.

@@ -90,15 +90,15 @@ func (r *resolver) checkNames() {
 	}
 }
 
-// ambiguous reports names of roles that stand for another subject where one is named, as in the names of files: which no
-// file system has to tell apart by case.
+// ambiguous reports names of roles that stand for another subject where one is named, as in the names of files, where
+// case may not matter.
 func (r *resolver) ambiguous(roles []named) {
 	for _, n := range roles {
 		for _, name := range []string{n.name, n.As} {
 			kind, _, prefixed := strings.Cut(name, ":")
 			if kind = strings.ToLower(kind); prefixed && (kind == "mode" || kind == "role") {
-				r.diags.Errorf(diag.BadName, n.pos, "got %q for a role: %q before a name says which of a mode and a role "+
-					"is meant", diag.Short(name), kind+":").
+				r.diags.Errorf(diag.BadName, n.pos, "got %q for a role: %q before a name says which of a mode and a "+
+					"role is meant", diag.Short(name), kind+":").
 					Path("roles." + diag.Label(n.name)).
 					Hint("choose a name without it")
 			}

@@ -159,7 +159,8 @@ var looksOutside = lazy.Regexp(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$)|\\(?:[^\\]|$))
 
 // witness adds a witness, unless its action is there already.
 func (u *universe) witness(w Witness) {
-	if u.ctx.Err() != nil || u.seen[w.Action] || w.Group == ir.Web && noHost(w.Arg) || w.Group == ir.Edit && isRoot(w.Arg) {
+	nobodys := w.Group == ir.Web && noHost(w.Arg) || w.Group == ir.Edit && isRoot(w.Arg)
+	if u.ctx.Err() != nil || u.seen[w.Action] || nobodys {
 		return
 	}
 	u.seen[w.Action] = true

@@ -57,7 +57,8 @@ func (e *emitter) unchosen() {
 	case len(p.Roles) == 0 && (len(p.Modes) == 0 || slices.Contains(e.in.Beside, "copilot")):
 		return // a mode is an agent, which the target copilot writes
 	case len(p.Roles) == 0:
-		hint = "the source has no role: write one and set baseline, or add the target copilot, which writes modes as agents"
+		hint = "the source has no role: write one and set baseline, or add the target copilot, which writes modes " +
+			"as agents"
 	case len(p.Roles) == 1:
 		hint = fmt.Sprintf("set baseline = %q, or subject in [targets.vscode]", p.Roles[0].Name)
 	}

@@ -33,7 +33,8 @@ func Codes() []diag.Doc {
 var kilo = base.Program{
 	Name: "kilo", Title: "Kilo", Code: codeImport, Refuses: "goes on without",
 	WithoutFrontMatter: "the permissions of every agent",
-	Files:              format.OwnFiles, File: format.ConfigFile, Also: []string{opencode.ConfigFile, opencode.ConfigFile + "c"},
+	Files:              format.OwnFiles, File: format.ConfigFile,
+	Also: []string{opencode.ConfigFile, opencode.ConfigFile + "c"},
 	Dirs: []string{format.Dir, format.OldDir},
 	Home: []base.Home{
 		{Dir: ".config/kilo", Files: []string{"config.json", "kilo.json", "kilo.jsonc"}},

@@ -114,7 +114,8 @@ func readMessage(data []byte) (message, error) {
 // repeatedKey returns a key that an object has twice, "" where there is none: of two readers one may take the first
 // value, and another one the second.
 func repeatedKey(object json.RawMessage) string {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
 		return ""
 	}
