@@ -84,7 +84,7 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 			Policy:     view,
 			Source:     r.Project,
 			Reach:      reaches[view],
-			Options:    tc.Options.WithBaseline(view.Project().Baseline),
+			Options:    tc.Options.WithBaseline(view.Project().Baseline).WithModes(r.Project.Modes),
 			Exceptions: excepted,
 			Entries:    r.entries,
 			Beside:     beside,

@@ -2,9 +2,11 @@ package contract
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 )
 
 // OptionType is the type of an option's value.
@@ -55,6 +57,7 @@ type Options struct {
 	pos    map[string]diag.Pos
 	// baseline is the role of a session that names none, "" for none.
 	baseline string
+	modes    []string // the slugs of the project's modes
 }
 
 // WithBaseline returns the options in a project whose sessions have this role where they
@@ -63,6 +66,19 @@ func (o Options) WithBaseline(role string) Options {
 	o.baseline = role
 	return o
 }
+
+// WithModes returns the options in a project that has these modes, whatever target they are for: one agent may read the
+// files of another.
+func (o Options) WithModes(modes []ir.Mode) Options {
+	o.modes = nil
+	for i := range modes {
+		o.modes = append(o.modes, modes[i].Slug)
+	}
+	return o
+}
+
+// HasMode reports whether the project has a mode.
+func (o Options) HasMode(slug string) bool { return slices.Contains(o.modes, slug) }
 
 // Baseline returns the role of a session that names none, "" for none.
 func (o Options) Baseline() string { return o.baseline }

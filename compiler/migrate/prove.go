@@ -131,12 +131,13 @@ func prove(
 			diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", err)
 			break
 		}
-		was := o.Opened
+		was, in := o.Opened, c.Input(o.target)
 		if was == nil {
 			o.Files = withRead(o, built, root)
-			was, _ = o.target.Open(o.Files, contract.NewOptions(o.target.Options(), o.Options, nil))
+			opt := contract.NewOptions(o.target.Options(), o.Options, nil).WithModes(in.Source.Modes)
+			was, _ = o.target.Open(o.Files, opt)
 		}
-		is, _ := o.target.Open(built, c.Input(o.target).Options)
+		is, _ := o.target.Open(built, in.Options)
 		view := contract.View(o.target, c.Policy)
 		for _, d := range was {
 			if o.Surface != "" && d.Surface() != o.Surface {

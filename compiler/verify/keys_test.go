@@ -251,7 +251,7 @@ func TestForgottenKeys(t *testing.T) {
 	res := compile(t, "promise")
 	for _, j := range judgedTargets(res) {
 		name := j.Target.Name()
-		l := newLedger(t, res, res.FS(), name, 40, func(target string, d contract.Decider) contract.Decider {
+		l := newLedger(t, res, res.FS(), name, 120, func(target string, d contract.Decider) contract.Decider {
 			p, ok := d.(contract.PersonDecider)
 			switch {
 			case target != name:

@@ -26,16 +26,17 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	d := model.NewDecider(program, assumes)
 	r := &model.Reader{FS: fsys, Target: "kilo", Title: "Kilo", Bad: format.BadFile, Parse: format.ReadConfig}
 	if shared := renamed(readProject(r)); shared != nil {
-		openShared(d, fsys, shared, o.Everybody())
+		openShared(d, fsys, shared, o)
 	}
 	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c *opencode.Config, agent string) { add(d, ref, c, agent) })
 	return d.List(), r.Diags
 }
 
 // openShared adds the sessions that the files of the project are for.
-func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, base ir.SubjectRef) {
+func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, o contract.Options) {
+	base := o.Everybody()
 	everybody := base != (ir.SubjectRef{}) && says(shared)
-	starts := model.Starts(shared, base.Role, first(shared), format.BuiltIn)
+	starts := model.Starts(shared, o, first(shared), format.BuiltIn)
 	for _, start := range starts {
 		if everybody {
 			add(d, base, shared, start)

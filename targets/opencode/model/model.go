@@ -70,7 +70,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	if shared := readProject(r); shared != nil {
 		base := o.Everybody()
 		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
-			for _, start := range Starts(shared, base.Role, format.Start, format.BuiltIn) {
+			for _, start := range Starts(shared, o, format.Start, format.BuiltIn) {
 				add(d, base, shared, start)
 			}
 		}
@@ -99,16 +99,17 @@ func IsMode(c *format.Config, name string) bool {
 }
 
 // Starts returns the agents as which a session of everybody's role may start: own is the program's, builtIn are all of
-// its agents. The agent of the role stands for it alone. A session that starts as any other one is a session of that
-// mode, and judged as such.
-func Starts(c *format.Config, role, own string, builtIn []string) []string {
-	switch start := c.Default; {
-	case start == role, start == role+"-role":
-		return []string{start}
-	case start != own && slices.Contains(builtIn, start):
+// its agents. The agent of the role stands for it alone, and so does one that the source does not have. A session that
+// starts as a mode of the source is a session of that mode, and judged as such.
+func Starts(c *format.Config, o contract.Options, own string, builtIn []string) []string {
+	switch start, role := c.Default, o.Everybody().Role; {
+	case start == "" || start == own || o.HasMode(contract.Slug(start)) && start != role && start != role+"-role":
+		return []string{own}
+	case slices.Contains(builtIn, start):
 		return []string{own, start}
+	default:
+		return []string{start}
 	}
-	return []string{own}
 }
 
 // readProject reads what every session reads, nil where there is nothing.
