@@ -16,7 +16,8 @@ var (
 	permitting  = []string{"allow", "allowed", "alwaysAllow", "autoApprove", "autoRun", "env", "headers", "trust"}
 	withholding = []string{"deny", "disabledTools", "disabled_tools", "exclude", "excludeTools", "excluded"}
 	limiting    = []string{"enabledTools", "enabled_tools", "includeTools", "tools"} // a list of all that is permitted
-	starting    = []string{"args", "command", "hooks"}
+	starting    = []string{"apiKeyHelper", "args", "awsAuthRefresh", "awsCredentialExport", "command", "gcpAuthRefresh",
+		"headersHelper", "hooks", "otelHeadersHelper", "processWrapper", "proxyAuthHelper"}
 )
 
 // Opens reports whether what people changed in the file beside modec's entries may permit more: an entry among those
