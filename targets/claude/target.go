@@ -89,7 +89,7 @@ func programs(project fs.FS) (out []contract.Lodger) {
 		for _, m := range read.Root.Fields() {
 			if slices.Contains(format.Helpers, m.Key) {
 				out = append(out, contract.Lodger{Kind: contract.EntrySetting, Name: m.Key, Entry: m.Value, At: m.Pos,
-					Starts: true})
+					Starts: true, Listed: true})
 			}
 		}
 	}
