@@ -146,8 +146,8 @@ func lineOf(entry *located.Value) string {
 	return string(JSONLine(entry.Any()))
 }
 
-// Added leaves out the lodgers that the compiled files have too: those of the same name, place and entry. Of a list each
-// item is an entry, wherever it stands.
+// Added leaves out the lodgers that the compiled files have too: those of the same name, place and entry. Of a list
+// each item is an entry, wherever it stands.
 func Added(list, compiled []Lodger) []Lodger {
 	same := func(a, b *located.Value) bool { return bytes.Equal(JSONLine(a.Any()), JSONLine(b.Any())) }
 	return slices.DeleteFunc(list, func(l Lodger) bool {
