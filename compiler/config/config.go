@@ -302,7 +302,12 @@ func (c *configReader) read(b []byte) *Config {
 			pos.Line, pos.Col = de.Position()
 			msg = strings.TrimPrefix(de.Error(), "toml: ")
 		}
-		c.diags.Errorf(diag.ConfigSyntax, pos, "%s", msg)
+		hint := ""
+		if line := diag.ConflictLine(b); line > 0 {
+			pos.Line, pos.Col, msg = line, 1, diag.LeftConflict
+			hint = "leave what holds of its two sides, and take the three marks out"
+		}
+		c.diags.Errorf(diag.ConfigSyntax, pos, "%s", msg).Hint(hint)
 		return nil
 	}
 	c.locate(b)

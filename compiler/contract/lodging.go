@@ -146,12 +146,19 @@ func lineOf(entry *located.Value) string {
 	return string(JSONLine(entry.Any()))
 }
 
-// Added leaves out the lodgers that the compiled files have too: those of the same name, place and entry.
+// Added leaves out the lodgers that the compiled files have too: those of the same name, place and entry. Of a list
+// each item is an entry, wherever it stands.
 func Added(list, compiled []Lodger) []Lodger {
+	same := func(a, b *located.Value) bool { return bytes.Equal(JSONLine(a.Any()), JSONLine(b.Any())) }
 	return slices.DeleteFunc(list, func(l Lodger) bool {
 		return slices.ContainsFunc(compiled, func(c Lodger) bool {
-			return c.Kind == l.Kind && c.Name == l.Name && c.At.File == l.At.File && c.Of == l.Of &&
-				bytes.Equal(JSONLine(c.Entry.Any()), JSONLine(l.Entry.Any()))
+			if c.Kind != l.Kind || c.Name != l.Name || c.At.File != l.At.File || c.Of != l.Of {
+				return false
+			}
+			return same(c.Entry, l.Entry) || len(l.Entry.List()) > 0 && !slices.ContainsFunc(l.Entry.List(),
+				func(x *located.Value) bool {
+					return !slices.ContainsFunc(c.Entry.List(), func(y *located.Value) bool { return same(x, y) })
+				})
 		})
 	})
 }

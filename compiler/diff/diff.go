@@ -270,6 +270,7 @@ func (r *Report) roles(a, b *ir.Project) {
 		now := &b.Modes[i]
 		if old := a.Mode(now.Slug); old != nil {
 			r.native("mode "+now.Slug, old.Native, now.Native)
+			r.listed("mode "+now.Slug, old.Extra, now.Extra, now.Pos)
 		}
 	}
 	for i := range b.Roles {
@@ -294,6 +295,38 @@ func (r *Report) roles(a, b *ir.Project) {
 			text := fmt.Sprintf("needs the claims %s, and before %s", after, before)
 			r.other(Other{Changed, what, text, now.Pos})
 		}
+	}
+}
+
+// listed adds the differences between the lists of tools that a mode has in the words of one agent, which offers no
+// other tools of those that can permits, or withholds them.
+func (r *Report) listed(what string, old, now map[string]ir.Extra, at diag.Pos) {
+	targets := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(now))
+	slices.Sort(targets)
+	for _, t := range slices.Compact(targets) {
+		at := cmp.Or(now[t].Pos, at)
+		of := func(e ir.Extra, key string, none *[]string) *[]string {
+			list, ok := e.Fields[key].([]any)
+			if !ok {
+				return none
+			}
+			tools := make([]string, len(list))
+			for i := range list {
+				tools[i] = fmt.Sprint(list[i])
+			}
+			return &tools
+		}
+		say := func(x, y *[]string, fewer, longer Kind, verb string) {
+			switch text := " tools, for " + t + " alone"; {
+			case more(x, y) && (longer == Widened || !more(y, x)):
+				r.other(Other{longer, what, verb + " more" + text, at})
+			case more(y, x):
+				r.other(Other{fewer, what, verb + " fewer" + text, at})
+			}
+		}
+		say(of(old[t], "tools", nil), of(now[t], "tools", nil), Narrowed, Widened, "lists")
+		const withheld = "disallowedTools"
+		say(of(old[t], withheld, &[]string{}), of(now[t], withheld, &[]string{}), Widened, Narrowed, "withholds")
 	}
 }
 

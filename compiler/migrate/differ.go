@@ -260,7 +260,7 @@ func (d *differ) server(a, b *ir.Server) {
 	own, name := d.source.Server(b.Name), "server "+b.Name
 	switch {
 	case own == nil:
-		d.definition(name, b.Pos, ir.Project{Servers: []ir.Server{*b}})
+		d.definition(name, []string{"servers", b.Name}, b.Pos, ir.Project{Servers: []ir.Server{*b}})
 	case own.Type == ir.External && b.Type != ir.External:
 		d.takeOver(own, b)
 	case own.Type == ir.External:
@@ -313,15 +313,30 @@ func (d *differ) withheld(at diag.Pos) bool {
 	return slices.ContainsFunc(d.noted, func(n contract.Note) bool { return n.Kind == contract.Secret && n.Pos == at })
 }
 
-// definition adds what the source does not have.
-func (d *differ) definition(name string, at diag.Pos, p ir.Project) {
+// definition adds what the source does not have. A server that somebody added for another target too, as the same, is
+// for both.
+func (d *differ) definition(name string, path []string, at diag.Pos, p ir.Project) {
 	for i := range p.Servers {
 		d.placed(&p.Servers[i].Place)
 	}
 	for i := range p.Modes {
 		d.placed(&p.Modes[i].Place)
 	}
-	d.change(at, name+" is added", func(to *patcher) error { return to.definition(&p, d.dialects) })
+	d.change(at, name+" is added", func(to *patcher) error {
+		list := to.get(append(slices.Clip(path), "targets"))
+		if list == nil {
+			return to.definition(&p, d.dialects)
+		}
+		for _, n := range list.Elems {
+			in := d.all[n.Text]
+			if len(p.Servers) == 0 || in == nil || !sameServer(in.project.Server(path[1]), &p.Servers[0]) {
+				return fmt.Errorf("%s has another one of this name, which is added, too: give one of them another name",
+					n.Text)
+			}
+		}
+		return to.add(append(slices.Clip(path), "targets"), text(d.target.Name()))
+	})
+	d.out[len(d.out)-1].target = d.target.Name()
 }
 
 // taken reports what is added under a name that the source has for other targets, and for something else.
@@ -447,7 +462,7 @@ func (d *differ) mode(a, b *ir.Mode) {
 			d.cannot(b.Pos, name+" is changed", "a build makes it of the role of this name: change that")
 		}
 	case own == nil || own.Builtin:
-		d.definition(name, b.Pos, ir.Project{Modes: []ir.Mode{*b}})
+		d.definition(name, at, b.Pos, ir.Project{Modes: []ir.Mode{*b}})
 	case !own.For(d.target.Name()):
 		d.taken(name, b.Pos, own.Place)
 	case a == nil:

@@ -40,7 +40,7 @@ func (f *foreign) judgeLodgers(ctx context.Context, res *compiler.Result, t cont
 		known := i < len(was)
 		switch {
 		case l.Kind == contract.EntryAgent:
-			f.lodgingMode(ctx, res, t, &l, &found)
+			f.lodgingMode(ctx, res, t, &l, known, &found)
 		case l.Kind != contract.EntryServer, l.Of != "":
 			unheld(&l, t, &found)
 		case l.Instead:
@@ -119,9 +119,9 @@ func Own(ctx context.Context, req Request, res *compiler.Result) (diags diag.Lis
 const lodged = "read it, and take it out, or accept it: `modec verify --disk` prints the exception"
 
 // lodgingMode warns of an agent, and says what it may do beyond the session that turns to it. One with the name of a
-// mode of the source is an error.
+// mode of the source is an error, and so is one that a build turned off, unless it was like that when modec came.
 func (f *foreign) lodgingMode(
-	ctx context.Context, res *compiler.Result, t contract.Target, l *contract.Lodger, diags *diag.List,
+	ctx context.Context, res *compiler.Result, t contract.Target, l *contract.Lodger, known bool, diags *diag.List,
 ) {
 	ref := l.Subject()
 	if l.Displaces(res.Input(t).Project) {
@@ -130,7 +130,7 @@ func (f *foreign) lodgingMode(
 	}
 	more := ""
 	found := f.wider(ctx, res, t, ref, nil)
-	if found != nil && l.Back {
+	if found != nil && l.Back && !known {
 		beyond(diags, t, ref, l.At, found)
 		return
 	}

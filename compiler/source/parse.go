@@ -163,6 +163,11 @@ var inText = lazy.Regexp(`^(?:yaml: )?(?:[^:]*:)?(?:line )?([0-9]+)(?::([0-9]+))
 
 // syntax reports the errors of a parser in a file.
 func (l *loader) syntax(name string, err error) {
+	if line := diag.ConflictLine(l.tree.Data[name]); line > 0 {
+		l.diags.Errorf(diag.Syntax, diag.Pos{File: name, Line: line, Col: 1}, diag.LeftConflict).
+			Hint("leave what holds of its two sides, and take the three marks out")
+		return
+	}
 	for _, e := range cueerrors.Errors(err) {
 		pos := diag.Pos{File: name}
 		if ps := cueerrors.Positions(e); len(ps) > 0 {
