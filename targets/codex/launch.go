@@ -66,6 +66,9 @@ func (codex) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions
 		args = append([]string{hookTrust}, args...)
 	}
 	if holds {
+		if slices.Contains(o, any(string(format.Workspace))) { // the user's own folders and network would join it
+			args = append(args, "-c", "sandbox_workspace_write={ writable_roots = [], network_access = false }")
+		}
 		args = append(args, "-c", "projects="+contract.InlineTOML(untrusted(project)))
 	}
 	return args, nil

@@ -47,7 +47,8 @@ func TestArgs(t *testing.T) {
 		untrusts bool
 	}{
 		{ref: ir.SubjectRef{Role: "dev"}, want: []string{`sandbox_mode="workspace-write"`, "hooks={ PreToolUse",
-			`agents={ m = { description = "m", config_file = "`}, lacks: "approval_policy",
+			`agents={ m = { description = "m", config_file = "`,
+			"sandbox_workspace_write={ writable_roots = [], network_access = false }"}, lacks: "approval_policy",
 			hooked: true, untrusts: true},
 		{ref: ir.SubjectRef{Role: "off"}, untrusts: true, lacks: "hooks=",
 			want: []string{"approval_policy={ granular = { sandbox_approval = false", `sandbox_mode="read-only"`,
