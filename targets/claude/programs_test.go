@@ -12,7 +12,7 @@ func TestPrograms(t *testing.T) {
 	var got []string
 	for _, l := range programs(memfs.FS{
 		".claude/settings.json": []byte(`{"otelHeadersHelper": "./o.sh", "model": "m", "statusLine": {"command": "./s.sh"},
-"subagentStatusLine": {"command": "./t.sh"}}`),
+"subagentStatusLine": {"command": "./t.sh"}, "env": {"CLAUDE_ENV_FILE": "./e.sh", "GIT_CONFIG_COUNT": "1", "TERM": "x"}}`),
 		".mcp.json": []byte(`{"mcpServers": {"a": {"url": "https://a", "headersHelper": "./h.sh"}, "b": {"command": "b"}}}`),
 	}) {
 		if !l.Runs() {
@@ -21,7 +21,7 @@ func TestPrograms(t *testing.T) {
 		got = append(got, l.What())
 	}
 	if want := []string{"setting otelHeadersHelper", "setting statusLine", "setting subagentStatusLine",
-		"setting a.headersHelper"}; !slices.Equal(got, want) {
+		"setting env.CLAUDE_ENV_FILE", "setting env.GIT_CONFIG_COUNT", "setting a.headersHelper"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
