@@ -68,7 +68,20 @@ var EntryWords = []string{EntryAgent, EntryFile, EntryHook, EntryPlugin, EntrySe
 // Loose is a setting by which an agent asks about less than by itself.
 type Loose struct {
 	Key    []string // its names, the outer ones first
-	Values []string // those by which it does; nil: true, and a list that is not empty
+	Values []string // those by which it does
+	Others []string // those by which it does not; without either it does by true, and by a list that is not empty
+}
+
+// has reports whether a setting is one by which an agent asks about less.
+func (s Loose) has(v *located.Value) bool {
+	text, is := v.Str()
+	switch {
+	case s.Others != nil:
+		return is && !slices.Contains(s.Others, text)
+	case s.Values != nil:
+		return is && slices.Contains(s.Values, text)
+	}
+	return v.True() || len(v.List()) > 0
 }
 
 // Unasking returns those of some settings that a file has.
@@ -78,8 +91,7 @@ func Unasking(root *located.Value, settings ...Loose) (out []Lodger) {
 		for _, name := range s.Key {
 			v = v.Get(name)
 		}
-		text, _ := v.Str()
-		if slices.Contains(s.Values, text) || s.Values == nil && (v.True() || len(v.List()) > 0) {
+		if s.has(v) {
 			out = append(out, Lodger{Kind: EntrySetting, Name: strings.Join(s.Key, "."), Entry: v, At: v.Pos})
 		}
 	}

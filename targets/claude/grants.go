@@ -73,12 +73,10 @@ func eachPrompt(project fs.FS, nested []string, read func(file string, a *format
 			add(file)
 		}
 	}
-	// A folder that cannot be read has no commands for the agent either.
-	_ = fs.WalkDir(project, format.CommandsFolder, func(file string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && path.Ext(file) == ".md" {
+	_ = contract.EachFile(project, format.CommandsFolder, func(file string) {
+		if path.Ext(file) == ".md" {
 			add(file)
 		}
-		return nil
 	})
 }
 

@@ -11,15 +11,17 @@ import (
 func TestPrograms(t *testing.T) {
 	var got []string
 	for _, l := range programs(memfs.FS{
-		".claude/settings.json": []byte(`{"otelHeadersHelper": "./o.sh", "model": "m", "statusLine": {"command": "./s.sh"}}`),
-		".mcp.json":             []byte(`{"mcpServers": {"a": {"url": "https://a", "headersHelper": "./h.sh"}, "b": {"command": "b"}}}`),
+		".claude/settings.json": []byte(`{"otelHeadersHelper": "./o.sh", "model": "m", "statusLine": {"command": "./s.sh"},
+"subagentStatusLine": {"command": "./t.sh"}, "env": {"CLAUDE_ENV_FILE": "./e.sh", "GIT_CONFIG_COUNT": "1", "TERM": "x"}}`),
+		".mcp.json": []byte(`{"mcpServers": {"a": {"url": "https://a", "headersHelper": "./h.sh"}, "b": {"command": "b"}}}`),
 	}) {
 		if !l.Runs() {
 			t.Errorf("%s does not run", l.What())
 		}
 		got = append(got, l.What())
 	}
-	if want := []string{"setting otelHeadersHelper", "setting statusLine", "setting a.headersHelper"}; !slices.Equal(got, want) {
+	if want := []string{"setting otelHeadersHelper", "setting statusLine", "setting subagentStatusLine",
+		"setting env.CLAUDE_ENV_FILE", "setting env.GIT_CONFIG_COUNT", "setting a.headersHelper"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

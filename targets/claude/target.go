@@ -92,6 +92,12 @@ func programs(project fs.FS) (out []contract.Lodger) {
 					Starts: true, Listed: true})
 			}
 		}
+		for _, m := range read.Root.Get("env").Fields() {
+			if format.Starts(m.Key) {
+				out = append(out, contract.Lodger{Kind: contract.EntrySetting, Name: "env." + m.Key, Entry: m.Value,
+					At: m.Pos, Starts: true})
+			}
+		}
 	}
 	data, err := contract.ReadImport(project, format.ProjectServers)
 	if err != nil {

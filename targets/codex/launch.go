@@ -66,6 +66,9 @@ func (codex) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions
 		args = append([]string{hookTrust}, args...)
 	}
 	if holds {
+		if slices.Contains(o, any(string(format.Workspace))) { // the user's own folders and network would join it
+			args = append(args, "-c", "sandbox_workspace_write={ writable_roots = [], network_access = false }")
+		}
 		args = append(args, "-c", "projects="+contract.InlineTOML(untrusted(project)))
 	}
 	return args, nil
@@ -253,11 +256,28 @@ func owned(line contract.CommandLine) (contract.Replacement, bool) {
 		case format.Answering(c.Root) != nil:
 			return answering(file), true
 		}
-		for i := range c.Servers {
-			if ours != nil && ours.Server(c.Servers[i].Name) != nil {
-				return contract.Replacement{What: "the server " + c.Servers[i].Name + " in " + file,
-					Does: "Codex joins its entry with that of the source", Instead: elsewhere}, true
-			}
+		if x, ok := served(file, c.Servers, ours); ok {
+			return x, true
+		}
+	}
+	return contract.Replacement{}, false
+}
+
+// served returns a server of a file that Codex takes for one of the session.
+func served(file string, servers []format.Server, ours *format.Config) (contract.Replacement, bool) {
+	if ours == nil {
+		return contract.Replacement{}, false
+	}
+	for i := range servers {
+		s := &servers[i]
+		what := "the server " + s.Name + " in " + file
+		switch {
+		case ours.Server(s.Name) != nil:
+			return contract.Replacement{What: what, Does: "Codex joins its entry with that of the source",
+				Instead: elsewhere}, true
+		case !s.Off && slices.ContainsFunc(ours.Servers, s.Alike):
+			return contract.Replacement{What: what, Does: "its tools have the names of a server's of the source",
+				Instead: elsewhere}, true
 		}
 	}
 	return contract.Replacement{}, false

@@ -47,7 +47,8 @@ func TestArgs(t *testing.T) {
 		untrusts bool
 	}{
 		{ref: ir.SubjectRef{Role: "dev"}, want: []string{`sandbox_mode="workspace-write"`, "hooks={ PreToolUse",
-			`agents={ m = { description = "m", config_file = "`}, lacks: "approval_policy",
+			`agents={ m = { description = "m", config_file = "`,
+			"sandbox_workspace_write={ writable_roots = [], network_access = false }"}, lacks: "approval_policy",
 			hooked: true, untrusts: true},
 		{ref: ir.SubjectRef{Role: "off"}, untrusts: true, lacks: "hooks=",
 			want: []string{"approval_policy={ granular = { sandbox_approval = false", `sandbox_mode="read-only"`,
@@ -135,6 +136,12 @@ func TestReplaces(t *testing.T) {
 			files: map[string]string{"config.toml": `approvals_reviewer = "auto_review"`}, want: "approvals_reviewer"},
 		{name: "a server of the same name", given: said, files: map[string]string{"config.toml": "[mcp_servers.docs]\nurl = \"https://y/\""},
 			want: "the server docs"},
+		{name: "a server whose tools have the same names", given: []string{"-c", `sandbox_mode="read-only"`, "-c",
+			`mcp_servers={ my-docs = { command = "x" } }`, "-c", `approval_policy="on-request"`},
+			files: map[string]string{"config.toml": "[mcp_servers.my_docs]\ncommand = \"y\""}, want: "the server my_docs"},
+		{name: "such a server that is off", given: []string{"-c", `sandbox_mode="read-only"`, "-c",
+			`mcp_servers={ my-docs = { command = "x" } }`, "-c", `approval_policy="on-request"`},
+			files: map[string]string{"config.toml": "[mcp_servers.my_docs]\ncommand = \"y\"\nenabled = false"}},
 		{name: "another server", given: asks, files: map[string]string{"config.toml": "[mcp_servers.mine]\ncommand = \"x\""}},
 		{name: "what Codex does not read", given: asks, files: map[string]string{"config.toml": "a"}, want: "CONFIG"},
 		{name: "a rule that allows", given: asks, files: map[string]string{"rules/a.rules": `prefix_rule(pattern=["npm"])`}, want: "RULES"},

@@ -119,7 +119,7 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	return append(out, contract.Added(hooks(project), hooks(compiled))...)
 }
 
-// unasking returns the settings of the project by which a session that modec did not start asks nobody.
+// unasking returns the settings of the project by which a session that modec did not start asks nobody, or about less.
 func unasking(project fs.FS) []contract.Lodger {
 	data, err := contract.ReadImport(project, format.ConfigFile)
 	if err != nil {
@@ -131,7 +131,11 @@ func unasking(project fs.FS) []contract.Lodger {
 	}
 	return contract.Unasking(root,
 		contract.Loose{Key: []string{"approval_policy"}, Values: []string{string(format.Never)}},
-		contract.Loose{Key: []string{"sandbox_mode"}, Values: []string{"danger-full-access"}})
+		contract.Loose{Key: []string{"approvals_reviewer"}, Others: []string{"user"}},
+		contract.Loose{Key: []string{"default_permissions"}, Others: []string{":read-only", ":workspace"}},
+		contract.Loose{Key: []string{"sandbox_mode"}, Values: []string{"danger-full-access"}},
+		contract.Loose{Key: []string{"sandbox_workspace_write", "network_access"}},
+		contract.Loose{Key: []string{"sandbox_workspace_write", "writable_roots"}})
 }
 
 // hooks returns those of the project. Codex takes their allow in the place of a person alone.

@@ -62,17 +62,17 @@ func (copilot) Hook(req contract.HookRequest) contract.HookAnswer { return hook.
 // the servers and the hooks that they bring, the hooks of the project, and the servers of the list above modec's.
 func (copilot) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	for _, dir := range []string{format.AgentsDir, ".claude/agents"} {
-		_ = fs.WalkDir(project, dir, func(file string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || path.Ext(file) != ".md" {
-				return nil
+		_ = contract.EachFile(project, dir, func(file string) {
+			if path.Ext(file) != ".md" {
+				return
 			}
 			data, err := fs.ReadFile(project, file)
 			if _, ours := fs.Stat(compiled, file); err != nil || ours == nil {
-				return nil
+				return
 			}
 			a, err := format.ReadAgent(file, data)
 			if err != nil {
-				return nil
+				return
 			}
 			id := format.AgentID(strings.TrimPrefix(file, dir+"/"))
 			l := contract.Lodger{Kind: contract.EntryAgent, Name: id, At: diag.Pos{File: file}}
@@ -84,7 +84,6 @@ func (copilot) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 				h.Of = l.What()
 				out = append(out, h)
 			}
-			return nil
 		})
 	}
 	out = append(out, contract.Added(projectHooks(project), projectHooks(compiled))...)

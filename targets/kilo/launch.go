@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -92,23 +91,10 @@ var commands = []string{"acp", "agent", "attach", "auth", "cloud", "completion",
 	"debug", "export", "github", "help", "import", "mcp", "models", "plug", "plugin", "pr", "profile", "providers",
 	"remote", "roll-call", "serve", "session", "stats", "uninstall", "upgrade", "worktree"}
 
-// Replaces returns what a person's command line would take away.
+// Replaces returns what a person's command line would take away, and what their own files would.
 func (kilo) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
-	for i, arg := range line.Own {
-		if arg == "--" {
-			break
-		}
-		if i == 0 && slices.Contains(commands, arg) {
-			return contract.ByCommand(arg), true
-		}
-		if i == 0 && arg != "run" && !strings.HasPrefix(arg, "-") {
-			return contract.Replacement{What: arg, Does: "the session is in another folder",
-				Instead: "start it in the folder of the project"}, true
-		}
-		option, _, _ := strings.Cut(arg, "=")
-		if does := lastmatch.Switches[option]; does != "" {
-			return contract.ByOption(option, does), true
-		}
+	if x, ok := lastmatch.Replaced(line.Own, commands); ok {
+		return x, true
 	}
 	return homes.Replaces(line)
 }

@@ -1,9 +1,6 @@
 package opencode
 
 import (
-	"slices"
-	"strings"
-
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -40,23 +37,10 @@ var homes = lastmatch.Homes{Name: name, Prefix: "OPENCODE", Dirs: []string{forma
 var commands = []string{"acp", "agent", "attach", "auth", "completion", "db", "debug", "export", "github", "import",
 	"mcp", "models", "plugin", "plug", "pr", "providers", "serve", "session", "stats", "uninstall", "upgrade", "web"}
 
-// Replaces returns what a person's command line would take away.
+// Replaces returns what a person's command line would take away, and what their own files would.
 func (opencode) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
-	for i, arg := range line.Own {
-		if arg == "--" {
-			break
-		}
-		if i == 0 && slices.Contains(commands, arg) {
-			return contract.ByCommand(arg), true
-		}
-		if i == 0 && arg != "run" && !strings.HasPrefix(arg, "-") {
-			return contract.Replacement{What: arg, Does: "the session is in another folder",
-				Instead: "start it in the folder of the project"}, true
-		}
-		option, _, _ := strings.Cut(arg, "=")
-		if does := lastmatch.Switches[option]; does != "" {
-			return contract.ByOption(option, does), true
-		}
+	if x, ok := lastmatch.Replaced(line.Own, commands); ok {
+		return x, true
 	}
 	return homes.Replaces(line)
 }

@@ -17,3 +17,17 @@ func Disarms(name string) bool {
 	return slices.Contains(disarming, name) || slices.ContainsFunc([]string{"MODEC_", "LD_", "DYLD_"},
 		func(begin string) bool { return strings.HasPrefix(name, begin) })
 }
+
+// starting are variables that name a program, or a file that one runs: what CLAUDE_ENV_FILE names runs ahead of every
+// command (2.1.330), the others run with a command that seems to be none of theirs.
+var starting = strings.Fields("CLAUDE_ENV_FILE BROWSER EDITOR JAVA_TOOL_OPTIONS LESSOPEN NODE_PATH PAGER PERL5LIB " +
+	"PERL5OPT PROMPT_COMMAND PYTHONHOME PYTHONPATH PYTHONSTARTUP RUBYLIB RUBYOPT SSH_ASKPASS VISUAL GIT_ASKPASS " +
+	"GIT_EDITOR GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_PAGER GIT_PROXY_COMMAND GIT_SEQUENCE_EDITOR GIT_SSH " +
+	"GIT_SSH_COMMAND GIT_TEMPLATE_DIR")
+
+// Starts reports whether a variable of the environment names what runs in a session.
+func Starts(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.Contains(starting, name) || strings.HasPrefix(name, "GIT_CONFIG") ||
+		strings.HasPrefix(name, "NPM_CONFIG_")
+}

@@ -54,7 +54,7 @@ type SettingsFile struct {
 // Helpers are the settings that name a program: Claude Code starts it by itself, without a hook or a rule (its settings
 // reference; the keys are those of 2.1.330).
 var Helpers = []string{"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "fileSuggestion", "gcpAuthRefresh",
-	"otelHeadersHelper", "processWrapper", "proxyAuthHelper", "statusLine"}
+	"otelHeadersHelper", "processWrapper", "proxyAuthHelper", "statusLine", "subagentStatusLine"}
 
 // SettingsFiles lists the settings files of a project. A later one holds over an
 // earlier one.

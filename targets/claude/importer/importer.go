@@ -234,11 +234,10 @@ func (im *importer) markdown(fsys fs.FS, dir string) []string {
 		return nil
 	}
 	var names []string
-	err := fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(name, ".md") {
+	err := contract.EachFile(fsys, dir, func(name string) {
+		if strings.HasSuffix(name, ".md") {
 			names = append(names, name)
 		}
-		return err
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		im.diags.Errorf(CodeImport, diag.Pos{File: dir}, "the folder cannot be read: %v", diag.Reason(fsys, dir, err))

@@ -215,11 +215,10 @@ func (o *opener) modes() map[string]*agent {
 // agentFiles lists the subagents' files, which Claude Code also finds in folders.
 func (o *opener) agentFiles() []string {
 	var files []string
-	_ = fs.WalkDir(o.fsys, format.AgentsFolder, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && path.Ext(name) == ".md" {
+	_ = contract.EachFile(o.fsys, format.AgentsFolder, func(name string) {
+		if path.Ext(name) == ".md" {
 			files = append(files, name)
 		}
-		return nil
 	})
 	return files
 }

@@ -80,6 +80,12 @@ func ToolName(server, tool string) string { return ServerPrefix(server) + plain(
 // ServerPrefix returns how the names of a server's tools begin.
 func ServerPrefix(server string) string { return mcpPrefix + plain(server) + "__" }
 
+// Alike reports whether a tool of one server may have the name of a tool of another one.
+func (s *Server) Alike(other Server) bool {
+	a, b := ServerPrefix(s.Name), ServerPrefix(other.Name)
+	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
+}
+
 // ToolServer returns the server and the tool of a name, as Codex writes them.
 func ToolServer(name string) (server, tool string) {
 	server, tool, _ = strings.Cut(strings.TrimPrefix(name, mcpPrefix), "__")

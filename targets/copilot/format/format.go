@@ -121,11 +121,10 @@ func AgentID(file string) string { return SlugOf(fileName(file)) }
 
 // AgentFiles returns the files of agents below a folder, in order.
 func AgentFiles(fsys fs.FS, dir string) (files []string) {
-	_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(file, agentEnding) {
+	_ = contract.EachFile(fsys, dir, func(file string) {
+		if strings.HasSuffix(file, agentEnding) {
 			files = append(files, file)
 		}
-		return nil
 	})
 	return files
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -131,3 +132,41 @@ const (
 	answersYes    = "it answers every question with yes"
 	anotherFolder = "the session is in another folder"
 )
+
+// valued are the options before a command that take the argument behind them.
+var valued = []string{"--cors", "--hostname", "--log-level", "--mdns-domain", "--model", "--port", "--prompt",
+	"--replay-limit", "--session", "-m", "-s"}
+
+// Replaced returns what of a command line takes away what a session holds. After some words the agent starts none, or
+// one whose clients have permissions of their own: they are the first one that is no option, wherever it stands.
+func Replaced(own, commands []string) (contract.Replacement, bool) {
+	running := false
+	for i := 0; i < len(own); i++ {
+		arg := own[i]
+		option, _, joined := strings.Cut(arg, "=")
+		switch does := Switches[option]; {
+		case running && arg == "--", arg == "--" && i == len(own)-1:
+			return contract.Replacement{}, false
+		case arg == "--": // it only ends the options
+			return inFolder(own[i+1]), true
+		case does != "":
+			return contract.ByOption(option, does), true
+		case strings.HasPrefix(arg, "-"):
+			if !joined && slices.Contains(valued, option) && i+1 < len(own) && !strings.HasPrefix(own[i+1], "-") {
+				i++
+			}
+		case running || arg == "run":
+			running = true
+		case slices.Contains(commands, arg):
+			return contract.ByCommand(arg), true
+		default:
+			return inFolder(arg), true
+		}
+	}
+	return contract.Replacement{}, false
+}
+
+// inFolder is a folder on a command line.
+func inFolder(dir string) contract.Replacement {
+	return contract.Replacement{What: dir, Does: anotherFolder, Instead: "start it in the folder of the project"}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
@@ -194,22 +195,13 @@ const (
 func EachMarkdown(fsys fs.FS, dir string, do func(file, below string, data []byte)) {
 	for _, folder := range AgentFolders {
 		dir := path.Join(dir, folder.Name)
-		_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return nil // there is no such folder
-			case d.IsDir():
-				if file != dir && !folder.Below {
-					return fs.SkipDir
-				}
-				return nil
-			case path.Ext(file) != ".md":
-				return nil
+		_ = contract.EachFile(fsys, dir, func(file string) {
+			if path.Ext(file) != ".md" || path.Dir(file) != dir && !folder.Below {
+				return
 			}
 			if data, err := fs.ReadFile(fsys, file); err == nil {
 				do(file, strings.TrimPrefix(file, dir+"/"), data)
 			}
-			return nil
 		})
 	}
 }

@@ -127,13 +127,10 @@ func (im *importer) inputs() (out []input) {
 
 // below returns the agents in a folder.
 func below(fsys fs.FS, dir string) (files []string) {
-	_ = fs.WalkDir(fsys, dir, func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil: // there is no such folder
-		case !d.IsDir() && path.Ext(file) == ".md":
+	_ = contract.EachFile(fsys, dir, func(file string) {
+		if path.Ext(file) == ".md" {
 			files = append(files, file)
 		}
-		return nil
 	})
 	return files
 }
