@@ -142,6 +142,7 @@ type change struct {
 	renames             [2]string // a mode's names, before and now
 	about               string    // what is changed as a whole, where What says which parts of it
 	target              string    // for which alone the source says it
+	restated            *restated // by can, nil where the agent's files say it in the source's words
 }
 
 // isLeft reports whether a file that says a change says it again, or another one of the same whole. One that
@@ -283,10 +284,17 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 		if diags.HasErrors() {
 			return nil, diags.Err()
 		}
-		again := false
+		again, built := false, sync.OnceValue(func() memfs.FS { return e.base(now) })
 		for i := range changes {
 			c := &changes[i]
 			still := slices.ContainsFunc(left, c.isLeft)
+			if c.restated != nil && c.Why == "" {
+				still = still && c.restated.added && c.restated.decision == ir.Allow // one held back has other words
+				if !still {
+					c.Why = e.permitsMore(c, now, built())
+					again = again || c.Why != ""
+				}
+			}
 			if c.Why == "" && still {
 				c.Why, again = "the agent's file would not say it after a build, whatever the source says of it", true
 				if why := e.lost(now); why != "" {

@@ -8,11 +8,12 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/vscode/format"
 )
 
-var _ contract.Dialect = vscode{}
+var _ contract.Restating = vscode{}
 
 // RuleLists returns the lists of what the settings say. A role has them in extra.vscode alone: can says the same for
 // every agent.
@@ -30,6 +31,30 @@ func (vscode) TranslateRule(
 	_, _, err := format.ParseEntry(text, d)
 	return nil, false, err
 }
+
+// Restate says in can what an entry of plain words, or one that a build made of such, says of commands, and what one
+// says of files.
+func (vscode) Restate(text string, d ir.Decision) (rule contract.NeutralRule, ok bool) {
+	command, file, err := format.ParseEntry(text, d)
+	switch {
+	case err != nil || command != nil && command.Line:
+		return rule, false
+	case file != nil:
+		return contract.NeutralRule{Group: ir.Edit, Pattern: ir.Pattern{Text: file.Glob}}, true
+	}
+	begin, more := command.Key, " *"
+	if key, expression := strings.CutPrefix(command.Key, "/^"); expression {
+		if begin, ok = strings.CutSuffix(key, "( |$)/"); !ok {
+			begin, _ = strings.CutSuffix(key, "$/")
+			more = ""
+		}
+		begin = strings.ReplaceAll(begin, `\`, "")
+	}
+	return contract.NeutralRule{Group: ir.Command, Pattern: ir.Pattern{Text: begin + more}}, restated().MatchString(begin)
+}
+
+// restated matches the words of a command that mean themselves.
+var restated = lazy.Regexp(`\A[\w./:@%+-]+( [\w./:@%+=,-]+)*\z`)
 
 // ownEntries are the entries that the baseline has in the words of VS Code.
 type ownEntries struct {
