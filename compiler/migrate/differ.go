@@ -636,22 +636,13 @@ func (d *differ) own(
 
 // native compares the rules in an agent's own grammar.
 func (d *differ) native(name string, at []string, ref ir.SubjectRef, a, b []ir.NativeRule) {
-	field := func(r ir.NativeRule) string {
-		for _, x := range d.dialects {
-			for _, l := range x.RuleLists() {
-				if x.Name() == r.Target && l.Decision == r.Decision {
-					return l.Field
-				}
-			}
-		}
-		return ""
-	}
 	list := func(r ir.NativeRule) []string {
 		if r.Own {
-			return append(slices.Clip(at), "extra", r.Target, field(r))
+			return append(slices.Clip(at), "extra", r.Target, ruleField(d.dialects, r))
 		}
-		return append(slices.Clip(at), field(r))
+		return append(slices.Clip(at), ruleField(d.dialects, r))
 	}
+	first := len(d.out)
 	for _, r := range b {
 		if !slices.ContainsFunc(a, d.sameRule(ref, r)) && !d.inCan(name, at, ref, r, added) {
 			d.change(r.Pos, fmt.Sprintf("%s: %s %s is added", name, r.Decision, r.Text), func(p *patcher) error {
@@ -665,6 +656,7 @@ func (d *differ) native(name string, at []string, ref ir.SubjectRef, a, b []ir.N
 				func(p *patcher) error { return p.drop(list(r), text(r.Text)) })
 		}
 	}
+	d.wholly(first)
 }
 
 // extra compares what only one agent understands.

@@ -30,6 +30,8 @@ type Edit struct {
 	Pos  diag.Pos `json:"pos"`
 	What string   `json:"what"`
 	Why  string   `json:"why,omitempty" jsonschema:"why no patch of the source says it"`
+	// Offer is set where nobody changed the file: the source can say in another way what it says.
+	Offer bool `json:"offer,omitempty" jsonschema:"nobody changed the file: the source can say it for every agent"`
 }
 
 // Edited is a source with what people changed in the agents' files.
@@ -284,17 +286,11 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 		if diags.HasErrors() {
 			return nil, diags.Err()
 		}
-		again, built := false, sync.OnceValue(func() memfs.FS { return e.base(now) })
+		again := false
 		for i := range changes {
 			c := &changes[i]
-			still := slices.ContainsFunc(left, c.isLeft)
-			if c.restated != nil && c.Why == "" {
-				still = still && c.restated.added && c.restated.decision == ir.Allow // one held back has other words
-				if !still {
-					c.Why = e.permitsMore(c, now, built())
-					again = again || c.Why != ""
-				}
-			}
+			still := slices.ContainsFunc(left, c.isLeft) &&
+				(c.restated == nil || c.restated.allows) // what else can says is proved: it has other words there
 			if c.Why == "" && still {
 				c.Why, again = "the agent's file would not say it after a build, whatever the source says of it", true
 				if why := e.lost(now); why != "" {
@@ -302,7 +298,7 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 				}
 			}
 		}
-		if !again {
+		if !again && !e.proveRestated(changes, now) {
 			return e.result(p, now, e.withoutKept(changes, now)), nil
 		}
 	}
@@ -346,6 +342,9 @@ func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edi
 		differ: map[string]bool{}}
 	unsaid, names := map[string]bool{}, map[string]string{}
 	for _, c := range changes {
+		if c.Offer && c.Why != "" {
+			continue // nobody asked for it
+		}
 		out.Edits = append(out.Edits, c.Edit)
 		if c.renames[0] != "" && c.Why == "" {
 			names[c.renames[0]] = c.renames[1]
@@ -456,6 +455,11 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 			once, i = append(once, c), len(once)
 		}
 		once[i].files = append(once[i].files, c.Pos.File)
+	}
+	if first {
+		for _, t := range importing {
+			once = append(once, e.sayable(res, t)...)
+		}
 	}
 	return once, diags
 }

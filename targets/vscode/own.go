@@ -37,24 +37,29 @@ func (vscode) TranslateRule(
 func (vscode) Restate(text string, d ir.Decision) (rule contract.NeutralRule, ok bool) {
 	command, file, err := format.ParseEntry(text, d)
 	switch {
-	case err != nil || command != nil && command.Line:
+	case err != nil:
 		return rule, false
+	case command != nil && command.Line:
+		return contract.NeutralRule{Group: ir.Command}, false
 	case file != nil:
 		return contract.NeutralRule{Group: ir.Edit, Pattern: ir.Pattern{Text: file.Glob}}, true
 	}
 	begin, more := command.Key, " *"
-	if key, expression := strings.CutPrefix(command.Key, "/^"); expression {
-		if begin, ok = strings.CutSuffix(key, "( |$)/"); !ok {
-			begin, _ = strings.CutSuffix(key, "$/")
+	if m := beginning().FindStringSubmatch(begin); m != nil {
+		begin = strings.ReplaceAll(m[1], `\`, "")
+		if m[2] == "$" {
 			more = ""
 		}
-		begin = strings.ReplaceAll(begin, `\`, "")
 	}
-	return contract.NeutralRule{Group: ir.Command, Pattern: ir.Pattern{Text: begin + more}}, restated().MatchString(begin)
+	return contract.NeutralRule{Group: ir.Command, Pattern: ir.Pattern{Text: begin + more}}, literal().MatchString(begin)
 }
 
-// restated matches the words of a command that mean themselves.
-var restated = lazy.Regexp(`\A[\w./:@%+-]+( [\w./:@%+=,-]+)*\z`)
+var (
+	// beginning matches an expression of how a command begins, or of all of it.
+	beginning = lazy.Regexp(`\A/\^((?:[\w /:@%=,-]|\\\W)+)(\( \|\$\)|\$|\\b)/\z`)
+	// literal matches words of a command that mean themselves.
+	literal = lazy.Regexp(`\A[\w./:@%+-]+( [\w./:@%+=,-]+)*\z`)
+)
 
 // ownEntries are the entries that the baseline has in the words of VS Code.
 type ownEntries struct {

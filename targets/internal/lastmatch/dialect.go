@@ -36,17 +36,18 @@ func (a *Agent) TranslateRule(text string, d ir.Decision) ([]contract.NeutralRul
 // Restate says in can what a rule about a command or a path says, where that is no more than its pattern.
 func (a *Agent) Restate(text string, d ir.Decision) (rule contract.NeutralRule, ok bool) {
 	r, err := format.ParseRule(text, d)
-	if err != nil || r.Form == format.Listed || r.Pattern == format.Every {
+	if err != nil || r.Form == format.Listed {
 		return rule, false
 	}
+	rule.Pattern.Text, ok = r.Pattern, true
 	switch r.Key {
 	case format.Bash:
-		return contract.NeutralRule{Group: ir.Command, Pattern: ir.Pattern{Text: r.Pattern}}, true
+		rule.Group = ir.Command
 	case format.Read, format.Edit:
-		glob, ok := neutralGlob(r.Pattern)
-		return contract.NeutralRule{Group: ir.Group(r.Key), Pattern: ir.Pattern{Text: glob}}, ok
+		rule.Group = ir.Group(r.Key)
+		rule.Pattern.Text, ok = neutralGlob(r.Pattern)
 	}
-	return rule, false
+	return rule, ok && r.Pattern != format.Every
 }
 
 // neutralGlob returns the glob of a pattern in which a star at one end at most stands for more than a name.
