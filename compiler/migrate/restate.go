@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -178,6 +179,10 @@ func (e *editor) proveRestated(changes []change, now *compiler.Result) (found bo
 		for i := range changes {
 			if c := &changes[i]; c.restated != nil && c.Why == "" && c.restated.allows == allows {
 				c.Why = e.permitsMore(c, now, built())
+				have, err := contract.ReadImport(e.req.Root, c.Pos.File)
+				if c.Offer && (err != nil || !bytes.Equal(have, built()[c.Pos.File])) {
+					c.Why = "a build would write it in another way"
+				}
 				found = found || c.Why != ""
 			}
 		}
@@ -215,7 +220,8 @@ func (e *editor) permitsMore(c *change, now *compiler.Result, built memfs.FS) st
 // sayable returns what a project has in an agent's own words, and what an import of the same file takes into can: an
 // older modec kept it, or somebody wrote it so. Each is an offer.
 func (e *editor) sayable(res *compiler.Result, t contract.Target) (out []change) {
-	if len(ownRules(res, t)) == 0 {
+	dialect, ok := t.(contract.Dialect)
+	if !ok || len(ownRules(res, t)) == 0 {
 		return nil
 	}
 	fresh, diags := read(e.ctx, Request{Root: e.req.Root, Targets: []contract.Target{t}, Ignored: e.req.Ignored,
@@ -234,8 +240,9 @@ func (e *editor) sayable(res *compiler.Result, t contract.Target) (out []change)
 			same := func(x ir.NativeRule) bool {
 				return x.Own && x.Target == n.Target && x.Decision == n.Decision && x.Text == n.Text
 			}
-			if slices.ContainsFunc(own.Native, same) && !slices.ContainsFunc(is.Native, same) {
-				out = append(out, e.offered(t, r, n, is)...)
+			// What a deny of one agent's alone is about may be less than what one of can's is.
+			if n.Decision == ir.Allow && slices.ContainsFunc(own.Native, same) && !slices.ContainsFunc(is.Native, same) {
+				out = append(out, e.offered(dialect, r, n, is)...)
 			}
 		}
 	}
@@ -243,13 +250,13 @@ func (e *editor) sayable(res *compiler.Result, t contract.Target) (out []change)
 }
 
 // offered says in can what a role says in an agent's own words, as an import has it.
-func (e *editor) offered(t contract.Target, r *ir.Role, n ir.NativeRule, is *ir.Role) (out []change) {
+func (e *editor) offered(t contract.Dialect, r *ir.Role, n ir.NativeRule, is *ir.Role) (out []change) {
 	at := []string{"roles", r.Name}
 	field := ruleField(contract.Dialects(e.of.Targets), n)
-	for _, g := range ir.Groups {
+	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
 		var adds []func(*patcher) error
 		for _, x := range rulesOf(&is.Can, g) {
-			if x.Pos != n.Pos || g == ir.MCP || x.Decision != n.Decision {
+			if x.Pos != n.Pos || x.Decision != n.Decision {
 				continue
 			}
 			adds = append(adds, func(p *patcher) error {
@@ -262,6 +269,9 @@ func (e *editor) offered(t contract.Target, r *ir.Role, n ir.NativeRule, is *ir.
 		}
 		if len(adds) == 0 {
 			continue
+		}
+		if _, said, err := t.TranslateRule(n.Text, n.Decision, nil); said || err != nil {
+			continue // the role could have it as a rule of the dialect, and has it for the agent alone on purpose
 		}
 		adds = append(adds, func(p *patcher) error {
 			return p.drop(append(slices.Clip(at), "extra", n.Target, field), text(n.Text))
