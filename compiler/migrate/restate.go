@@ -241,7 +241,8 @@ func (e *editor) sayable(res *compiler.Result, t contract.Target) (out []change)
 				return x.Own && x.Target == n.Target && x.Decision == n.Decision && x.Text == n.Text
 			}
 			// What a deny of one agent's alone is about may be less than what one of can's is.
-			if n.Decision == ir.Allow && slices.ContainsFunc(own.Native, same) && !slices.ContainsFunc(is.Native, same) {
+			has := func(r *ir.Role) bool { return slices.ContainsFunc(r.Native, same) }
+			if n.Decision == ir.Allow && has(own) && !has(is) {
 				out = append(out, e.offered(dialect, r, n, is)...)
 			}
 		}

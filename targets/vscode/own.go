@@ -51,7 +51,8 @@ func (vscode) Restate(text string, d ir.Decision) (rule contract.NeutralRule, ok
 			more = ""
 		}
 	}
-	return contract.NeutralRule{Group: ir.Command, Pattern: ir.Pattern{Text: begin + more}}, literal().MatchString(begin)
+	rule = contract.NeutralRule{Group: ir.Command, Pattern: ir.Pattern{Text: begin + more}}
+	return rule, literal().MatchString(begin)
 }
 
 var (
