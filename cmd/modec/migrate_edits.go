@@ -367,6 +367,8 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 		word, why := "edited", ""
 		if x.Why != "" {
 			word, why = "not-patched", ": "+x.Why
+		} else if x.Offer {
+			word = "offered"
 		}
 		e.ui.printf("%-12s %s %s\n", word, diag.Clean(x.Pos.String()), diag.Clean(x.What+why))
 	}

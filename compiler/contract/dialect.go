@@ -30,6 +30,14 @@ type Worded interface {
 	Means(text string, d ir.Decision) string
 }
 
+// Restating is a dialect of which a build makes rules of what can says: some of its rules can be said there too.
+type Restating interface {
+	Dialect
+	// Restate returns the neutral rule that is nearest to one of the dialect; where there is none, ok is false, and
+	// the rule has the group, if there is one. Both need not decide alike: whoever uses it compares what they permit.
+	Restate(text string, d ir.Decision) (rule NeutralRule, ok bool)
+}
+
 // Dialects returns the targets that are dialects.
 func Dialects(targets []Target) []Dialect {
 	var out []Dialect

@@ -268,15 +268,25 @@ func (p *Pattern) spelled(root *hujson.Value, entries []entry) []entry {
 			has[itemText(array.Elements[j])] = true
 		}
 		said, written := map[string]bool{}, map[string][]entry{}
-		for j := range array.Elements {
-			text := itemText(array.Elements[j])
-			means := p.Spelled(list.place, text)
-			if emitted[text] || !emitted[means] {
-				continue
-			}
+		write := func(text, means string) {
 			said[means] = !has[means]
 			written[means] = append(written[means], entry{place: list.place + "/" + escape(text), tokens: list.tokens,
 				kind: listItem, value: hujson.Value{Value: hujson.String(text)}})
+		}
+		for j := range array.Elements {
+			text := itemText(array.Elements[j])
+			if means := p.Spelled(list.place, text); !emitted[text] && emitted[means] {
+				write(text, means)
+			}
+		}
+		for _, place := range p.Before {
+			text, in := strings.CutPrefix(place, list.place+"/")
+			if text = unescaper.Replace(text); !in || emitted[text] {
+				continue
+			}
+			if means := p.Spelled(list.place, text); emitted[means] && !has[means] && written[means] == nil {
+				write(text, means)
+			}
 		}
 		var next []entry
 		for _, e := range out {

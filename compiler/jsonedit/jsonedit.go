@@ -139,6 +139,8 @@ type Pattern struct {
 	// Spelled returns the item of a list, or the text in an entry, that one of a person's stands for, "" for none:
 	// where that is emitted, the person's stays in its place. nil: each stands for itself.
 	Spelled func(place, item string) string
+	// Before are places of entries that the file had: an item that it lacks comes back in the words of then.
+	Before []string
 	// Alike reports whether an entry of a person's at a place, without members that are theirs alone, means what the
 	// emitted one does. nil: where it has the same members, in any order.
 	Alike func(place string, have, emitted []byte) bool

@@ -458,9 +458,7 @@ func (d *differ) mode(a, b *ir.Mode) {
 	own, name := d.source.Mode(b.Slug), "mode "+b.Slug
 	switch at := []string{"modes", b.Slug}; {
 	case own == nil && a != nil && d.source.Role(b.Slug) != nil: // a build makes it of a role
-		if !d.alike(a, b) {
-			d.cannot(b.Pos, name+" is changed", "a build makes it of the role of this name: change that")
-		}
+		d.ofRole(a, b)
 	case own == nil || own.Builtin:
 		d.definition(name, at, b.Pos, ir.Project{Modes: []ir.Mode{*b}})
 	case !own.For(d.target.Name()):
@@ -471,8 +469,7 @@ func (d *differ) mode(a, b *ir.Mode) {
 		d.home = b.Pos.File
 		d.texts(name, at, own, a, b)
 		d.can(name, at, &a.Can, &b.Can)
-		d.native(name, at, a.Native, b.Native)
-		d.extra(name, at, b.Pos, a.Extra, b.Extra)
+		d.own(name, at, ir.SubjectRef{Mode: b.Slug}, b.Pos, [2][]ir.NativeRule{a.Native, b.Native}, a.Extra, b.Extra)
 		if is := restrictions(b.Restrictions); !reflect.DeepEqual(restrictions(a.Restrictions), is) {
 			d.field(name, b.Pos, append(slices.Clip(at), "mcpRestrictions"), is, b.Restrictions == nil)
 		}
@@ -617,8 +614,7 @@ func (d *differ) role(a, b *ir.Role) {
 		}
 	}
 	d.can(name, at, &a.Can, &b.Can)
-	d.native(name, at, a.Native, b.Native)
-	d.extra(name, at, b.Pos, a.Extra, b.Extra)
+	d.own(name, at, ir.SubjectRef{Role: b.Name}, b.Pos, [2][]ir.NativeRule{a.Native, b.Native}, a.Extra, b.Extra)
 	rest(d, name, b.Pos, a, b, func(r *ir.Role) {
 		r.Can, r.Extra, r.Native, r.Env, r.Place, r.PermissionMode = ir.Can{}, nil, nil, nil, ir.Place{}, ""
 	})
@@ -644,42 +640,38 @@ func rest[T any](d *differ, name string, at diag.Pos, a, b *T, forget func(*T)) 
 	}
 }
 
+// own compares what a subject says for one agent alone: rules in its own grammar, and fields.
+func (d *differ) own(
+	name string, at []string, ref ir.SubjectRef, pos diag.Pos, rules [2][]ir.NativeRule, a, b map[string]ir.Extra,
+) {
+	first := len(d.out)
+	d.native(name, at, ref, rules[0], rules[1])
+	d.extra(name, at, pos, d.withoutOrder(first, rules[0], a), d.withoutOrder(first, rules[1], b))
+}
+
 // native compares the rules in an agent's own grammar.
-func (d *differ) native(name string, at []string, a, b []ir.NativeRule) {
-	field := func(r ir.NativeRule) string {
-		for _, x := range d.dialects {
-			for _, l := range x.RuleLists() {
-				if x.Name() == r.Target && l.Decision == r.Decision {
-					return l.Field
-				}
-			}
-		}
-		return ""
-	}
+func (d *differ) native(name string, at []string, ref ir.SubjectRef, a, b []ir.NativeRule) {
 	list := func(r ir.NativeRule) []string {
 		if r.Own {
-			return append(slices.Clip(at), "extra", r.Target, field(r))
+			return append(slices.Clip(at), "extra", r.Target, ruleField(d.dialects, r))
 		}
-		return append(slices.Clip(at), field(r))
+		return append(slices.Clip(at), ruleField(d.dialects, r))
 	}
-	same := func(x ir.NativeRule) func(ir.NativeRule) bool {
-		return func(y ir.NativeRule) bool {
-			return x.Target == y.Target && x.Decision == y.Decision && x.Text == y.Text
-		}
-	}
+	first := len(d.out)
 	for _, r := range b {
-		if !slices.ContainsFunc(a, same(r)) {
+		if !slices.ContainsFunc(a, d.sameRule(ref, r)) && !d.inCan(name, at, ref, r, added) {
 			d.change(r.Pos, fmt.Sprintf("%s: %s %s is added", name, r.Decision, r.Text), func(p *patcher) error {
 				return p.add(list(r), text(r.Text))
 			})
 		}
 	}
 	for _, r := range a {
-		if !slices.ContainsFunc(b, same(r)) {
+		if !slices.ContainsFunc(b, d.sameRule(ref, r)) && !d.inCan(name, at, ref, r, takenOut) {
 			d.change(diag.Pos{File: r.Pos.File}, fmt.Sprintf("%s: %s %s is taken out", name, r.Decision, r.Text),
 				func(p *patcher) error { return p.drop(list(r), text(r.Text)) })
 		}
 	}
+	d.wholly(first)
 }
 
 // extra compares what only one agent understands.

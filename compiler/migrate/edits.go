@@ -30,6 +30,8 @@ type Edit struct {
 	Pos  diag.Pos `json:"pos"`
 	What string   `json:"what"`
 	Why  string   `json:"why,omitempty" jsonschema:"why no patch of the source says it"`
+	// Offer is set where nobody changed the file: the source can say in another way what it says.
+	Offer bool `json:"offer,omitempty" jsonschema:"nobody changed the file: the source can say it for every agent"`
 }
 
 // Edited is a source with what people changed in the agents' files.
@@ -142,6 +144,7 @@ type change struct {
 	renames             [2]string // a mode's names, before and now
 	about               string    // what is changed as a whole, where What says which parts of it
 	target              string    // for which alone the source says it
+	restated            *restated // by can, nil where the agent's files say it in the source's words
 }
 
 // isLeft reports whether a file that says a change says it again, or another one of the same whole. One that
@@ -286,7 +289,8 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 		again := false
 		for i := range changes {
 			c := &changes[i]
-			still := slices.ContainsFunc(left, c.isLeft)
+			still := slices.ContainsFunc(left, c.isLeft) &&
+				(c.restated == nil || c.restated.allows) // what else can says is proved: it has other words there
 			if c.Why == "" && still {
 				c.Why, again = "the agent's file would not say it after a build, whatever the source says of it", true
 				if why := e.lost(now); why != "" {
@@ -294,7 +298,7 @@ func (e *editor) patch(changes []change) (*Edited, error) {
 				}
 			}
 		}
-		if !again {
+		if !again && !e.proveRestated(changes, now) {
 			return e.result(p, now, e.withoutKept(changes, now)), nil
 		}
 	}
@@ -338,6 +342,9 @@ func (e *editor) result(p *patcher, now *compiler.Result, changes []change) *Edi
 		differ: map[string]bool{}}
 	unsaid, names := map[string]bool{}, map[string]string{}
 	for _, c := range changes {
+		if c.Offer && c.Why != "" {
+			continue // nobody asked for it
+		}
 		out.Edits = append(out.Edits, c.Edit)
 		if c.renames[0] != "" && c.Why == "" {
 			names[c.renames[0]] = c.renames[1]
@@ -448,6 +455,11 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 			once, i = append(once, c), len(once)
 		}
 		once[i].files = append(once[i].files, c.Pos.File)
+	}
+	if first {
+		for _, t := range importing {
+			once = append(once, e.sayable(res, t)...)
+		}
 	}
 	return once, diags
 }

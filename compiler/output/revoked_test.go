@@ -28,7 +28,7 @@ const (
 // after it, also where the entry was never modec's.
 func TestNothingRevokedIsWrittenAgain(t *testing.T) {
 	for _, c := range []struct{ name, text, again string }{
-		{"an allow", `{"mine": 1, "allow": ["b", "own"], "deny": ["d"], "servers": {"x": {}}}`, `"allow a"`},
+		{"an allow", `{"mine": 1, "allow": ["b", "own"], "deny": ["d"], "servers": {"x": {}}}`, `"allow A"`},
 		{"a server", `{"mine": 1, "allow": ["A", "b"], "deny": ["d"], "servers": {}}`, `"servers x"`},
 		{"a list", `{"mine": 1, "deny": ["d"], "servers": {"x": {}}}`, `"allow a", "allow b"`},
 		{"everything", `{}`, `"allow a", "allow b", "servers x"`},

@@ -515,6 +515,7 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		return c, false
 	}
 	owned := w.ownedOf(p, have, want, entries)
+	entries.Before = w.before(p, &entries)
 	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Keep)
 	state, forced := w.sharedState(p, have, res.Conflicts), len(res.Conflicts) > 0
 	if err == nil && (w.opt.Check || w.opt.Force) && forced {

@@ -7,7 +7,7 @@ import (
 	"modec.dev/modec/targets/internal/lastmatch"
 )
 
-var _ contract.Dialect = kilo{}
+var _ contract.Restating = kilo{}
 
 // RuleLists returns the lists of rules in Kilo's own words.
 func (kilo) RuleLists() []contract.RuleList { return lastmatch.RuleLists() }
@@ -20,4 +20,9 @@ func (kilo) TranslateRule(
 	text string, d ir.Decision, _ contract.Inventory,
 ) ([]contract.NeutralRule, bool, error) {
 	return agent.TranslateRule(text, d)
+}
+
+// Restate says in can what a rule about a command or a path says.
+func (kilo) Restate(text string, d ir.Decision) (contract.NeutralRule, bool) {
+	return agent.Restate(text, d)
 }

@@ -7,7 +7,7 @@ import (
 	"modec.dev/modec/targets/internal/lastmatch"
 )
 
-var _ contract.Dialect = opencode{}
+var _ contract.Restating = opencode{}
 
 // RuleLists returns the lists of rules in opencode's own words.
 func (opencode) RuleLists() []contract.RuleList { return lastmatch.RuleLists() }
@@ -20,4 +20,9 @@ func (opencode) TranslateRule(
 	text string, d ir.Decision, _ contract.Inventory,
 ) ([]contract.NeutralRule, bool, error) {
 	return agent.TranslateRule(text, d)
+}
+
+// Restate says in can what a rule about a command or a path says.
+func (opencode) Restate(text string, d ir.Decision) (contract.NeutralRule, bool) {
+	return agent.Restate(text, d)
 }

@@ -8,11 +8,12 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/vscode/format"
 )
 
-var _ contract.Dialect = vscode{}
+var _ contract.Restating = vscode{}
 
 // RuleLists returns the lists of what the settings say. A role has them in extra.vscode alone: can says the same for
 // every agent.
@@ -30,6 +31,36 @@ func (vscode) TranslateRule(
 	_, _, err := format.ParseEntry(text, d)
 	return nil, false, err
 }
+
+// Restate says in can what an entry of plain words, or one that a build made of such, says of commands, and what one
+// says of files.
+func (vscode) Restate(text string, d ir.Decision) (rule contract.NeutralRule, ok bool) {
+	command, file, err := format.ParseEntry(text, d)
+	switch {
+	case err != nil:
+		return rule, false
+	case command != nil && command.Line:
+		return contract.NeutralRule{Group: ir.Command}, false
+	case file != nil:
+		return contract.NeutralRule{Group: ir.Edit, Pattern: ir.Pattern{Text: file.Glob}}, true
+	}
+	begin, more := command.Key, " *"
+	if m := beginning().FindStringSubmatch(begin); m != nil {
+		begin = strings.ReplaceAll(m[1], `\`, "")
+		if m[2] == "$" {
+			more = ""
+		}
+	}
+	rule = contract.NeutralRule{Group: ir.Command, Pattern: ir.Pattern{Text: begin + more}}
+	return rule, literal().MatchString(begin)
+}
+
+var (
+	// beginning matches an expression of how a command begins, or of all of it.
+	beginning = lazy.Regexp(`\A/\^((?:[\w /:@%=,-]|\\\W)+)(\( \|\$\)|\$|\\b)/\z`)
+	// literal matches words of a command that mean themselves.
+	literal = lazy.Regexp(`\A[\w./:@%+-]+( [\w./:@%+=,-]+)*\z`)
+)
 
 // ownEntries are the entries that the baseline has in the words of VS Code.
 type ownEntries struct {

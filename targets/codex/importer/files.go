@@ -13,7 +13,8 @@ func Files() []contract.AgentFile {
 		{Path: format.SubjectsDir + "/", Reason: contract.Settings, Why: "modec writes this folder"},
 		{Path: format.RulesDir + "/", Reason: contract.Permission,
 			Why: "rules of commands, which hold by the first words of a command alone, and have an allowed one run " +
-				"outside of the sandbox: they stay in force in a folder that is trusted, and `modec run` reads none"},
+				"outside of the sandbox, which can has no word for: they stay in force in a folder that is trusted, " +
+				"and `modec run` reads none; to have modec decide, say them in can.command, and take them out"},
 		{Path: format.HooksFile, Reason: contract.Programs,
 			Why: "programs decide, which the source cannot say: they stay in force in a folder that is trusted"},
 		{Path: format.Dir + "/hooks/", Reason: contract.Programs, Why: "programs that hooks may start"},

@@ -33,6 +33,35 @@ func (a *Agent) TranslateRule(text string, d ir.Decision) ([]contract.NeutralRul
 	return nil, false, nil
 }
 
+// Restate says in can what a rule about a command or a path says, where that is no more than its pattern.
+func (a *Agent) Restate(text string, d ir.Decision) (rule contract.NeutralRule, ok bool) {
+	r, err := format.ParseRule(text, d)
+	if err != nil || r.Form == format.Listed {
+		return rule, false
+	}
+	rule.Pattern.Text, ok = r.Pattern, true
+	switch r.Key {
+	case format.Bash:
+		rule.Group = ir.Command
+	case format.Read, format.Edit:
+		rule.Group = ir.Group(r.Key)
+		rule.Pattern.Text, ok = neutralGlob(r.Pattern)
+	}
+	return rule, ok && r.Pattern != format.Every
+}
+
+// neutralGlob returns the glob of a pattern in which a star at one end at most stands for more than a name.
+func neutralGlob(pattern string) (string, bool) {
+	name, below := strings.CutSuffix(pattern, "/*")
+	if below && !strings.ContainsAny(name, "*?") {
+		return name + "/**", true
+	}
+	if rest, any := strings.CutPrefix(pattern, "*"); any && !strings.ContainsAny(rest, "*?/") {
+		return "**/*" + rest, true
+	}
+	return pattern, !strings.ContainsAny(pattern, "*?")
+}
+
 // Entries describes what a file that every session reads has of modec's beside what people have there.
 func (e *Emitter) Entries(f contract.File) contract.File {
 	f.Keys, f.Alike = e.Keys(), e.agent.alike
