@@ -115,12 +115,13 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		}
 		out = append(out, contract.Lodger{Kind: contract.EntryFile, Name: file, At: diag.Pos{File: file}})
 	}
-	out = append(out, contract.Added(unasking(project), unasking(compiled))...)
+	out = append(out, contract.Added(settings(project), settings(compiled))...)
 	return append(out, contract.Added(hooks(project), hooks(compiled))...)
 }
 
-// unasking returns the settings of the project by which a session that modec did not start asks nobody, or about less.
-func unasking(project fs.FS) []contract.Lodger {
+// settings returns the plugins that the settings of the project turn on, and those settings by which a session that
+// modec did not start asks nobody, or about less.
+func settings(project fs.FS) (out []contract.Lodger) {
 	data, err := contract.ReadImport(project, format.ConfigFile)
 	if err != nil {
 		return nil
@@ -129,13 +130,18 @@ func unasking(project fs.FS) []contract.Lodger {
 	if err != nil {
 		return nil
 	}
-	return contract.Unasking(root,
+	for _, m := range root.Get("plugins").Fields() {
+		if on := m.Value.Get("enabled"); !on.Is(located.Bool) || on.True() {
+			out = append(out, contract.Lodger{Kind: contract.EntryPlugin, Name: m.Key, Entry: m.Value, At: m.Pos})
+		}
+	}
+	return append(out, contract.Unasking(root,
 		contract.Loose{Key: []string{"approval_policy"}, Values: []string{string(format.Never)}},
 		contract.Loose{Key: []string{"approvals_reviewer"}, Others: []string{"user"}},
 		contract.Loose{Key: []string{"default_permissions"}, Others: []string{":read-only", ":workspace"}},
 		contract.Loose{Key: []string{"sandbox_mode"}, Values: []string{"danger-full-access"}},
 		contract.Loose{Key: []string{"sandbox_workspace_write", "network_access"}},
-		contract.Loose{Key: []string{"sandbox_workspace_write", "writable_roots"}})
+		contract.Loose{Key: []string{"sandbox_workspace_write", "writable_roots"}})...)
 }
 
 // hooks returns those of the project. Codex takes their allow in the place of a person alone.

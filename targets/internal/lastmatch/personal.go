@@ -84,7 +84,7 @@ func on(session *located.Value, name string) bool {
 
 // modes returns the agents that are made of modes.
 func (h *Homes) modes(env []string) (all []format.Agent) {
-	for _, home := range homes(env) {
+	for _, home := range h.homes(env) {
 		for _, name := range h.Before {
 			file := filepath.Join(home, filepath.FromSlash(name))
 			data, err := os.ReadFile(file)
@@ -125,7 +125,7 @@ func (h *Homes) folders(env []string) (dirs []string) {
 	if config := contract.Variable(env, "XDG_CONFIG_HOME"); config != "" {
 		dirs = append(dirs, filepath.Join(config, h.Name))
 	}
-	for _, home := range homes(env) {
+	for _, home := range h.homes(env) {
 		for _, dir := range append([]string{filepath.Join(".config", h.Name)}, h.Dirs...) {
 			dirs = append(dirs, filepath.Join(home, dir))
 		}
@@ -136,9 +136,9 @@ func (h *Homes) folders(env []string) (dirs []string) {
 	return append(dirs, filepath.Join("/etc", h.Name))
 }
 
-// homes returns the home folder of a user, by each of its variables.
-func homes(env []string) (dirs []string) {
-	for _, name := range []string{"HOME", "USERPROFILE"} {
+// homes returns the home folder of a user, by each of its variables: the agents' own tests have one more.
+func (h *Homes) homes(env []string) (dirs []string) {
+	for _, name := range []string{"HOME", "USERPROFILE", h.Prefix + "_TEST_HOME"} {
 		if dir := contract.Variable(env, name); dir != "" && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
