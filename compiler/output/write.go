@@ -825,7 +825,7 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 		c.Action, c.State = Create, Missing
 	} else if next.Modec = w.lock.Modec; reflect.DeepEqual(w.sameLayout(next), w.lock) {
 		return nil
-	} else if w.touched(next, changes) {
+	} else if w.touched(b, next, changes) {
 		return nil
 	}
 	c.data, _ = w.text(next)
@@ -845,11 +845,18 @@ func (w *writer) sameLayout(next *Lock) *Lock {
 }
 
 // touched marks the files in which people changed entries of their own since the last build.
-func (w *writer) touched(next *Lock, changes []Change) (any bool) {
+func (w *writer) touched(b Build, next *Lock, changes []Change) (any bool) {
+	all := w.dropped(b)
+	dropped := func(name string) bool {
+		return slices.ContainsFunc(all, func(t contract.Target) bool { return t.Name() == name })
+	}
 	for i := range changes {
 		c := &changes[i]
 		if old := w.lock.asBuilt(c.Path); old != "" && old != next.asBuilt(c.Path) {
 			c.Action, c.State, any = Update, Touched, true
+			if dropped(c.Target) { // what a build takes out is no change of anybody's
+				c.State = Orphaned
+			}
 		}
 	}
 	return any
