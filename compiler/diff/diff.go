@@ -625,7 +625,7 @@ func (c *comparison) change(k key, p *ir.Project) Change {
 	}
 	names := make([]string, 0, len(list))
 	for _, a := range list {
-		names = append(names, name(a))
+		names = append(names, Name(a))
 	}
 	slices.SortStableFunc(names, func(x, y string) int {
 		return cmp.Or(cmp.Compare(strange(x), strange(y)), cmp.Compare(len(x), len(y)), strings.Compare(x, y))
@@ -705,8 +705,8 @@ func strange(s string) int {
 	return n
 }
 
-// name writes an action for people.
-func name(a policy.Action) string {
+// Name writes an action for people.
+func Name(a policy.Action) string {
 	server := serverName(a.Server)
 	switch {
 	case a.Group != ir.MCP:

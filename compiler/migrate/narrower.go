@@ -8,6 +8,7 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/secret"
@@ -155,13 +156,7 @@ func (all *narrowings) add(n Narrowing, a attempt) {
 		known = &n
 		all.byRule[key] = known
 	}
-	example := secret.Text(a.Arg)
-	if a.Server != "" {
-		if a.Arg == contract.UnknownTool {
-			example = "(any other tool)"
-		}
-		example = a.Server + ":" + example
-	}
+	example := secret.Text(diff.Name(a.Action))
 	if known.Count == 0 || len(example) < len(known.Example) {
 		known.Example = example
 	}
