@@ -193,11 +193,16 @@ func (ed *editor) putItem(e entry, list *hujson.Value, rest []entry) {
 	depth := len(e.tokens) + 1
 	closing := array.AfterExtra
 	array.Elements = add(ed.layout, array.Elements, ed.layout.format(e.value, depth), itemGap, &array.AfterExtra, depth)
-	if bytes.Equal(closing, array.AfterExtra) {
+	if bytes.Equal(closing, array.AfterExtra) && ed.was(e.place) {
 		putBefore(array, e, rest)
 	}
 	ed.out[e.place] = ""
 	ed.added = append(ed.added, e.added(ed.Places)...)
+}
+
+// was reports whether the file had an entry at the last build.
+func (ed *editor) was(place string) bool {
+	return slices.Contains(ed.Before, place) || ed.owns(place) != nobody
 }
 
 // putBefore moves the last item of a list, which is e, before the one that is emitted behind it, if that one stands
