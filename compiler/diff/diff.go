@@ -709,7 +709,7 @@ func strange(s string) int {
 func Name(a policy.Action) string {
 	server := serverName(a.Server)
 	switch {
-	case a.Group != ir.MCP:
+	case a.Group != ir.MCP || a.Server == "": // a tool of the agent's own
 		return a.Arg
 	case a.Kind == policy.Resource:
 		return server + " (resources)"
