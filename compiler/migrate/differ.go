@@ -21,6 +21,7 @@ import (
 type differ struct {
 	target   contract.Target
 	source   *ir.Project
+	policy   *policy.Engine // of the source
 	dialects []contract.Dialect
 	only     bool // there is no other target
 	others   []string
@@ -657,21 +658,16 @@ func (d *differ) native(name string, at []string, ref ir.SubjectRef, a, b []ir.N
 		}
 		return append(slices.Clip(at), ruleField(d.dialects, r))
 	}
-	first := len(d.out)
-	for _, r := range b {
-		if !slices.ContainsFunc(a, d.sameRule(ref, r)) && !d.inCan(name, at, ref, r, added) {
+	d.natives(name, at, ref, a, b, func(r ir.NativeRule, added bool) {
+		if added {
 			d.change(r.Pos, fmt.Sprintf("%s: %s %s is added", name, r.Decision, r.Text), func(p *patcher) error {
 				return p.add(list(r), text(r.Text))
 			})
+			return
 		}
-	}
-	for _, r := range a {
-		if !slices.ContainsFunc(b, d.sameRule(ref, r)) && !d.inCan(name, at, ref, r, takenOut) {
-			d.change(diag.Pos{File: r.Pos.File}, fmt.Sprintf("%s: %s %s is taken out", name, r.Decision, r.Text),
-				func(p *patcher) error { return p.drop(list(r), text(r.Text)) })
-		}
-	}
-	d.wholly(first)
+		d.change(diag.Pos{File: r.Pos.File}, fmt.Sprintf("%s: %s %s is taken out", name, r.Decision, r.Text),
+			func(p *patcher) error { return p.drop(list(r), text(r.Text)) })
+	})
 }
 
 // extra compares what only one agent understands.

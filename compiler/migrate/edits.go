@@ -441,7 +441,7 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 			return nil, diags
 		}
 		lost := func(file string) bool { return e.writes(file) && e.whole(file) } // else a build leaves the file
-		d := differ{target: t, source: res.Project, dialects: contract.Dialects(e.of.Targets),
+		d := differ{target: t, source: res.Project, policy: res.Policy, dialects: contract.Dialects(e.of.Targets),
 			only: len(targets) == 1, others: others(targets, t), all: e.after, extends: e.extends, whole: lost,
 			chosen: res.Input(t).Options.Chosen(),
 			keeps:  func(s ir.Server, files []string) bool { return e.keeps(res, s, files) }}

@@ -13,7 +13,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
-	"modec.dev/modec/compiler/policy"
 )
 
 // restated is what a change says in can that an agent's file says in the agent's own words.
@@ -36,7 +35,7 @@ func (d *differ) restate(ref ir.SubjectRef, r ir.NativeRule) (rule contract.Neut
 	if rule.Group == "" {
 		return rule, false, false
 	}
-	s, err := policy.New(d.source).Subject(ref)
+	s, err := d.policy.Subject(ref)
 	return rule, err == nil && s.Default(rule.Group).Decision != ir.Agent, ok
 }
 
@@ -137,7 +136,8 @@ func (d *differ) ofRole(a, b *ir.Mode) {
 	}
 	first, ref := len(d.out), ir.SubjectRef{Role: b.Slug}
 	name, at := ref.String(), []string{"roles", b.Slug}
-	said := d.natives(name, at, ref, a.Native, b.Native)
+	said := true
+	d.natives(name, at, ref, a.Native, b.Native, func(ir.NativeRule, bool) { said = false })
 	x, y := *a, *b
 	x.Extra, y.Extra = d.withoutOrder(first, a.Native, a.Extra), d.withoutOrder(first, b.Native, b.Extra)
 	x.Native, y.Native = nil, nil
@@ -147,29 +147,22 @@ func (d *differ) ofRole(a, b *ir.Mode) {
 	}
 }
 
-// natives compares rules in the agent's own words, and reports whether can says all that differs.
-func (d *differ) natives(name string, at []string, ref ir.SubjectRef, a, b []ir.NativeRule) (all bool) {
+// natives compares rules in the agent's own words. What can does not say of what differs is otherwise's.
+func (d *differ) natives(
+	name string, at []string, ref ir.SubjectRef, a, b []ir.NativeRule, otherwise func(r ir.NativeRule, added bool),
+) {
 	first := len(d.out)
-	all = true
-	for _, r := range b {
-		if !slices.ContainsFunc(a, d.sameRule(ref, r)) {
-			all = d.inCan(name, at, ref, r, added) && all
+	missing := func(list, from []ir.NativeRule, added bool) {
+		for _, r := range list {
+			if !slices.ContainsFunc(from, d.sameRule(ref, r)) && !d.inCan(name, at, ref, r, added) {
+				otherwise(r, added)
+			}
 		}
 	}
-	for _, r := range a {
-		if !slices.ContainsFunc(b, d.sameRule(ref, r)) {
-			all = d.inCan(name, at, ref, r, takenOut) && all
-		}
-	}
+	missing(b, a, true)
+	missing(a, b, false)
 	d.wholly(first)
-	return all
 }
-
-// What became of a rule in a file.
-const (
-	added    = true
-	takenOut = false
-)
 
 // proveRestated says of changes why can cannot say them, where what is built then permits more than the agents' files
 // do, and reports whether there are any. What allows something is the first to go.
