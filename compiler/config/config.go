@@ -305,7 +305,7 @@ func (c *configReader) read(b []byte) *Config {
 		hint := ""
 		if line := diag.ConflictLine(b); line > 0 {
 			pos.Line, pos.Col, msg = line, 1, diag.LeftConflict
-			hint = "leave what holds of its two sides, and take the three marks out"
+			hint = diag.MendConflict
 		}
 		c.diags.Errorf(diag.ConfigSyntax, pos, "%s", msg).Hint(hint)
 		return nil

@@ -5,6 +5,9 @@ import "bytes"
 // LeftConflict is what is said of a file that git could not merge.
 const LeftConflict = "git's merge left a conflict in it"
 
+// MendConflict says what to do about it where the file is a person's own.
+const MendConflict = "leave what holds of its two sides, and take the three marks out"
+
 // conflictMarks begin the lines around the two sides of a conflict.
 var conflictMarks = []string{"<<<<<<< ", "=======", ">>>>>>> "}
 

@@ -165,7 +165,7 @@ var inText = lazy.Regexp(`^(?:yaml: )?(?:[^:]*:)?(?:line )?([0-9]+)(?::([0-9]+))
 func (l *loader) syntax(name string, err error) {
 	if line := diag.ConflictLine(l.tree.Data[name]); line > 0 {
 		l.diags.Errorf(diag.Syntax, diag.Pos{File: name, Line: line, Col: 1}, diag.LeftConflict).
-			Hint("leave what holds of its two sides, and take the three marks out")
+			Hint(diag.MendConflict)
 		return
 	}
 	for _, e := range cueerrors.Errors(err) {
