@@ -425,10 +425,8 @@ func (w *writer) plan(b Build) []Change {
 		add("modec", f, nil)
 	}
 	all := w.dropped(b)
-	dropped := map[string]bool{}
-	for _, t := range all {
-		dropped[t.Name()], compiled[t.Name()] = true, true
-	}
+	dropped := namesOf(all)
+	maps.Copy(compiled, dropped)
 	for _, o := range b.Outputs {
 		all = append(all, o.Target)
 	}
@@ -449,6 +447,15 @@ func (w *writer) dropped(b Build) []contract.Target {
 	return slices.DeleteFunc(slices.Clone(w.opt.Targets), func(t contract.Target) bool {
 		return slices.ContainsFunc(b.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == t.Name() })
 	})
+}
+
+// namesOf returns the set of the names of targets.
+func namesOf(targets []contract.Target) map[string]bool {
+	names := map[string]bool{}
+	for _, t := range targets {
+		names[t.Name()] = true
+	}
+	return names
 }
 
 // removals returns what happens to the artifacts in the locks that no build emits any
@@ -846,15 +853,12 @@ func (w *writer) sameLayout(next *Lock) *Lock {
 
 // touched marks the files in which people changed entries of their own since the last build.
 func (w *writer) touched(b Build, next *Lock, changes []Change) (any bool) {
-	all := w.dropped(b)
-	dropped := func(name string) bool {
-		return slices.ContainsFunc(all, func(t contract.Target) bool { return t.Name() == name })
-	}
+	dropped := namesOf(w.dropped(b))
 	for i := range changes {
 		c := &changes[i]
 		if old := w.lock.asBuilt(c.Path); old != "" && old != next.asBuilt(c.Path) {
 			c.Action, c.State, any = Update, Touched, true
-			if dropped(c.Target) { // what a build takes out is no change of anybody's
+			if dropped[c.Target] { // what a build takes out is no change of anybody's
 				c.State = Orphaned
 			}
 		}
@@ -980,10 +984,8 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 		Source:    b.Source,
 		Artifacts: map[string]string{},
 	}
-	compiled, dropped := map[string]bool{"modec": b.whole()}, map[string]bool{}
-	for _, t := range w.dropped(b) {
-		dropped[t.Name()], compiled[t.Name()] = true, true
-	}
+	compiled, dropped := map[string]bool{"modec": b.whole()}, namesOf(w.dropped(b))
+	maps.Copy(compiled, dropped)
 	for _, o := range b.Outputs {
 		compiled[o.Target.Name()] = true
 		for _, d := range o.Losses {
