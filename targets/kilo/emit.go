@@ -70,14 +70,10 @@ func project(e *lastmatch.Emitter, p *lastmatch.Project, beside, older bool) {
 	floored(e, p, beside, older)
 }
 
-// older is the name that Kilo's agent "code" had before. Once Kilo has merged its files, the one of both that they name
-// last is "code".
-const older = "build"
-
-// hasOlder reports whether opencode has a mode of that name, in a file that Kilo reads too.
+// hasOlder reports whether opencode has a mode of the older name of Kilo's own agent, in a file that Kilo reads too.
 func hasOlder(p *ir.Project) bool {
 	return slices.ContainsFunc(p.Modes, func(m ir.Mode) bool {
-		return m.For("opencode") && (m.Slug == older || m.As == older)
+		return m.For("opencode") && (m.Slug == format.Older || m.As == format.Older)
 	})
 }
 
@@ -86,7 +82,7 @@ func lastCode(agents contract.Object) contract.Object {
 	if member(agents, format.Default) == nil {
 		agents = append(agents, format.Default, contract.Object{})
 	}
-	return append(contract.Object{older, contract.Object{}}, agents...)
+	return append(contract.Object{format.Older, contract.Object{}}, agents...)
 }
 
 // whole writes one file, in which the baseline is the permission of the file, as people have it: in Kilo's own words.

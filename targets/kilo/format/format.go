@@ -17,6 +17,10 @@ import (
 	"modec.dev/modec/targets/opencode/format"
 )
 
+// Older is the name that the agent [Default] had before. Once Kilo has merged its files, the one of both that they name
+// last is that agent.
+const Older = "build"
+
 // The files of a project.
 const (
 	// FloorFile is the first one that every session reads.

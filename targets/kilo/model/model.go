@@ -108,13 +108,13 @@ func readProject(r *model.Reader) (all *opencode.Config) {
 // renamed returns files in which the agent "build" is the agent "code", as Kilo takes it once it has merged them: the
 // one of the two that they name last counts, and the other does not.
 func renamed(c *opencode.Config) *opencode.Config {
-	if c == nil || c.Agent(older) == nil {
+	if c == nil || c.Agent(format.Older) == nil {
 		return c
 	}
 	out := *c
 	out.Agents = nil
 	for _, a := range c.Agents {
-		if a.Name == older {
+		if a.Name == format.Older {
 			a.Name = format.Default
 		}
 		if i := slices.IndexFunc(out.Agents, func(x opencode.Agent) bool { return x.Name == a.Name }); i >= 0 {
@@ -125,9 +125,6 @@ func renamed(c *opencode.Config) *opencode.Config {
 	}
 	return &out
 }
-
-// older is the name that the agent "code" had before.
-const older = "build"
 
 // add adds the session of an agent of a file.
 func add(d *model.Decider, ref ir.SubjectRef, c *opencode.Config, name string) {
