@@ -16,15 +16,14 @@ var (
 	permitting  = []string{"allow", "allowed", "alwaysAllow", "autoApprove", "autoRun", "env", "headers", "trust"}
 	withholding = []string{"deny", "disabledTools", "disabled_tools", "exclude", "excludeTools", "excluded"}
 	limiting    = []string{"enabledTools", "enabled_tools", "includeTools", "tools"} // a list of all that is permitted
-	starting    = []string{"apiKeyHelper", "args", "awsAuthRefresh", "awsCredentialExport", "command", "gcpAuthRefresh",
-		"headersHelper", "hooks", "otelHeadersHelper", "processWrapper", "proxyAuthHelper"}
+	starting    = []string{"args", "command", "headersHelper", "hooks"}
 )
 
 // Opens reports whether what people changed in the file beside modec's entries may permit more: an entry among those
 // that permit, a change of one, or one less of those that hold back. An entry that starts a program does in any place.
 func (f *File) Opens(d located.Difference) bool {
 	keys := strings.Split(strings.TrimPrefix(d.Place, "/"), "/")
-	if d.After != nil && starts(keys, d.After) {
+	if d.After != nil && (slices.Contains(f.Programs, keys[0]) || starts(keys, d.After)) {
 		return true
 	}
 	if covered(f.Restrains, keys) > 0 {

@@ -181,6 +181,8 @@ type File struct {
 	// About are the keys at the top of such a file that the agent and its permissions are about, each with those that
 	// it begins ("chat" with "chat.tools"): what people change below others concerns no check. nil: all keys are.
 	About []string
+	// Programs are the keys at the top of such a file that name what the agent starts by itself.
+	Programs []string
 	// Strict is set for a file with Places that the agent ignores as a whole if it has comments or trailing
 	// commas.
 	Strict bool

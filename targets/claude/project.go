@@ -46,6 +46,7 @@ func (e *emitter) everybody(file string) (contract.File, bool) {
 		return contract.File{}, false
 	}
 	return contract.File{Path: file, Data: contract.JSON(settings), Places: settingsPlaces,
+		Programs:  format.Helpers,
 		Restrains: restraining(mode), Spelled: spelled, Strict: true}, true
 }
 
