@@ -71,14 +71,14 @@ func (ed *editor) shares() bool {
 	})
 }
 
-// put adds an entry or updates it; rest are those that are emitted behind it.
-func (ed *editor) put(e entry, rest []entry) {
+// put adds an entry or updates it; next is the one that is emitted behind it, nil for none.
+func (ed *editor) put(e entry, next *entry) {
 	there := find(ed.root, e.tokens)
 	switch {
 	case e.kind == container:
 		ed.putContainer(e, there)
 	case e.kind == listItem:
-		ed.putItem(e, there, rest)
+		ed.putItem(e, there, next)
 	case there == nil:
 		ed.addMember(e.tokens, ed.layout.format(e.value, len(e.tokens)))
 		ed.out[e.place] = e.sum()
@@ -172,7 +172,7 @@ func (ed *editor) putContainer(e entry, there *hujson.Value) {
 }
 
 // putItem adds an item to a list that does not contain it: where it was taken out, else at the end.
-func (ed *editor) putItem(e entry, list *hujson.Value, rest []entry) {
+func (ed *editor) putItem(e entry, list *hujson.Value, next *entry) {
 	if list == nil {
 		return // its container is in conflict
 	}
@@ -194,7 +194,7 @@ func (ed *editor) putItem(e entry, list *hujson.Value, rest []entry) {
 	closing := array.AfterExtra
 	array.Elements = add(ed.layout, array.Elements, ed.layout.format(e.value, depth), itemGap, &array.AfterExtra, depth)
 	if bytes.Equal(closing, array.AfterExtra) && ed.was(e.place) {
-		putBefore(array, e, rest)
+		putBefore(array, e, next)
 	}
 	ed.out[e.place] = ""
 	ed.added = append(ed.added, e.added(ed.Places)...)
@@ -207,13 +207,12 @@ func (ed *editor) was(place string) bool {
 
 // putBefore moves the last item of a list, which is e, before the one that is emitted behind it, if that one stands
 // behind others and no comment is between them.
-func putBefore(array *hujson.Array, e entry, rest []entry) {
-	if len(rest) == 0 || rest[0].kind != listItem || !slices.Equal(rest[0].tokens, e.tokens) {
+func putBefore(array *hujson.Array, e entry, next *entry) {
+	if next == nil || next.kind != listItem || !slices.Equal(next.tokens, e.tokens) {
 		return
 	}
-	list, last := array.Elements, len(array.Elements)-1
-	next := itemText(rest[0].value)
-	at := slices.IndexFunc(list, func(v hujson.Value) bool { return itemText(v) == next })
+	list, last, text := array.Elements, len(array.Elements)-1, itemText(next.value)
+	at := slices.IndexFunc(list, func(v hujson.Value) bool { return itemText(v) == text })
 	if at < 1 || at == last || !blank(list[at].BeforeExtra) ||
 		!bytes.Equal(list[at].BeforeExtra, list[last].BeforeExtra) {
 		return

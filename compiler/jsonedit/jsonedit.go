@@ -181,7 +181,11 @@ func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, 
 		out: Entries{}}
 	ed.removeAllBut(entries)
 	for i, e := range entries {
-		ed.put(e, entries[i+1:])
+		var next *entry
+		if i+1 < len(entries) {
+			next = &entries[i+1]
+		}
+		ed.put(e, next)
 	}
 	if conflicts := ed.unresolved(); len(conflicts) > 0 {
 		return Result{Conflicts: conflicts}, nil
