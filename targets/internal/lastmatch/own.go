@@ -80,6 +80,9 @@ func (e *Emitter) ownOf(ref ir.SubjectRef) []format.Rule {
 // whatever has no key: those of a role in a mode, and of a mode in a role.
 func (w *writer) overOthers() (out []format.Rule) {
 	add := func(own []format.Rule, other ir.SubjectRef) {
+		if len(own) == 0 {
+			return
+		}
 		s, err := w.in.Policy.Subject(other)
 		if err != nil {
 			return
