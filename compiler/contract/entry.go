@@ -117,6 +117,16 @@ func StartsOther(was, is *located.Value) bool {
 	return slices.ContainsFunc(startedBy, func(key string) bool { return said(was.Get(key)) != said(is.Get(key)) })
 }
 
+// AddedServers returns the servers of a list that another one does not have, or that start something else.
+func AddedServers(list, ours *located.Value) (out []Lodger) {
+	for _, m := range list.Fields() {
+		if was := ours.Get(m.Key); was == nil || StartsOther(was, m.Value) {
+			out = append(out, Lodger{Kind: EntryServer, Name: m.Key, Entry: m.Value, At: m.Pos})
+		}
+	}
+	return out
+}
+
 // shapeRef matches a reference to a variable in any agent's list of servers.
 var shapeRef = regexp.MustCompile(`\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
 	"io/fs"
 	"slices"
 	"strings"
@@ -49,6 +50,11 @@ type Lodger struct {
 	// Instead is set for a server that takes the place of one that a build wrote.
 	Instead bool
 	At      diag.Pos
+}
+
+// AgentOf returns an agent as a lodger: by its slug, or by its name where that has none and so is no mode of a source.
+func AgentOf(name string, at diag.Pos) Lodger {
+	return Lodger{Kind: EntryAgent, Name: cmp.Or(Slug(name), name), At: at}
 }
 
 // The words with which an exception begins that names what somebody added.

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"cmp"
 	"io/fs"
 	"path"
 	"strings"
@@ -103,8 +102,7 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 			continue
 		}
 		if a, err := format.ReadAgent(file, data); err == nil {
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent,
-				Name: cmp.Or(contract.Slug(a.Name), a.Name), At: a.At})
+			out = append(out, contract.AgentOf(a.Name, a.At))
 		}
 	}
 	files, _ = fs.Glob(project, format.RulesDir+"/*.rules")

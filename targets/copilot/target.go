@@ -93,20 +93,10 @@ func (copilot) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 // Loads returns the hooks and the servers of a project that a build did not write: a session has them where the folder
 // is trusted.
 func (copilot) Loads(project, compiled fs.FS) (out []contract.Lodger) {
-	for _, l := range append((copilot{}).Lodgers(project, compiled), listed(project, compiled)...) {
+	list := contract.AddedServers(serversIn(project, format.ServersFile), serversIn(compiled, format.ServersFile))
+	for _, l := range append((copilot{}).Lodgers(project, compiled), list...) {
 		if l.Runs() || l.Kind == contract.EntryServer {
 			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// listed returns the servers that people have in modec's list.
-func listed(project, compiled fs.FS) (out []contract.Lodger) {
-	ours := serversIn(compiled, format.ServersFile)
-	for _, m := range serversIn(project, format.ServersFile).Fields() {
-		if was := ours.Get(m.Key); was == nil || contract.StartsOther(was, m.Value) {
-			out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Entry: m.Value, At: m.Pos})
 		}
 	}
 	return out

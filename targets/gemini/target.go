@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"cmp"
 	"io/fs"
 	"path"
 	"strings"
@@ -102,8 +101,7 @@ func (gemini) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		for _, a := range format.NamedAgents(file, data) {
 			name, _ := a.Get("name").Str()
 			at, of := diag.Pos{File: file}, "agent "+name
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent,
-				Name: cmp.Or(contract.Slug(name), name), At: at})
+			out = append(out, contract.AgentOf(name, at))
 			for _, key := range format.ServersKeys {
 				for _, m := range a.Get(key).Fields() {
 					out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Of: of, At: m.Pos})
@@ -137,12 +135,7 @@ func (gemini) Loads(project, compiled fs.FS) (out []contract.Lodger) {
 		return out
 	}
 	ours, _ := contract.ReadJSONC(compiled, format.SettingsFile) // an error: nil, which has none
-	for _, m := range root.Get("mcpServers").Fields() {
-		was := ours.Get("mcpServers").Get(m.Key)
-		if was == nil || contract.StartsOther(was, m.Value) {
-			out = append(out, contract.Lodger{Kind: contract.EntryServer, Name: m.Key, Entry: m.Value, At: m.Pos})
-		}
-	}
+	out = append(out, contract.AddedServers(root.Get("mcpServers"), ours.Get("mcpServers"))...)
 	commands := [][2]string{{"tools", "discoveryCommand"}, {"tools", "callCommand"}, {"mcp", "serverCommand"}}
 	for _, place := range commands {
 		if v := root.Get(place[0]).Get(place[1]); v.Is(located.String) {

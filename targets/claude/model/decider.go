@@ -190,9 +190,7 @@ func Subagents(project fs.FS) (all []contract.Lodger) {
 	o := newOpener(project)
 	for _, name := range o.agentFiles() {
 		if a := o.agent(name, o.read(name)); a != nil {
-			at := diag.Pos{File: name, Line: 1, Col: 1}
-			all = append(all, contract.Lodger{Kind: contract.EntryAgent,
-				Name: cmp.Or(contract.Slug(a.name), a.name), At: at})
+			all = append(all, contract.AgentOf(a.name, diag.Pos{File: name, Line: 1, Col: 1}))
 		}
 	}
 	return all
