@@ -152,17 +152,23 @@ func (d *differ) natives(
 	name string, at []string, ref ir.SubjectRef, a, b []ir.NativeRule, otherwise func(r ir.NativeRule, added bool),
 ) {
 	first := len(d.out)
-	missing := func(list, from []ir.NativeRule, added bool) {
+	missing := func(list, from []ir.NativeRule, is bool) {
 		for _, r := range list {
-			if !slices.ContainsFunc(from, d.sameRule(ref, r)) && !d.inCan(name, at, ref, r, added) {
-				otherwise(r, added)
+			if !slices.ContainsFunc(from, d.sameRule(ref, r)) && !d.inCan(name, at, ref, r, is) {
+				otherwise(r, is)
 			}
 		}
 	}
-	missing(b, a, true)
-	missing(a, b, false)
+	missing(b, a, added)
+	missing(a, b, takenOut)
 	d.wholly(first)
 }
+
+// What became of a rule in a file.
+const (
+	added    = true
+	takenOut = false
+)
 
 // proveRestated says of changes why can cannot say them, where what is built then permits more than the agents' files
 // do, and reports whether there are any. What allows something is the first to go.
