@@ -65,6 +65,11 @@ func (p diffSide) lay(after diffSide, x *diff.Stray) bool {
 	return (p.res == nil || !hasTarget(p.res, x.By)) && p.same(after, x.Pos.File)
 }
 
+// unheld reports whether a file belongs to an agent that is no target of the side.
+func (p diffSide) unheld(file string) bool {
+	return slices.ContainsFunc(p.strays, func(x diff.Stray) bool { return x.Of != "" && x.Pos.File == file })
+}
+
 // same reports whether two sides have the same file.
 func (p diffSide) same(after diffSide, file string) bool {
 	if p.laid == nil || after.tree == nil {

@@ -107,7 +107,7 @@ func (c *diffCmd) Run(e *env) error {
 	}
 	if !before.refused {
 		report.Runs(before.runs, slices.DeleteFunc(slices.Clone(after.runs), func(x contract.Run) bool {
-			return before.res == nil && before.same(after, x.Of)
+			return before.res == nil && before.same(after, x.Of) || !before.unheld(x.Of) && after.unheld(x.Of)
 		}))
 	}
 	e.ownEntries(report, before, after)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,6 +64,44 @@ func keptOf(rules []ir.NativeRule) (list []keptRules) {
 	return list
 }
 
+// ownField is what a mode or a role says for one agent alone.
+type ownField struct {
+	Target string `json:"target"`
+	Key    string `json:"key" jsonschema:"as the agent calls it"`
+	Text   string `json:"text" jsonschema:"a text as it is, a list of texts with commas, anything else as JSON"`
+}
+
+// ownFields returns what a mode or a role says for one agent alone; rules are not among it.
+func ownFields(extra map[string]ir.Extra) (list []ownField) {
+	for _, target := range slices.Sorted(maps.Keys(extra)) {
+		fields := extra[target].Fields
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			list = append(list, ownField{target, key, secret.Value(key, secret.Text(ownText(fields[key])))})
+		}
+	}
+	return list
+}
+
+func ownText(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	list, _ := v.([]any)
+	texts := make([]string, len(list))
+	for i, x := range list {
+		text, ok := x.(string)
+		if !ok {
+			list = nil
+			break
+		}
+		texts[i] = text
+	}
+	if len(list) == 0 {
+		return string(contract.JSONLine(v))
+	}
+	return strings.Join(texts, ", ")
+}
+
 // groupCell is what a subject may do in a group.
 type groupCell struct {
 	Group    ir.Group      `json:"group"`
@@ -88,7 +127,8 @@ type pageReport struct {
 // sheet is all that there is to know of a subject.
 type sheet struct {
 	row
-	Description string `json:"description,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Own         []ownField `json:"own,omitempty" jsonschema:"what the source says for one agent alone, beside rules"`
 	// Source has one part, for a role in a mode two.
 	Source  []sourcePart `json:"source" jsonschema:"of a role in a mode: the role's part and the mode's"`
 	Servers []serverPart `json:"servers"`
@@ -374,6 +414,11 @@ func (x *sheet) describe(res *compiler.Result, ref ir.SubjectRef) error {
 			return err
 		}
 		x.Source = append(x.Source, sourceOf(p, s, side))
+		if r := p.Role(side.Role); r != nil {
+			x.Own = append(x.Own, ownFields(r.Extra)...)
+		} else {
+			x.Own = append(x.Own, ownFields(p.Mode(side.Mode).Extra)...)
+		}
 	}
 	return nil
 }

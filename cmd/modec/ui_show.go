@@ -169,12 +169,7 @@ func (u *ui) sheet(x *sheet) {
 	if len(x.Source) > 1 {
 		u.item(0, "", "together:", pairNote)
 	}
-	for i, k := range x.Kept {
-		if i == 0 || x.Kept[i-1].Target != k.Target {
-			u.printf("\n%s\n", u.paint(bold, fmt.Sprintf("for %s alone", k.Target)))
-		}
-		u.item(2, decisionLooks[k.Decision].colour, k.Decision.String(), strings.Join(k.Rules, ", "))
-	}
+	u.ownParts(x)
 	u.servers(x.Servers)
 	for i := range x.Agents {
 		u.agentPart(&x.Agents[i], x.Cells)
@@ -185,6 +180,25 @@ func (u *ui) sheet(x *sheet) {
 	if len(x.Steers) > 0 {
 		u.printf("\n")
 		u.item(0, yellow, "does not hold:", steersText(x.Steers))
+	}
+}
+
+// ownParts prints what the source says of a subject for one agent alone.
+func (u *ui) ownParts(x *sheet) {
+	var last string
+	of := func(target string) {
+		if target != last {
+			u.printf("\n%s\n", u.paint(bold, fmt.Sprintf("for %s alone", target)))
+		}
+		last = target
+	}
+	for _, k := range x.Kept {
+		of(k.Target)
+		u.item(2, decisionLooks[k.Decision].colour, k.Decision.String(), strings.Join(k.Rules, ", "))
+	}
+	for _, o := range x.Own {
+		of(o.Target)
+		u.item(2, "", diag.Clean(o.Key), o.Text)
 	}
 }
 
