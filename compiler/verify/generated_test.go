@@ -247,6 +247,8 @@ func TestOrdinarySources(t *testing.T) {
 		"two folders above":              `"roles": {"a": {"can": {"outside": "allow", "read": {"deny": ["../../secrets/**"]}}}}`,
 		"a shell behind a wrapper": `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"command":
 			{"allow": ["*", "bash *"], "deny": ["ls *"]}}}}`,
+		"two wildcards at the end": `"roles": {"a": {"can": {"command":
+			{"allow": ["git -c * *", "make * *", "npm *  *"], "deny": ["curl * *"], "default": "agent"}}}}`,
 		"half a program": `"roles": {"a": {"can": {"command": {"allow": ["push*"], "ask": ["make"], "default": "ask"}}}}`,
 		"everything below in a mode": `"modes": {"a": {` + mode +
 			`, "can": {"read": {"default": "allow", "deny": ["/**"]}}}}`,

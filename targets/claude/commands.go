@@ -74,6 +74,11 @@ func (c *compiler) command(r *ir.Rule) {
 		behind.Pattern.Text = "*/" + r.Pattern.Text
 		texts = append(texts, commandPatterns(&behind)...)
 	}
+	if program, two := strings.CutSuffix(texts[0], " * *"); two && r.Decision == ir.Allow && c.losesAllow() {
+		c.e.loss(c.name, r.Pos, ir.Command, codeAllow,
+			"a rule for %q allows %s with two words or more: with one, it is not allowed", r.Pattern.Text, program).
+			Hint(c.instead("list commands"))
+	}
 	for _, text := range texts {
 		c.out.add(r.Decision, "Bash("+text+")")
 	}
@@ -197,7 +202,10 @@ func commandPatterns(r *ir.Rule) []string {
 			texts[slices.Index(texts, text)] = bare + " *"
 			text = bare + " *"
 		}
+		program, one := strings.CutSuffix(bare, " *")
 		switch {
+		case wide && one && r.Decision == ir.Allow && !strings.Contains(program, "*"):
+			// The rule git * allows git alone, too: the rule as it is wants two words, which is less.
 		case wide && strings.HasSuffix(bare, "*"):
 			texts[slices.Index(texts, text)] = bare
 		case wide:
