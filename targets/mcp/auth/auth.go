@@ -101,7 +101,8 @@ func New(opt Options) (*Verifier, error) {
 	v := &Verifier{static: map[[sha256.Size]byte]*Token{}, digest: digestOf(opt)}
 	names := map[string]bool{}
 	for _, t := range opt.Tokens {
-		sum, err := hex.DecodeString(t.SHA256)
+		digits, _ := strings.CutSuffix(t.SHA256, "  -") // as sha256sum writes it
+		sum, err := hex.DecodeString(digits)
 		switch {
 		case err != nil || len(sum) != sha256.Size:
 			return nil, fmt.Errorf("token %q: its sha256 is no SHA-256 in 64 hexadecimal digits, "+
@@ -168,7 +169,11 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 	if len(token) > maxToken || token == "" {
 		return nil, fmt.Errorf("%w: it is longer than %d bytes, or empty", ErrInvalid, maxToken)
 	}
-	if t := v.static[sha256.Sum256([]byte(token))]; t != nil && len(token) >= minStatic {
+	if t := v.static[sha256.Sum256([]byte(token))]; t != nil {
+		if len(token) < minStatic {
+			return nil, fmt.Errorf("%w: token %q of the project has less than %d bytes, which can be guessed",
+				ErrInvalid, t.Name, minStatic)
+		}
 		return &Principal{ID: "token " + t.Name, Claims: maps.Clone(t.Claims)}, nil
 	}
 	if v.issuer == nil {

@@ -391,6 +391,7 @@ func TestOptions(t *testing.T) {
 		{Options{Issuer: "https://a.example.com", Audience: "b", Keys: keys, Algorithms: []string{"HS256"}}, "only the issuer can make"},
 		{Options{Issuer: "https://a.example.com", Audience: "b", Keys: keys, Algorithms: []string{"none"}}, "only the issuer can make"},
 		{Options{Tokens: []Token{{Name: "a", SHA256: sum}}}, ""},
+		{Options{Tokens: []Token{{Name: "a", SHA256: sum + "  -"}}}, ""}, // as sha256sum writes it
 		{Options{Tokens: []Token{{Name: "a", SHA256: sum[1:]}}}, "64 hexadecimal digits"},
 		{Options{Tokens: []Token{{SHA256: sum}}}, "a name of its own"},
 		{Options{Tokens: []Token{{Name: "a", SHA256: sum}, {Name: "b", SHA256: sum}}}, "the one of another name"},
