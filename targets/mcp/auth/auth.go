@@ -101,8 +101,7 @@ func New(opt Options) (*Verifier, error) {
 	v := &Verifier{static: map[[sha256.Size]byte]*Token{}, digest: digestOf(opt)}
 	names := map[string]bool{}
 	for _, t := range opt.Tokens {
-		digits, _ := strings.CutSuffix(t.SHA256, "  -") // as sha256sum writes it
-		sum, err := hex.DecodeString(digits)
+		sum, err := hex.DecodeString(t.SHA256)
 		switch {
 		case err != nil || len(sum) != sha256.Size:
 			return nil, fmt.Errorf("token %q: its sha256 is no SHA-256 in 64 hexadecimal digits, "+
