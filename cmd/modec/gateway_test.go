@@ -61,7 +61,7 @@ func TestGatewayOverHTTP(t *testing.T) {
 		"modec.toml": `[targets.model]
 [[gateway.auth.tokens]]
 name = "ci"
-sha256 = "` + hex.EncodeToString(sum[:]) + `"
+sha256 = "` + hex.EncodeToString(sum[:]) + `  -"
 claims = {groups = ["dev", "night"]}
 `,
 		"modec/a.cue": `package modec

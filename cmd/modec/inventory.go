@@ -63,6 +63,7 @@ type askedServer struct {
 	server    *ir.Server
 	offered   inventory.Offered
 	unwritten bool // no file can have its name
+	kept      bool // the source lists a tool still that the server does not offer
 }
 
 // permitted are the tools new in the source that a subject may call.
@@ -279,6 +280,11 @@ func (c *inventoryCmd) update(e *env, res *compiler.Result, all []askedServer) e
 		}
 		a.File = d.file.Path
 		a.permits(d.with)
+		for j := range d.with.Project.Servers {
+			if sv := &d.with.Project.Servers[j]; sv.Name == a.Name {
+				a.kept = slices.ContainsFunc(a.Gone, func(name string) bool { return sv.Tool(name) != nil })
+			}
+		}
 	}
 	return nil
 }
@@ -366,11 +372,12 @@ func (u *ui) asked(a *askedServer) {
 // compared prints the end of a comparison, with what is to be done next once the source lists everything.
 func (u *ui) compared(all []askedServer, next string) {
 	var open, written []string
-	missing := false
+	missing, same := false, false
 	for i := range all {
 		switch a := &all[i]; {
 		case a.Status != differentServer:
-		case a.File != "" && len(a.Gone)+len(a.Riskier) == 0:
+			same = same || a.Status == sameServer
+		case a.File != "" && !a.kept && len(a.Riskier) == 0:
 			written = append(written, a.Name)
 		default:
 			open = append(open, a.Name)
@@ -384,7 +391,7 @@ func (u *ui) compared(all []askedServer, next string) {
 		u.note("the source differs from %s: change there what is marked - or !\n", diag.Clean(strings.Join(open, ", ")))
 	case len(written) > 0:
 		u.note("the source lists all tools of %s\nnext: %s\n", diag.Clean(strings.Join(written, ", ")), next)
-	default:
+	case same:
 		u.note("the source lists the tools that the servers offer\n")
 	}
 }

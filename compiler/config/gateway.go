@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"modec.dev/modec/compiler/contract"
@@ -161,7 +162,8 @@ func (c *configReader) auth(at string, table map[string]any) *Auth {
 		one = maps.Clone(one)
 		delete(one, "claims")
 		o := c.options(p, gatewayToken, one)
-		t := StaticToken{Name: o.String("name"), SHA256: o.String("sha256"), Claims: map[string][]string{}}
+		t := StaticToken{Name: o.String("name"), Claims: map[string][]string{}}
+		t.SHA256 = strings.TrimSuffix(o.String("sha256"), "  -") // the end of what sha256sum writes
 		for _, name := range slices.Sorted(maps.Keys(claims)) {
 			t.Claims[name] = c.texts(diag.Join(p+".claims", name), claims[name])
 		}

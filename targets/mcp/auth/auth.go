@@ -168,7 +168,11 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 	if len(token) > maxToken || token == "" {
 		return nil, fmt.Errorf("%w: it is longer than %d bytes, or empty", ErrInvalid, maxToken)
 	}
-	if t := v.static[sha256.Sum256([]byte(token))]; t != nil && len(token) >= minStatic {
+	if t := v.static[sha256.Sum256([]byte(token))]; t != nil {
+		if len(token) < minStatic {
+			return nil, fmt.Errorf("%w: token %q of the project has less than %d bytes, which can be guessed",
+				ErrInvalid, t.Name, minStatic)
+		}
 		return &Principal{ID: "token " + t.Name, Claims: maps.Clone(t.Claims)}, nil
 	}
 	if v.issuer == nil {

@@ -183,6 +183,9 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s: got %v, %v", c.name, p, err)
 		}
 	}
+	if _, err := v.Verify(t.Context(), "short"); !strings.Contains(err.Error(), `token "short" of the project has less than`) {
+		t.Errorf("a short token: got %v", err)
+	}
 	p, err := v.Verify(t.Context(), good)
 	if err != nil || p.ID != is.URL+" alice" || cmp.Diff(p.Claims["roles"], []string{"dev", "ops"}) != "" {
 		t.Errorf("got %v, %v", p, err)
