@@ -64,6 +64,7 @@ const (
 	maxItem  = 128 << 10 // bytes of one definition
 	maxList  = 8 << 20   // bytes of all of them
 	maxKey   = 2 << 10   // bytes of a name or an address
+	maxMatch = 256 << 10 // of the templates of a list, as [weight] counts
 )
 
 // item is one thing that a server offers.
@@ -108,11 +109,23 @@ func (l *list) sum() sum {
 // ofItem is about how many bytes an item takes beside its definition.
 const ofItem = 256
 
+// ofStep is about how many bytes a step of a template's expression takes.
+const ofStep = 64
+
+// weight returns about how many steps a template's expression has: some for each variable, and one for each character
+// beside. Who matches an address may go through all of them at each character.
+func (it *item) weight() int {
+	if it.matches == nil {
+		return 0
+	}
+	return len(it.key) + 12*(strings.Count(it.key, "{")+strings.Count(it.key, ","))
+}
+
 // size returns about how many bytes a list takes.
 func (l *list) size() int {
 	n := ofItem
 	for i := range l.items {
-		n += ofItem + cap(l.items[i].raw) + cap(l.items[i].pin.Value)
+		n += ofItem + cap(l.items[i].raw) + cap(l.items[i].pin.Value) + l.items[i].weight()*ofStep
 	}
 	return n
 }
@@ -157,7 +170,7 @@ func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, er
 	if !offers(s, k) {
 		return l, ttl, nil
 	}
-	known, n := map[string]bool{}, 0
+	known, n, heavy := map[string]bool{}, 0, 0
 	for range maxPages {
 		a, err := u.call(ctx, k.method, p)
 		if err != nil {
@@ -174,6 +187,9 @@ func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, er
 					maxItems, maxList)
 			}
 			it, err := define(k, raw)
+			if heavy += it.weight(); heavy > maxMatch {
+				return nil, 0, errors.New("its templates are too many, or have too many variables")
+			}
 			if err == nil && known[it.key] {
 				err = errors.New("its name is in the list twice")
 			}
@@ -237,9 +253,15 @@ func define(k *kind, raw json.RawMessage) (it item, err error) {
 	if err := json.Unmarshal(fields[k.key], &it.key); err != nil || it.key == "" || len(it.key) > maxKey {
 		return it, fmt.Errorf("its %s is no text of 1 to %d bytes", k.key, maxKey)
 	}
+	if err := checkForm(k, it.raw); err != nil {
+		return it, err
+	}
 	switch k {
 	case tools:
-		err = checkTool(fields)
+		if err = checkTool(fields); err == nil && fields["outputSchema"] != nil && !readable(fields["outputSchema"]) {
+			delete(fields, "outputSchema")
+			it.raw, err = json.Marshal(fields)
+		}
 	case resources:
 		if u, bad := url.Parse(it.key); bad != nil || u.Scheme == "" {
 			err = errors.New("its address has no scheme")

@@ -228,7 +228,7 @@ func offering(t testing.TB, toolNames, promptNames, uris, uriTemplates []string)
 	for k, names := range map[*kind][]string{tools: toolNames, prompts: promptNames, resources: uris, templates: uriTemplates} {
 		l := &list{}
 		for _, name := range names {
-			raw, err := json.Marshal(object{k.key: name, "inputSchema": object{"type": "object"}, "x-own": 1})
+			raw, err := json.Marshal(object{"name": name, k.key: name, "inputSchema": object{"type": "object"}, "x-own": 1})
 			if err != nil {
 				t.Fatal(err)
 			}
