@@ -105,7 +105,7 @@ func digestStruct(h io.Writer, v reflect.Value, known func(field string) []byte)
 			continue
 		}
 		text := known(f.Name)
-		if text == nil && v.Field(i).IsZero() { // a field that a later modec adds changes nothing where it is unused
+		if text == nil && unused(v.Field(i), f.Tag) { // a field that a later modec adds changes nothing where it is unused
 			continue
 		}
 		fmt.Fprintf(h, ";%s", f.Name)
@@ -115,4 +115,10 @@ func digestStruct(h io.Writer, v reflect.Value, known func(field string) []byte)
 			digest(h, v.Field(i))
 		}
 	}
+}
+
+// unused reports whether a field is as if it were not there: who reads the JSON of it finds nothing.
+func unused(v reflect.Value, tag reflect.StructTag) bool {
+	empty := v.Kind() == reflect.Map && v.Len() == 0
+	return v.IsZero() || empty && strings.Contains(tag.Get("json"), ",omitempty")
 }

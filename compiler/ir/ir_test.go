@@ -186,3 +186,17 @@ func TestDigest(t *testing.T) {
 		}
 	}
 }
+
+// TestDigestOfNothing: what nothing is in is not there in JSON, and no digest tells it from what is not there.
+func TestDigestOfNothing(t *testing.T) {
+	bare := Project{Roles: []Role{{Name: "r"}}}
+	empty := Project{Roles: []Role{{Name: "r", Claims: map[string][]string{}}}, Gateways: map[string][]Gateway{}}
+	ref := SubjectRef{Role: "r"}
+	if got, want := empty.Digest(ref), bare.Digest(ref); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	none := Project{Roles: []Role{{Name: "r", Modes: &[]string{}}}} // it may enter none, where nothing said is all
+	if none.Digest(ref) == bare.Digest(ref) {
+		t.Error("an empty list of modes is none")
+	}
+}

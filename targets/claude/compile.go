@@ -837,16 +837,24 @@ func (c *compiler) agentName(slug string) string {
 	return slug
 }
 
-// subagents returns the slugs of the subagents that are known: those of the project, and those
+// subagents returns the slugs of the subagents that are known: those of the project, those that rules name, and those
 // of Claude Code that have no other meaning there.
 func (c *compiler) subagents() (slugs []string) {
 	for i := range c.e.in.Project.Modes {
 		slugs = append(slugs, c.e.in.Project.Modes[i].Slug)
 	}
-	for _, own := range format.BuiltInAgents {
-		if !slices.Contains(slugs, own) {
-			slugs = append(slugs, own)
+	add := func(slug string) {
+		if !slices.Contains(slugs, slug) {
+			slugs = append(slugs, slug)
 		}
+	}
+	for _, r := range c.s.Rules(ir.Modes) {
+		if text := r.Pattern.Text; r.Pattern.Kind == ir.Plain && !strings.ContainsAny(text, "*?[{\\") { // one that somebody else's file has
+			add(text)
+		}
+	}
+	for _, own := range format.BuiltInAgents {
+		add(own)
 	}
 	return slugs
 }
