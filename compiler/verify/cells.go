@@ -117,7 +117,7 @@ func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]string
 	if err != nil {
 		return nil, regular.None, err
 	}
-	if j.finer(u.engine, of, in, all) {
+	if j.crowded(of.Group) || j.finer(u.engine, of, in, all) {
 		return nil, regular.None, ErrManyCells
 	}
 	within := j.plain(u.project, u.subject, of, in)
@@ -245,8 +245,14 @@ func (j *job) exactly(
 	texts := make([][]string, len(all))
 	plain := make([]bool, len(u.list)) // what cells stand for
 	left := slices.Clone(all)
-	for _, half := range j.halves {
-		if err := half.do(ctx, w); err != nil {
+	first := j.halves
+	if w.universes.plan.pairs > mostTried {
+		first = append(slices.Clip(first), j.before...)
+	} else {
+		j.before = nil
+	}
+	for _, of := range first {
+		if err := of.do(ctx, w); err != nil {
 			return nil, err
 		}
 	}
@@ -301,12 +307,20 @@ func (j *job) exactly(
 	return list, nil
 }
 
+// crowded reports whether a group has too many cells for the first role in the same mode, and for the same role in its
+// first mode: others rarely have fewer, and of many pairs each takes long to find that out.
+func (j *job) crowded(g ir.Group) bool {
+	return len(j.before) == 2 && !slices.ContainsFunc(j.before, func(of *job) bool { return !manyCells(of.sampled[g]) })
+}
+
+// manyCells reports whether that is why a group is sampled. A job that is remembered has an error of its own.
+func manyCells(why error) bool { return why != nil && why.Error() == ErrManyCells.Error() }
+
 // finer reports whether some languages have all those of a half that has too many cells: then these have too many, too,
 // which would take longest to find out.
 func (j *job) finer(p *policy.Engine, of policy.Field, in *space, parts [][]regular.Language) bool {
 	for _, half := range j.halves {
-		// One that was remembered has an error of its own.
-		if why := half.sampled[of.Group]; why == nil || why.Error() != ErrManyCells.Error() {
+		if !manyCells(half.sampled[of.Group]) {
 			continue
 		}
 		subject, err := p.Subject(half.ref)

@@ -26,6 +26,7 @@ type job struct {
 	off      map[string]bool // servers that are not started
 	halves   []*job          // of a role in a mode: the jobs of both, on the same surface
 	tells    bool            // it is one of these
+	before   []*job          // of a role in a mode: the first of the role, and the first of the mode, where it is neither
 
 	id   *identity // once it is asked for
 	past *past     // what is known of it; nil where it has to be compared
@@ -45,7 +46,7 @@ type job struct {
 
 // each returns a job for each subject that the surface contains.
 func (j *job) each(refs []ir.SubjectRef) (jobs []*job) {
-	of := map[ir.SubjectRef]*job{}
+	of, first := map[ir.SubjectRef]*job{}, map[ir.SubjectRef]*job{}
 	add := func(ref ir.SubjectRef) *job {
 		if of[ref] == nil {
 			of[ref] = &job{target: j.target, decider: j.decider, surface: j.surface, ref: ref, alone: j.alone}
@@ -63,6 +64,13 @@ func (j *job) each(refs []ir.SubjectRef) (jobs []*job) {
 		if ref.Role != "" && ref.Mode != "" {
 			one.halves = []*job{add(ir.SubjectRef{Role: ref.Role}), add(ir.SubjectRef{Mode: ref.Mode})}
 			one.halves[0].tells, one.halves[1].tells = true, true
+			for _, half := range one.halves {
+				if first[half.ref] == nil {
+					first[half.ref] = one
+				} else {
+					one.before = append(one.before, first[half.ref])
+				}
+			}
 		}
 		jobs = append(jobs, one)
 	}

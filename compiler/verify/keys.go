@@ -36,6 +36,7 @@ type keys struct {
 	common  digest.Sum
 	wide    *places // of the source, and of the targets' exceptions
 	numbers map[diag.Pos]int32
+	named   []diag.Pos // the places of the numbers
 	targets map[*Target]digest.Sum
 	shared  map[ir.SubjectRef]shared
 	roles   func() (digest.Key, error)
@@ -117,6 +118,9 @@ func (k *keys) make(j *job) *identity {
 			sums = append(sums, p.shared(q))
 		}
 		id.places = append(id.places, p)
+		if j.halves != nil { // no other job shares its places
+			p.sorted, p.first = nil, nil
+		}
 	}
 	id.sum = digest.Join(sums...)
 	return id
@@ -203,32 +207,49 @@ func sameDeciders(a, b contract.Decider, ref ir.SubjectRef) bool {
 	return ok && of.Sum == other.Sum
 }
 
-// places are some places in a fixed order.
+// places are some places in a fixed order, by the numbers that equal places share. Roles in modes name thousands each.
 type places struct {
-	list    []diag.Pos
-	numbers []int32          // of each, so that equal places have one
-	first   map[int32]int    // where a number first stands
-	sorted  []int32          // the numbers, each once
-	index   map[diag.Pos]int // where a place first stands, once it is asked for
+	of      *keys
+	numbers []int32
+	sorted  []int32 // the numbers, each once; nil until they are asked for
+	first   []int32 // where each of those first stands
 	sum     digest.Sum
 }
 
 func (k *keys) placesOf(list []diag.Pos) *places {
-	p := &places{list: list, numbers: make([]int32, len(list)), first: map[int32]int{}}
+	p := &places{of: k, numbers: make([]int32, len(list))}
 	for i, at := range list {
 		n, ok := k.numbers[at]
 		if !ok {
-			n = int32(len(k.numbers))
-			k.numbers[at] = n
+			n = int32(len(k.named))
+			k.numbers[at], k.named = n, append(k.named, at)
 		}
 		p.numbers[i] = n
-		if _, twice := p.first[n]; !twice {
-			p.first[n] = i
-			p.sorted = append(p.sorted, n)
-		}
 	}
-	slices.Sort(p.sorted)
+	p.sort()
 	return p
+}
+
+func (p *places) sort() {
+	sorted := slices.Clone(p.numbers)
+	slices.Sort(sorted)
+	p.sorted = slices.Clone(slices.Compact(sorted))
+	p.first = make([]int32, len(p.sorted))
+	for i := len(p.numbers) - 1; i >= 0; i-- {
+		at, _ := slices.BinarySearch(p.sorted, p.numbers[i])
+		p.first[at] = int32(i)
+	}
+}
+
+// firstOf returns where a number first stands, -1 for none.
+func (p *places) firstOf(n int32) int {
+	if p.sorted == nil {
+		p.sort()
+	}
+	if at, ok := slices.BinarySearch(p.sorted, n); ok {
+		return int(p.first[at])
+	}
+	return -1
 }
 
 // pattern tells which of the places are one.
@@ -236,7 +257,7 @@ func (p *places) pattern() digest.Sum {
 	if p.sum == (digest.Sum{}) {
 		text := []byte("places")
 		for _, n := range p.numbers {
-			text = binary.AppendUvarint(text, uint64(p.first[n]))
+			text = binary.AppendUvarint(text, uint64(p.firstOf(n)))
 		}
 		p.sum = digest.Text(string(text))
 	}
@@ -253,8 +274,8 @@ func (p *places) shared(q *places) (sum digest.Sum) {
 		case 1:
 			j++
 		default:
-			text = binary.AppendUvarint(text, uint64(p.first[p.sorted[i]]))
-			text = binary.AppendUvarint(text, uint64(q.first[q.sorted[j]]))
+			text = binary.AppendUvarint(text, uint64(p.first[i]))
+			text = binary.AppendUvarint(text, uint64(q.first[j]))
 			i, j = i+1, j+1
 		}
 	}
@@ -267,10 +288,10 @@ func (p *places) shared(q *places) (sum digest.Sum) {
 // at returns the place of an index into all of a job's places.
 func (id *identity) at(i int) (diag.Pos, bool) {
 	for _, p := range id.places {
-		if i < len(p.list) {
-			return p.list[i], true
+		if i < len(p.numbers) {
+			return p.of.named[p.numbers[i]], true
 		}
-		i -= len(p.list)
+		i -= len(p.numbers)
 	}
 	return diag.Pos{}, false
 }
@@ -279,16 +300,12 @@ func (id *identity) at(i int) (diag.Pos, bool) {
 func (id *identity) index(at diag.Pos) (int, bool) {
 	before := 0
 	for _, p := range id.places {
-		if p.index == nil {
-			p.index = make(map[diag.Pos]int, len(p.list))
-			for i := len(p.list) - 1; i >= 0; i-- {
-				p.index[p.list[i]] = i
+		if n, known := p.of.numbers[at]; known {
+			if i := p.firstOf(n); i >= 0 {
+				return before + i, true
 			}
 		}
-		if i, ok := p.index[at]; ok {
-			return before + i, true
-		}
-		before += len(p.list)
+		before += len(p.numbers)
 	}
 	return 0, false
 }

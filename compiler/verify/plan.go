@@ -28,6 +28,10 @@ type plan struct {
 // the roles and the modes. Where there are more, each is compared on what its halves tell apart.
 const mostPairs = 500
 
+// mostTried is of how many roles in modes each is tried for itself, also where the first ones had too many cells
+// ([job.crowded]).
+const mostTried = 100
+
 // mostPairStates bounds the states that are visited for all roles in modes in one group, so that the
 // time does not grow with their number and their patterns both.
 const mostPairStates = 2_000_000

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,8 +117,9 @@ type child struct {
 	progressed func(*sdk.ProgressNotificationParams)
 }
 
-// Connect starts the program.
-func (c *child) Connect(context.Context) (sdk.Connection, error) {
+// Connect starts the program. Soon after the context ends the connection does, whatever waits for the program then: it
+// may not read.
+func (c *child) Connect(ctx context.Context) (sdk.Connection, error) {
 	in, err := c.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -132,8 +134,13 @@ func (c *child) Connect(context.Context) (sdk.Connection, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
-	conn := &childConn{child: c, in: in, read: make(chan jsonrpc.Message), closed: make(chan struct{})}
+	conn := &childConn{child: c, in: in, read: make(chan jsonrpc.Message), closed: make(chan struct{}),
+		backlog: newBacklog()}
 	go conn.loop(out)
+	context.AfterFunc(ctx, func() {
+		time.Sleep(farewell)
+		_ = conn.Close() // it has ended, mostly
+	})
 	return conn, nil
 }
 
@@ -145,6 +152,7 @@ type childConn struct {
 	once   sync.Once
 	failed error // why reading ended; set before read is closed
 	write  sync.Mutex
+	*backlog
 }
 
 func (*childConn) SessionID() string { return "" }
@@ -174,6 +182,7 @@ func (c *childConn) loop(out io.Reader) {
 				c.log.Info("a line on standard output that is no message is passed over",
 					"line", shorten(string(text)))
 			} else if !c.progress(msg) {
+				c.came(msg, len(text))
 				select {
 				case c.read <- msg:
 				case <-c.closed:
@@ -212,6 +221,12 @@ func progressIn(msg jsonrpc.Message) *sdk.ProgressNotificationParams {
 }
 
 func (c *childConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	if !c.wait(c.closed, ctx.Done()) {
+		return nil, cmp.Or(ctx.Err(), io.EOF)
+	}
+	if q := c.question(); q != nil {
+		return q, nil
+	}
 	select {
 	case msg, ok := <-c.read:
 		if !ok {
@@ -226,13 +241,19 @@ func (c *childConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 func (c *childConn) Write(_ context.Context, msg jsonrpc.Message) error {
+	if c.owns(msg) {
+		c.answered(msg)
+		return nil
+	}
 	data, err := jsonrpc.EncodeMessage(ownName(msg))
 	if err != nil {
 		return err
 	}
 	c.write.Lock()
 	defer c.write.Unlock()
-	_, err = c.in.Write(append(data, '\n'))
+	if _, err = c.in.Write(append(data, '\n')); err == nil {
+		c.answered(msg)
+	}
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -32,6 +33,8 @@ func TestMain(m *testing.M) {
 		rugProgram()
 	case "stubborn":
 		stubbornProgram()
+	case "flood":
+		floodProgram()
 	}
 }
 
@@ -203,6 +206,44 @@ func rawProgram() {
 			result = result[:i] + strings.Repeat("x", n) + strings.TrimLeft(result[i+1:], "0123456789")
 		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+	}
+}
+
+// floodProgram answers until a tool is called. Then it reads no more, and writes one message again and again.
+func floodProgram() {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.Unmarshal(in.Bytes(), &m); err != nil || m.ID == nil {
+			continue
+		}
+		if m.Method == "tools/call" {
+			break
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, floodAnswers[m.Method])
+	}
+	flood(os.Stdout, os.Getenv("MESSAGE")+"\n", func(n int) {
+		_ = os.WriteFile(os.Getenv("COUNT"), fmt.Append(nil, n), 0o600)
+	})
+}
+
+var floodAnswers = map[string]string{
+	"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"f","version":"1"}}`,
+	"tools/list": `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`,
+}
+
+// flood writes a message, with its number in the place of a "#", until that fails. It tells how many it has written.
+func flood(w io.Writer, message string, wrote func(n int)) {
+	for n := 0; ; n++ {
+		if n%1000 == 0 {
+			wrote(n)
+		}
+		if _, err := io.WriteString(w, strings.Replace(message, "#", fmt.Sprint(n), 1)); err != nil {
+			return
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -62,16 +64,19 @@ type remote struct {
 	listening <-chan struct{}
 	// progressed hears of a call's progress before its result is read: the SDK may tell of it later.
 	progressed func(*sdk.ProgressNotificationParams)
+	backlog    *backlog // of all its streams
+	life       context.Context
 }
 
-func newRemote(e secret.Entry, listening <-chan struct{}, progressed func(*sdk.ProgressNotificationParams)) (
-	*http.Client, error) {
+func newRemote(
+	life context.Context, e secret.Entry, listening <-chan struct{}, progressed func(*sdk.ProgressNotificationParams),
+) (*http.Client, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("got the address %q, want one that begins with https:// or http://", shorten(e.URL))
 	}
 	return &http.Client{Transport: &remote{origin: u, headers: e.Headers, listening: listening,
-		progressed: progressed}}, nil
+		progressed: progressed, backlog: newBacklog(), life: life}}, nil
 }
 
 func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -102,6 +107,9 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if isAnswer(sent) {
+		return r.answer(req, sent)
+	}
 	over, part := calls(), callRead
 	if isStream(req) {
 		over, part = streams(), firstRead
@@ -120,9 +128,39 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/event-stream" {
 		res.Body = &bounded{res.Body, maxMessage}
 	} else if r.progressed != nil {
-		res.Body = &inOrder{Closer: res.Body, lines: bufio.NewReaderSize(res.Body, part), tell: r.progressed}
+		res.Body = &inOrder{Closer: res.Body, lines: bufio.NewReaderSize(res.Body, part), tell: r.progressed,
+			backlog: r.backlog, ended: req.Context().Done()}
 	}
 	return res, nil
+}
+
+// answer sends what answers a call of the server, until the connection ends: the SDK waits for that, and the server may
+// take it from nobody.
+func (r *remote) answer(req *http.Request, sent []byte) (*http.Response, error) {
+	msg, _ := serve.Decode(sent)
+	defer r.backlog.answered(msg)
+	if r.backlog.owns(msg) {
+		return accepted(req), nil
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	defer cancel()
+	defer context.AfterFunc(r.life, cancel)()
+	res, err := calls().RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	res.Body.Close() // nobody reads it
+	res.Body = http.NoBody
+	return res, nil
+}
+
+// isAnswer reports whether a body that the SDK wrote answers a call of the server.
+func isAnswer(body []byte) bool { return len(body) > 0 && !names(body, "") }
+
+// accepted is the answer to what a server is not told.
+func accepted(req *http.Request) *http.Response {
+	return &http.Response{Status: "202 Accepted", StatusCode: http.StatusAccepted, Proto: "HTTP/1.1", ProtoMajor: 1,
+		ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody, Request: req}
 }
 
 // costsSession reports whether the SDK may end the session for an answer to a request: by its status, or by what its
@@ -270,6 +308,10 @@ type inOrder struct {
 	long   []byte // a line that is longer than the buffer, as far as it was read
 	rest   []byte // of what was read last
 	within bool   // a line that is longer than maxProgress
+
+	backlog *backlog // nil: nothing is bounded
+	ended   <-chan struct{}
+	blank   bool // the last line was: an event has ended
 }
 
 // How much is read at once of an answer to a call, and of what a server tells by itself.
@@ -280,6 +322,14 @@ const (
 
 func (o *inOrder) Read(p []byte) (int, error) {
 	for len(o.rest) == 0 {
+		if !o.within && len(o.long) == 0 && o.backlog != nil {
+			if !o.backlog.wait(o.ended, o.ended) {
+				return 0, context.Canceled
+			}
+			if o.rest = o.question(); o.rest != nil {
+				break
+			}
+		}
 		line, err := o.lines.ReadSlice('\n')
 		part := errors.Is(err, bufio.ErrBufferFull)
 		if len(line) == 0 && err != nil && len(o.long) == 0 {
@@ -294,11 +344,46 @@ func (o *inOrder) Read(p []byte) (int, error) {
 		if !o.within && !part && o.progress(line) {
 			continue
 		}
+		o.came(line, o.within)
 		o.rest, o.within = line, part // what ends the stream is read again
 	}
 	n := copy(p, o.rest)
 	o.rest = o.rest[n:]
 	return n, nil
+}
+
+// question returns the event of the backlog's question where one stands between two others.
+func (o *inOrder) question() []byte {
+	if !o.blank {
+		return nil
+	}
+	q := o.backlog.question()
+	if q == nil {
+		return nil
+	}
+	data, err := jsonrpc.EncodeMessage(q)
+	if err != nil {
+		return nil
+	}
+	return slices.Concat([]byte("data: "), data, []byte("\n\n"))
+}
+
+// came counts a line, or a part of one that is longer: of a message, or more of the last one.
+func (o *inOrder) came(line []byte, more bool) {
+	o.blank = !more && len(bytes.TrimSpace(line)) == 0
+	if o.backlog == nil {
+		return
+	}
+	data, ok := bytes.CutPrefix(line, []byte("data:"))
+	if more {
+		o.backlog.more()
+	} else if ok && bytes.Contains(data, []byte(`"method"`)) {
+		msg, err := serve.Decode(bytes.TrimSpace(data))
+		if err != nil {
+			msg = &jsonrpc.Request{} // the beginning of one
+		}
+		o.backlog.came(msg, len(line))
+	}
 }
 
 // progress tells of a line that is about a call's progress.

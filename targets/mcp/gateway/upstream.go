@@ -280,6 +280,12 @@ func (u *upstream) pause() time.Duration {
 	return min(u.backOff<<min(u.failures-2, 10), maxBackOff)
 }
 
+// Close ends the session, and soon what still waits for the server.
+func (s *session) Close() error {
+	defer time.AfterFunc(farewell, s.stop).Stop()
+	return s.ClientSession.Close()
+}
+
 // watch notes the end of a session.
 func (u *upstream) watch(s *session) {
 	err := s.Wait()
@@ -317,11 +323,12 @@ func (u *upstream) start() (*session, error) {
 }
 
 func (u *upstream) startWith(revision string) (*session, error) {
-	transport, hint, err := u.transport()
+	ctx, stop := context.WithCancel(u.life) // a stream of HTTP ends with it
+	transport, hint, err := u.transport(ctx)
 	if err != nil {
+		stop()
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(u.life) // a stream of HTTP ends with it
 	late := time.AfterFunc(startLimit, stop)
 	cs, err := u.client().Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: revision})
 	if timely := late.Stop(); err != nil || !timely {
@@ -345,7 +352,7 @@ func (u *upstream) startWith(revision string) (*session, error) {
 }
 
 // transport returns a new transport to the server, and a function that tells what it said of itself.
-func (u *upstream) transport() (sdk.Transport, func() string, error) {
+func (u *upstream) transport(ctx context.Context) (sdk.Transport, func() string, error) {
 	quiet := func() string { return "" }
 	var values []string
 	e, err := expanded(u.entry, func(name string) (string, bool) {
@@ -381,7 +388,7 @@ func (u *upstream) transport() (sdk.Transport, func() string, error) {
 		listening = u.listening
 		u.mu.Unlock()
 	}
-	client, err := newRemote(e, listening, u.events.progressed)
+	client, err := newRemote(ctx, e, listening, u.events.progressed)
 	if err != nil {
 		return nil, quiet, err
 	}

@@ -34,7 +34,7 @@ func (d *Decider) Cause(
 	}
 	for i := range d.setups[ref] {
 		for _, q := range questions {
-			if at, how, ok := d.setups[ref][i].cause(q[0], q[1], somebodys); ok {
+			if at, how, ok := d.session(ref, i).cause(q[0], q[1], somebodys); ok {
 				return at, how, true
 			}
 		}

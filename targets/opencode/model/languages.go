@@ -29,8 +29,8 @@ var keys = map[ir.Group]string{ir.Read: format.Read, ir.Edit: format.Edit, ir.Co
 func (d *Decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
 	l := lists{Space: sp, program: d.program}
 	for i := range d.setups[ref] {
-		if s := &d.setups[ref][i]; !s.repeats[of.Group] {
-			l.session(s, of)
+		if !d.setups[ref][i].repeats[of.Group] {
+			l.session(d.session(ref, i), of)
 		}
 	}
 	return l.all, l.err

@@ -14,6 +14,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -25,7 +26,17 @@ type Decider struct {
 	program *Program
 	assumes []string
 	setups  map[ir.SubjectRef][]Session
+	ready   *recent.Cache[place, *Session] // by their keys: there may be one for each role in each mode
 }
+
+// place is where a session is among the setups.
+type place struct {
+	ref ir.SubjectRef
+	at  int
+}
+
+// deciding is of how many sessions at least the rules are kept by their keys, too: more than are asked at once.
+const deciding = 16
 
 // Session is what an agent goes by: its rules in their order, and the agents to which it may hand work.
 type Session struct {
@@ -41,18 +52,28 @@ type Session struct {
 
 // NewDecider returns a decider for no sessions yet.
 func NewDecider(p *Program, assumes []string) *Decider {
-	return &Decider{p, assumes, map[ir.SubjectRef][]Session{}}
+	return &Decider{p, assumes, map[ir.SubjectRef][]Session{}, recent.New[place, *Session](deciding)}
 }
 
 // Add adds a session of a subject.
 func (d *Decider) Add(ref ir.SubjectRef, s Session) {
 	s.program = d.program
-	s = s.byKey()
 	s.repeats = map[ir.Group]bool{}
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
 		s.repeats[g] = slices.ContainsFunc(d.setups[ref], func(o Session) bool { return s.decidesLike(&o, g) })
 	}
 	d.setups[ref] = append(d.setups[ref], s)
+}
+
+// session returns one of a subject's, ready to decide.
+func (d *Decider) session(ref ir.SubjectRef, at int) *Session {
+	s, ok := d.ready.Get(place{ref, at})
+	if !ok {
+		byKey := d.setups[ref][at].byKey()
+		s = &byKey
+		d.ready.Put(place{ref, at}, s)
+	}
+	return s
 }
 
 // List returns the decider, none where nothing holds any subject.
@@ -177,11 +198,10 @@ func (d *Decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) >
 func (d *Decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	var v contract.Verdict
 	for i := range d.setups[ref] {
-		s := &d.setups[ref][i]
-		if s.repeats[a.Group] {
+		if d.setups[ref][i].repeats[a.Group] {
 			continue
 		}
-		if w := s.judge(a); i == 0 || w.Decision > v.Decision {
+		if w := d.session(ref, i).judge(a); i == 0 || w.Decision > v.Decision {
 			v = w
 		}
 	}
@@ -191,7 +211,7 @@ func (d *Decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 // Does returns what the program does with one call of a kind that does an action, in the first session of a subject.
 // An end-to-end test makes that call.
 func (d *Decider) Does(ref ir.SubjectRef, a policy.Action) ir.Decision {
-	s := &d.setups[ref][0]
+	s := d.session(ref, 0)
 	if a.Group == ir.Web {
 		return s.ask(format.WebFetch, "https://"+a.Arg+"/").Decision
 	}

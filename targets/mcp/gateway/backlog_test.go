@@ -1,0 +1,155 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// floods are messages that a server may send without end. Some are worked off only while it reads answers.
+var floods = map[string]struct {
+	message string
+	answers bool
+}{
+	"questions":         {`{"jsonrpc":"2.0","id":"#","method":"ping"}`, true},
+	"changes of a list": {`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, false},
+}
+
+// TestFloods: what a server tells and asks without end is kept to a bound, and the gateway stays.
+func TestFloods(t *testing.T) {
+	for name, f := range floods {
+		if testing.Short() && !f.answers {
+			continue
+		}
+		t.Run("a program, "+name, func(t *testing.T) {
+			count := filepath.Join(t.TempDir(), "count")
+			g := real(t, one(program("flood", "MESSAGE", f.message, "COUNT", count)), reviewer)
+			holdFlood(t, g, f.answers, func() int {
+				data, _ := os.ReadFile(count)
+				n, _ := strconv.Atoi(string(data))
+				return n
+			})
+		})
+		t.Run("a server, "+name, func(t *testing.T) {
+			var count atomic.Int32
+			url := floodServer(t, f.message, &count)
+			g := real(t, one(fmt.Sprintf(`{"type": "http", "url": %q, "tools": {"echo": {}}}`, url)), reviewer)
+			holdFlood(t, g, f.answers, func() int { return int(count.Load()) })
+		})
+	}
+}
+
+// holdFlood calls a tool of a server, which floods from then on, and looks at what the gateway keeps of it.
+func holdFlood(t *testing.T, g *Gateway, stops bool, sent func() int) {
+	t.Helper()
+	w := dial(t, g, eras[0], object{})
+	w.listed(tools)
+	before := heap()
+	w.start("tools/call", object{"name": "s_echo"})
+	for start := time.Now(); sent() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			t.Fatal("the server does not flood")
+		}
+	}
+	time.Sleep(time.Second)
+	n := sent()
+	if grown := heap() - before; grown > 48<<20 {
+		t.Errorf("after %d messages %d MiB more are kept", n, grown>>20)
+	}
+	if time.Sleep(300 * time.Millisecond); stops && sent() != n {
+		t.Errorf("a server that reads no answer is read: %d messages, and then %d", n, sent())
+	}
+	w.result("ping", nil)
+}
+
+func heap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// floodServer answers until a tool is called. Then it floods the stream of what it tells by itself, and answers no
+// answer.
+func floodServer(t *testing.T, message string, count *atomic.Int32) (url string) {
+	called := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			select {
+			case <-called:
+				flood(w, "data: "+message+"\n\n", func(n int) { count.Store(int32(n + 1)) })
+			case <-r.Context().Done():
+			}
+			return
+		}
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		switch {
+		case m.Method == "tools/call":
+			close(called)
+			<-r.Context().Done()
+		case m.Method == "" && m.ID != nil:
+			<-r.Context().Done()
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.Header().Set("Mcp-Session-Id", "1")
+			writeJSON(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, floodAnswers[m.Method]))
+		}
+	}))
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return srv.URL
+}
+
+// TestBacklog: a question stands where enough was told, and the answers alone let more in.
+func TestBacklog(t *testing.T) {
+	b, never := newBacklog(), make(chan struct{})
+	now := make(chan struct{})
+	close(now)
+	told, asked := &jsonrpc.Request{Method: "notifications/message"}, &jsonrpc.Request{Method: "ping", ID: b.id}
+	for range mostTold - 1 {
+		b.came(told, 0)
+	}
+	if b.question() != nil || !b.wait(never, never) {
+		t.Error("a question stands too early")
+	}
+	if b.came(told, 0); b.question() == nil || b.wait(now, never) {
+		t.Error("no question stands")
+	}
+	if b.answered(&jsonrpc.Response{ID: b.id}); !b.wait(never, never) {
+		t.Error("its answer lets nothing in")
+	}
+	if b.came(told, mostTold*toldPart); b.question() == nil {
+		t.Error("one long message is short")
+	}
+	b.answered(&jsonrpc.Response{ID: b.id})
+	for range mostAsked {
+		b.came(asked, 0)
+	}
+	if b.wait(never, now) {
+		t.Error("more calls than may wait are read")
+	}
+	other, _ := jsonrpc.MakeID("x")
+	if b.answered(&jsonrpc.Response{ID: other}); !b.wait(never, never) {
+		t.Error("an answer to the server lets nothing in")
+	}
+}
