@@ -105,7 +105,8 @@ func digestStruct(h io.Writer, v reflect.Value, known func(field string) []byte)
 			continue
 		}
 		text := known(f.Name)
-		if text == nil && unused(v.Field(i), f.Tag) { // a field that a later modec adds changes nothing where it is unused
+		// A field that a later modec adds changes nothing where it is unused.
+		if text == nil && unused(v.Field(i), f.Tag) {
 			continue
 		}
 		fmt.Fprintf(h, ";%s", f.Name)

@@ -26,7 +26,7 @@ type job struct {
 	off      map[string]bool // servers that are not started
 	halves   []*job          // of a role in a mode: the jobs of both, on the same surface
 	tells    bool            // it is one of these
-	before   []*job          // of a role in a mode: the first of the role, and the first of the mode, where it is neither
+	before   []*job          // of a role in a mode: the first of the role and of the mode, where it is neither
 
 	id   *identity // once it is asked for
 	past *past     // what is known of it; nil where it has to be compared

@@ -849,7 +849,8 @@ func (c *compiler) subagents() (slugs []string) {
 		}
 	}
 	for _, r := range c.s.Rules(ir.Modes) {
-		if text := r.Pattern.Text; r.Pattern.Kind == ir.Plain && !strings.ContainsAny(text, "*?[{\\") { // one that somebody else's file has
+		// One that a file of somebody else's has.
+		if text := r.Pattern.Text; r.Pattern.Kind == ir.Plain && !strings.ContainsAny(text, "*?[{\\") {
 			add(text)
 		}
 	}
