@@ -37,6 +37,7 @@ type Approval struct {
 	Server    string `json:"server"`
 	Kind      string `json:"kind"` // the method of its list
 	Item      string `json:"item"`
+	Says      string `json:"says"`              // the digest of its definition
 	Arguments string `json:"arguments"`         // their digest
 	Headers   string `json:"headers,omitempty"` // the digest of those of the caller that the server gets
 }
@@ -88,6 +89,7 @@ type question struct {
 	session   *sdk.ServerSession
 	what      string // "call the tool"
 	offer     *offer
+	again     func(context.Context) (*offer, error) // finds the offer as it is by then
 	kind      *kind
 	args      json.RawMessage // tidy
 	state     string          // of the second round of a revision without sessions
@@ -109,7 +111,8 @@ func (g *Gateway) askPerson(ctx context.Context, q question) (sdk.Result, error)
 	t := g.Table()
 	ap := Approval{Principal: cmp.Or(g.opt.principal, "local"), Subject: t.who, Policy: t.digest,
 		Server: q.offer.server,
-		Kind:   q.kind.method, Item: q.offer.key, Arguments: digest(q.args), Headers: g.opt.headers}
+		Kind:   q.kind.method, Item: q.offer.key, Says: digest(q.offer.raw), Arguments: digest(q.args),
+		Headers: g.opt.headers}
 	if !canAsk(q.ClientCapabilities()) {
 		return nil, refusal(fmt.Sprintf("The policy asks a person before %s may %s %q%s, and this client has no way "+
 			"to ask (it does not support elicitation). Nothing was done.", t.who, q.what,
@@ -135,14 +138,14 @@ func (g *Gateway) askPerson(ctx context.Context, q question) (sdk.Result, error)
 	case res.Action != "accept":
 		return nil, declined(res.Action)
 	}
-	if g.Table().digest != ap.Policy {
+	if now, err := q.again(ctx); err != nil || digest(now.raw) != ap.Says || g.Table().digest != ap.Policy {
 		return nil, stale
 	}
 	return nil, nil
 }
 
 const stale = refusal("The answer does not hold for this call: it is too old, was used before, was given for other " +
-	"arguments, or the policy is another one now. Nothing was done.")
+	"arguments, or the policy, or what the server says of the item, is another one now. Nothing was done.")
 
 // askAgain asks by a result, and takes the answer from the call that follows.
 func (g *Gateway) askAgain(q question, ap Approval, params *sdk.ElicitParams) (sdk.Result, error) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -94,6 +95,39 @@ func TestQuestion(t *testing.T) {
 	m = w.call("tools/call", object{"name": "s_a", "arguments": []int{1}})
 	if m["error"] == nil {
 		t.Errorf("got %v of arguments that are no object", m)
+	}
+}
+
+// An answer holds for the tool as it was described when a person was asked.
+func TestApprovalOfAnotherDefinition(t *testing.T) {
+	redefine := func(f *fake) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		l := &list{items: slices.Clone(f.lists[tools].items)}
+		for i := range l.items {
+			l.items[i].raw = bytes.Replace(l.items[i].raw, []byte(`"x-own":1`), []byte(`"x-own":2`), 1)
+		}
+		f.lists[tools] = l
+	}
+	_, f, w := asker(t, eras[0], object{"elicitation": object{}})
+	w.asked = func(object) object {
+		redefine(f)
+		return object{"action": "accept", "content": object{}}
+	}
+	call := object{"name": "s_a"}
+	old := w.result("tools/call", call)
+	w.asked = func(object) object { return object{"action": "accept", "content": object{}} }
+	if r := w.result("tools/call", call); r["isError"] != nil {
+		t.Errorf("asked again: got %v", r)
+	}
+	_, f, w = asker(t, eras[1], object{"elicitation": object{"form": object{}}})
+	state := w.result("tools/call", call)["requestState"]
+	redefine(f)
+	answered := object{"name": "s_a", "requestState": state, "inputResponses": object{approvalKey: object{"action": "accept"}}}
+	for _, r := range []object{old, w.result("tools/call", answered)} {
+		if text, bad := textOf(t, r); !bad || !strings.Contains(text, "what the server says of the item") {
+			t.Errorf("got %v", r)
+		}
 	}
 }
 

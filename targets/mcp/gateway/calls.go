@@ -122,7 +122,8 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 	}
 	if o.grant.Access == Asked {
 		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "call the tool", offer: o, kind: tools,
-			args: args, state: r.Params.RequestState, responses: r.Params.InputResponses})
+			args: args, state: r.Params.RequestState, responses: r.Params.InputResponses,
+			again: func(ctx context.Context) (*offer, error) { return g.tool(ctx, r.Params.Name) }})
 		var no refusal
 		if errors.As(err, &no) {
 			return no.result(r), nil
@@ -174,7 +175,8 @@ func (g *Gateway) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.R
 	}
 	if o.grant.Access == Asked {
 		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "get the prompt", offer: o, kind: prompts,
-			args: args, state: r.Params.RequestState, responses: r.Params.InputResponses})
+			args: args, state: r.Params.RequestState, responses: r.Params.InputResponses,
+			again: func(ctx context.Context) (*offer, error) { return g.prompt(ctx, r.Params.Name) }})
 		if res != nil || err != nil {
 			return res, err
 		}
@@ -192,7 +194,8 @@ func (g *Gateway) readResource(ctx context.Context, r *sdk.ReadResourceRequest) 
 	if o.grant.Access == Asked {
 		args, _ := json.Marshal(map[string]string{"uri": r.Params.URI}) // a text can be written
 		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "read the resource", offer: o,
-			kind: resources, args: args, state: r.Params.RequestState, responses: r.Params.InputResponses})
+			kind: resources, args: args, state: r.Params.RequestState, responses: r.Params.InputResponses,
+			again: func(ctx context.Context) (*offer, error) { return g.resource(ctx, r.Params.URI) }})
 		if res != nil || err != nil {
 			return res, err
 		}
