@@ -176,6 +176,9 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 		if opt.Auth, err = e.verifier(set.Auth); err != nil {
 			return fmt.Errorf("modec.toml: [gateway.auth]: %w", err)
 		}
+		if err := opt.Auth.Ready(e.ctx); err != nil {
+			l.log.Warn("the keys of tokens cannot be read: who has one is refused until they can", "error", err)
+		}
 	}
 	if c.SessionKeys != "" {
 		if opt.HTTP.Keys, err = e.sessionKeys(c.SessionKeys, l.log); err != nil {

@@ -62,8 +62,9 @@ type askedServer struct {
 
 	server    *ir.Server
 	offered   inventory.Offered
-	unwritten bool // no file can have its name
-	kept      bool // the source lists a tool still that the server does not offer
+	unwritten bool     // no file can have its name
+	unpinned  []string // of Pinned, what the server does not offer any more
+	kept      bool     // the source lists a tool still that the server does not offer
 }
 
 // permitted are the tools new in the source that a subject may call.
@@ -345,13 +346,10 @@ func (u *ui) asked(a *askedServer) {
 	for _, t := range a.Riskier {
 		line("!", t, "the source says: "+a.server.Tool(t.Name).Risk)
 	}
-	if len(a.Pinned) > 0 {
-		text := "pinned: " + count(len(a.Pinned), "definition")
-		if len(a.Pinned) <= mostListed {
-			text = diag.Clean("pinned: " + strings.Join(a.Pinned, ", "))
-		}
-		u.printf("  %s\n", strings.ReplaceAll(wrap(text, showWidth-6), "\n", "\n    "))
-	}
+	u.pinnedNow("pinned: ", slices.DeleteFunc(slices.Clone(a.Pinned), func(id string) bool {
+		return slices.Contains(a.unpinned, id)
+	}))
+	u.pinnedNow("not pinned any more: ", a.unpinned)
 	if a.File == "" {
 		return
 	}
@@ -367,6 +365,18 @@ func (u *ui) asked(a *askedServer) {
 			}
 		}
 	}
+}
+
+// pinnedNow lists definitions, where there are any.
+func (u *ui) pinnedNow(what string, ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	text := what + count(len(ids), "definition")
+	if len(ids) <= mostListed {
+		text = diag.Clean(what + strings.Join(ids, ", "))
+	}
+	u.printf("  %s\n", strings.ReplaceAll(wrap(text, showWidth-6), "\n", "\n    "))
 }
 
 // compared prints the end of a comparison, with what is to be done next once the source lists everything.

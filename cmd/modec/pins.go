@@ -71,6 +71,9 @@ func (c *inventoryCmd) pin(e *env, set *pins.Set, all []askedServer) error {
 		taken, _ := set.Take(a.offered.Pinned, c.takes)
 		for _, x := range taken {
 			a.Pinned = append(a.Pinned, x.ID)
+			if x.Status == pins.Gone {
+				a.unpinned = append(a.unpinned, x.ID)
+			}
 			if x.Status != pins.Unpinned {
 				replaces = true
 				e.ui.replaced(x)

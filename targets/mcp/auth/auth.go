@@ -144,6 +144,16 @@ func New(opt Options) (*Verifier, error) {
 	return v, nil
 }
 
+// Ready fails where the issuer's keys are in a file that cannot be read now. Those at an address are not asked for before
+// the first token comes.
+func (v *Verifier) Ready(ctx context.Context) error {
+	if v.keys == nil || !v.keys.local {
+		return nil
+	}
+	_, err := v.keys.current(ctx, v.keys.fresh)
+	return err
+}
+
 // Digest returns a hash of whose tokens are taken, but for the keys of the issuer.
 func (v *Verifier) Digest() string { return v.digest }
 

@@ -410,3 +410,28 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestReady: keys in a file are read at the start, and those at an address with the first token.
+func TestReady(t *testing.T) {
+	for name, c := range map[string]struct {
+		local, fails, want bool
+	}{
+		"a file that is not there":  {local: true, fails: true, want: true},
+		"a file":                    {local: true},
+		"an address that is not up": {fails: true},
+	} {
+		v, err := New(Options{Issuer: "https://i.example", Audience: "a", Local: c.local,
+			Keys: func(context.Context) ([]byte, error) {
+				if c.fails {
+					return nil, errors.New("it is not there")
+				}
+				return []byte(`{"keys": []}`), nil
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Ready(t.Context()); (err != nil) != c.want {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
