@@ -231,7 +231,8 @@ func (a *askedServer) ask(ctx context.Context, e *env) {
 	}
 	offered, err := gateway.Ask(ctx, *a.server, e.dir, version(), log)
 	if err != nil {
-		a.Status, a.Error = failedServer, secret.Text(err.Error())
+		why := strings.TrimPrefix(err.Error(), fmt.Sprintf("server %q is ", a.Name)) // which is named before it
+		a.Status, a.Error = failedServer, secret.Text(why)
 		return
 	}
 	found := inventory.Compare(a.server, offered)
