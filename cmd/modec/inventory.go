@@ -355,6 +355,10 @@ func (u *ui) asked(a *askedServer) {
 		return
 	}
 	u.printf("  written: %s\n", diag.Clean(a.File))
+	if slices.ContainsFunc(a.New, func(t inventory.Tool) bool { return t.Risk != "" }) {
+		u.printf("  what the server says of a risk is a comment there: rules such as @read match a tool\n" +
+			"    whose risk you have written\n")
+	}
 	for _, p := range a.Permitted {
 		for _, of := range []struct {
 			tools []string
