@@ -144,8 +144,8 @@ func New(opt Options) (*Verifier, error) {
 	return v, nil
 }
 
-// Ready fails where the issuer's keys are in a file that cannot be read now. Those at an address are not asked for before
-// the first token comes.
+// Ready fails where the issuer's keys are in a file that cannot be read now. Those at an address are not asked for
+// before the first token comes.
 func (v *Verifier) Ready(ctx context.Context) error {
 	if v.keys == nil || !v.keys.local {
 		return nil
