@@ -282,10 +282,8 @@ func (c *inventoryCmd) update(e *env, res *compiler.Result, all []askedServer) e
 		}
 		a.File = d.file.Path
 		a.permits(d.with)
-		for j := range d.with.Project.Servers {
-			if sv := &d.with.Project.Servers[j]; sv.Name == a.Name {
-				a.kept = slices.ContainsFunc(a.Gone, func(name string) bool { return sv.Tool(name) != nil })
-			}
+		if sv := d.with.Project.Server(a.Name); sv != nil {
+			a.kept = slices.ContainsFunc(a.Gone, func(name string) bool { return sv.Tool(name) != nil })
 		}
 	}
 	return nil

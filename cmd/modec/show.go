@@ -86,20 +86,10 @@ func ownText(v any) string {
 	if text, ok := v.(string); ok {
 		return text
 	}
-	list, _ := v.([]any)
-	texts := make([]string, len(list))
-	for i, x := range list {
-		text, ok := x.(string)
-		if !ok {
-			list = nil
-			break
-		}
-		texts[i] = text
+	if list, ok := contract.Texts(v); ok && len(list) > 0 {
+		return strings.Join(list, ", ")
 	}
-	if len(list) == 0 {
-		return string(contract.JSONLine(v))
-	}
-	return strings.Join(texts, ", ")
+	return string(contract.JSONLine(v))
 }
 
 // groupCell is what a subject may do in a group.

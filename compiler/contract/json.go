@@ -102,6 +102,18 @@ func JSON(v any) []byte { return encode(v, "  ") }
 // JSONLine writes a value as JSON does, on one line and without a line break.
 func JSONLine(v any) []byte { return bytes.TrimSuffix(encode(v, ""), []byte("\n")) }
 
+// Texts returns a list of texts, as a reader of JSON, CUE or TOML has it. It reports false for anything else.
+func Texts(value any) ([]string, bool) {
+	items, ok := value.([]any)
+	texts := []string{}
+	for _, item := range items {
+		text, isText := item.(string)
+		texts = append(texts, text)
+		ok = ok && isText
+	}
+	return texts, ok
+}
+
 func encode(v any, indent string) []byte {
 	var b []byte
 	var err error

@@ -87,7 +87,7 @@ func (x *AgentExtras) set(m *ir.Mode, key string, value any) error {
 		}
 		x.More[key] = value
 	case "tools", "disallowedTools":
-		names, ok := textList(value)
+		names, ok := contract.Texts(value)
 		switch {
 		case !ok:
 			return errNames
@@ -134,18 +134,6 @@ func (x *AgentExtras) hooks(value any) error {
 	}
 	x.Hooks = events
 	return nil
-}
-
-// textList returns a list of texts. It reports false for anything else.
-func textList(value any) ([]string, bool) {
-	items, ok := value.([]any)
-	names := []string{}
-	for _, item := range items {
-		text, isText := item.(string)
-		names = append(names, text)
-		ok = ok && isText
-	}
-	return names, ok
 }
 
 // IsAgentFile reports whether a path is one of a subagent's file below [AgentsFolder].

@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
@@ -151,21 +152,10 @@ func placesOf(file string, data []byte) (places []diag.Pos) {
 
 // texts reads a text or a list of texts; false for anything else.
 func texts(v any) ([]string, bool) {
-	switch v := v.(type) {
-	case string:
-		return []string{v}, true
-	case []any:
-		var out []string
-		for _, item := range v {
-			s, ok := item.(string)
-			if !ok {
-				return nil, false
-			}
-			out = append(out, s)
-		}
-		return out, true
+	if text, ok := v.(string); ok {
+		return []string{text}, true
 	}
-	return nil, false
+	return contract.Texts(v)
 }
 
 // rules returns the rules that a table is read as. A problem without drops costs the file.

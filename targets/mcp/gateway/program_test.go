@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"os"
 	"os/exec"
@@ -167,22 +168,33 @@ func rugProgram() {
 	_ = s.Run(context.Background(), &sdk.StdioTransport{})
 }
 
+// incoming is a call of the gateway.
+type incoming struct {
+	ID     json.RawMessage
+	Method string
+}
+
+// calledOn returns the calls that come in, until one is the last that is asked for.
+func calledOn(r io.Reader) iter.Seq[incoming] {
+	return func(yield func(incoming) bool) {
+		in := bufio.NewScanner(r)
+		in.Buffer(nil, 16<<20)
+		for in.Scan() {
+			var m incoming
+			if err := json.Unmarshal(in.Bytes(), &m); err == nil && m.ID != nil && !yield(m) {
+				return
+			}
+		}
+	}
+}
+
 // rawProgram answers each method with the text of the environment's object ANSWERS. "@N" is a text of N bytes.
 func rawProgram() {
 	var answers map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(os.Getenv("ANSWERS")), &answers); err != nil {
 		panic(err)
 	}
-	in := bufio.NewScanner(os.Stdin)
-	in.Buffer(nil, 16<<20)
-	for in.Scan() {
-		var m struct {
-			ID     json.RawMessage
-			Method string
-		}
-		if err := json.Unmarshal(in.Bytes(), &m); err != nil || m.ID == nil {
-			continue
-		}
+	for m := range calledOn(os.Stdin) {
 		result := string(answers[m.Method])
 		var coded string
 		switch {
@@ -211,15 +223,7 @@ func rawProgram() {
 
 // floodProgram answers until a tool is called. Then it reads no more, and writes one message again and again.
 func floodProgram() {
-	in := bufio.NewScanner(os.Stdin)
-	for in.Scan() {
-		var m struct {
-			ID     json.RawMessage
-			Method string
-		}
-		if err := json.Unmarshal(in.Bytes(), &m); err != nil || m.ID == nil {
-			continue
-		}
+	for m := range calledOn(os.Stdin) {
 		if m.Method == "tools/call" {
 			break
 		}
