@@ -187,9 +187,7 @@ func (s *Space) machine(of []Language) *machine {
 	}
 	m := &machine{}
 	s.machines[key] = m
-	s.states.reset(len(of))
-	s.draft.reset()
-	if !s.fill(of, &inLanguages{Space: s, numbers: map[string]int32{}}, mostWork) {
+	if !s.fill(of, &inLanguages{s, newLabels(len(of) - 1)}, mostWork) {
 		return m
 	}
 	*m = s.draft.compact()
@@ -199,40 +197,44 @@ func (s *Space) machine(of []Language) *machine {
 
 // labeller says what tells the states of the machine apart that a Space drafts.
 type labeller interface {
-	classes() int32            // letters that are told apart in any state
-	without(c byte) bool       // a letter is not taken
-	dead(left []Language) bool // texts after which this is left are not looked at
-	label(state []Language) int32
+	classes() int32      // letters that are told apart in any state
+	without(c byte) bool // a letter is not taken
+	dead(left row) bool  // texts after which this is left are not looked at
+	label(state row) int32
 }
 
 // fill visits the states of a machine of some languages, and writes the machine down. It reports
 // false where there are too many.
 func (s *Space) fill(of []Language, by labeller, work int) bool {
 	m, states := &s.draft, &s.states
+	m.reset()
 	meet := func(how step) {
 		state := states.at(len(m.steps))
 		classes := by.classes()
-		for _, l := range state {
+		for _, l := range state.of {
 			classes = s.meet(classes, s.classesOf(l))
 		}
 		m.state(classes, s.all[classes].n, by.label(state), how)
 	}
-	states.number(of)
+	states.begin(of)
 	meet(step{from: -1})
-	left := make([]Language, len(of))
+	var left row
 	work += s.work
 	for at := 0; at < states.used; at++ {
 		if states.used > MostStates || s.work > work {
 			return false
 		}
+		state := states.at(at)
 		classes := s.all[m.classes[at]]
 		for _, c := range classes.plain {
 			if by.without(c) {
 				continue
 			}
-			for i, l := range states.at(at) {
-				left[i] = s.after(l, c)
+			left.form, left.of = state.form, left.of[:0]
+			for _, l := range state.of {
+				left.of = append(left.of, s.after(l, c))
 			}
+			left = states.each(left)
 			if by.dead(left) {
 				continue
 			}
@@ -249,35 +251,49 @@ func (s *Space) fill(of []Language, by labeller, work int) bool {
 // inLanguages tells apart in which languages a text is, of those but the first, within that one.
 type inLanguages struct {
 	*Space
-	numbers map[string]int32
+	labels *labels
 }
 
 func (*inLanguages) classes() int32 { return whole }
 
 func (*inLanguages) without(byte) bool { return false }
 
-func (*inLanguages) dead(left []Language) bool { return left[0] == None }
+func (*inLanguages) dead(left row) bool { return left.of[0] == None }
 
-func (s *inLanguages) label(state []Language) int32 {
-	if !s.hasEmpty(state[0]) {
+func (s *inLanguages) label(state row) int32 {
+	if !s.hasEmpty(state.of[0]) {
 		return -1
 	}
-	in, key := make([]bool, len(state)-1), make([]byte, len(state)-1)
-	for i, l := range state[1:] {
-		if in[i] = s.hasEmpty(l); in[i] {
-			key[i] = 1
-		}
+	for i, at := range s.states.forms[state.form][1:] {
+		s.labels.in[i] = s.hasEmpty(state.of[at])
 	}
-	return numberOf(s.numbers, key, &s.draft.in, in)
+	return s.labels.number(&s.draft.in)
 }
 
-// numberOf returns the number of a label, and adds one that is new to a list.
-func numberOf(numbers map[string]int32, key []byte, list *[][]bool, in []bool) int32 {
-	n, ok := numbers[string(key)]
+// labels gives combinations of languages each the next number when they are met for the first time.
+type labels struct {
+	in      []bool // the combination that is asked for
+	key     []byte
+	numbers map[string]int32
+}
+
+func newLabels(width int) *labels {
+	return &labels{in: make([]bool, width), key: make([]byte, width), numbers: map[string]int32{}}
+}
+
+// number returns the number of the combination that is asked for, and adds one that is new to a list.
+func (l *labels) number(list *[][]bool) int32 {
+	for i, in := range l.in {
+		l.key[i] = 0
+		if in {
+			l.key[i] = 1
+		}
+	}
+	n, ok := l.numbers[string(l.key)]
 	if !ok {
 		n = int32(len(*list))
-		numbers[string(key)] = n
-		*list = append(*list, in)
+		l.numbers[string(l.key)] = n
+		*list = append(*list, slices.Clone(l.in))
 	}
 	return n
 }
@@ -310,7 +326,7 @@ type walk struct {
 
 // buffers are what a walk needs while it lasts, for the next one.
 type buffers struct {
-	states numbered
+	states rows
 	joint  numberedPairs
 	steps  []step
 	draft  machine

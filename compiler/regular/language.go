@@ -103,6 +103,8 @@ type Space struct {
 	joined   []Language // the operands of all or and and
 	left     []Language // what is left of all languages; -1 where it was not asked for
 	operands []Language // of languages that are being made
+	begins   []uint32   // of each language: when it was last asked whether one begins with it
+	asked    uint32
 	named    map[any]Language
 	texts    []string // before which languages are asked for
 
@@ -142,6 +144,7 @@ func (s *Space) begin() {
 // forget forgets all languages but these.
 func (s *Space) forget() {
 	s.nodes, s.sets, s.joined, s.left, s.texts = s.nodes[:0], s.sets[:0], s.joined[:0], s.left[:0], s.texts[:0]
+	s.begins, s.asked = s.begins[:0], 0
 	s.forms.reset()
 	clear(s.ofSet)
 	clear(s.named)
@@ -239,7 +242,7 @@ func (s *Space) add(op operation, a, b Language) {
 	case and:
 		n.nullable = !slices.ContainsFunc(s.joined[a:a+b], func(l Language) bool { return !s.hasEmpty(l) })
 	}
-	s.nodes = append(s.nodes, n)
+	s.nodes, s.begins = append(s.nodes, n), append(s.begins, 0)
 }
 
 // operandsOf returns those of an or or an and.
@@ -265,7 +268,7 @@ func (s *Space) Once(name any, make func() (Language, error)) (Language, error) 
 
 // Size returns how many bytes the languages take, and how many the states of several of them at once.
 func (s *Space) Size() (languages, states int) {
-	const ofNode, ofSlot, ofNumber, ofPartition = 20, 8, 4, 256
+	const ofNode, ofSlot, ofNumber, ofPartition = 24, 8, 4, 256
 	languages = ofNode*len(s.nodes) + ofSlot*len(s.forms.slots) + ofNumber*(len(s.joined)+len(s.left)) +
 		ofPartition*len(s.all)
 	return languages, s.size
@@ -496,6 +499,9 @@ func (s *Space) oneSet(of []Language) []Language {
 // oneBeginning joins the operands of an or that begin with the same language: so a union of what
 // begins anywhere has few states.
 func (s *Space) oneBeginning(of []Language) []Language {
+	if !s.beginAlike(of) {
+		return of
+	}
 	for i := 0; i < len(of); i++ {
 		n := s.nodes[of[i]]
 		if n.operation != cat {
@@ -517,6 +523,20 @@ func (s *Space) oneBeginning(of []Language) []Language {
 		}
 	}
 	return of
+}
+
+// beginAlike reports whether two of some languages begin with the same one.
+func (s *Space) beginAlike(of []Language) bool {
+	s.asked++
+	for _, l := range of {
+		if n := &s.nodes[l]; n.operation == cat {
+			if s.begins[n.a] == s.asked {
+				return true
+			}
+			s.begins[n.a] = s.asked
+		}
+	}
+	return false
 }
 
 // Has reports whether a language has a text.

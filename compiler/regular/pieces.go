@@ -62,13 +62,12 @@ func (s *Space) cutUp(l Language, within bool, most int) *pieces {
 	states := []Language{l}
 	at := map[Language]int32{l: 0, None: -1}
 	p := &pieces{letters: &machine{}, most: most}
+	cut := s.bySet(letterSet(rune(s.separator)))
 	work := s.work + max(mostWork/4, mostWork/MostStates*most) // at least what most single subjects take
 	var letters []*machine
 	var of []*kindsOf
 	for from := 0; from < len(states); {
-		kinds := &kindsOf{Space: s, numbers: map[string]int32{}, within: within, width: len(states) - from}
-		s.states.reset(kinds.width)
-		s.draft.reset()
+		kinds := &kindsOf{Space: s, numbers: map[string]int32{}, cut: cut, within: within, width: len(states) - from}
 		if len(states) > mostPlaces || !s.fill(states[from:], kinds, work-s.work) {
 			return p
 		}
@@ -113,43 +112,44 @@ type cutName struct {
 type kindsOf struct {
 	*Space
 	numbers map[string]int32
+	cut     int32 // the number of the partition in the separator and all other letters
 	width   int
 	within  bool       // pieces after which nothing is left are none
 	left    []Language // of each kind, for each state, behind the separator
 	ends    []bool
 	key     []byte
+	behind  []Language
 }
 
-func (k *kindsOf) classes() int32 { return k.bySet(letterSet(rune(k.separator))) }
+func (k *kindsOf) classes() int32 { return k.cut }
 
 func (k *kindsOf) without(c byte) bool { return int(c) == k.separator }
 
-func (k *kindsOf) dead(left []Language) bool {
-	return k.within && !slices.ContainsFunc(left, func(l Language) bool { return l != None })
-}
+func (k *kindsOf) dead(left row) bool { return k.within && len(left.of) == 1 && left.of[0] == None }
 
-func (k *kindsOf) label(state []Language) int32 {
-	k.key = k.key[:0]
-	dead := true
-	for _, l := range state {
-		behind := k.after(l, byte(k.separator))
-		ends := uint32(0)
+func (k *kindsOf) label(state row) int32 {
+	// Behind the separator, and whether the text may end.
+	behind := row{state.form, k.behind[:0]}
+	for _, l := range state.of {
+		after := k.after(l, byte(k.separator)) << 1
 		if k.hasEmpty(l) {
-			ends = 1
+			after |= 1
 		}
-		dead = dead && behind == None && ends == 0
-		k.key = binary.LittleEndian.AppendUint32(k.key, uint32(behind)<<1|ends)
+		behind.of = append(behind.of, after)
 	}
-	if dead && k.within {
+	k.behind = behind.of
+	behind = k.states.each(behind)
+	if k.within && len(behind.of) == 1 && behind.of[0] == None<<1 {
 		return -1
 	}
+	k.key = appendAll(binary.LittleEndian.AppendUint32(k.key[:0], uint32(behind.form)), behind.of)
 	n, ok := k.numbers[string(k.key)]
 	if !ok {
 		n = int32(len(k.numbers))
 		k.numbers[string(k.key)] = n
-		for i := range state {
-			x := binary.LittleEndian.Uint32(k.key[4*i:])
-			k.left, k.ends = append(k.left, Language(x>>1)), append(k.ends, x&1 == 1)
+		for _, at := range k.states.forms[behind.form] {
+			x := behind.of[at]
+			k.left, k.ends = append(k.left, x>>1), append(k.ends, x&1 == 1)
 		}
 	}
 	return n
@@ -161,6 +161,7 @@ type track struct {
 	most    int      // where it is not: how many states were looked at
 	letters *machine // of a piece; a label is a kind of piece
 	kinds   int
+	states  int
 	next    []int32 // of each state: the state behind the separator for each kind; -1 where it is not within
 	ends    []int32 // likewise the label where the text ends; -1 where it is not within
 	in      [][]bool
@@ -189,7 +190,7 @@ func (s *Space) track(of []Language, most int) *track {
 	states.reset(len(of))
 	state, left := make([]Language, len(of)), make([]Language, len(of))
 	states.number(state)
-	labels := map[string]int32{}
+	labels := newLabels(len(of) - 1)
 	for at := 0; at < states.used; at++ {
 		if states.used > most || at*t.kinds > mostSteps {
 			return t
@@ -198,10 +199,10 @@ func (s *Space) track(of []Language, most int) *track {
 		for k := 0; k < len(kinds); k += len(of) {
 			kind := kinds[k : k+len(of)]
 			next, ends := int32(-1), int32(-1)
-			for i, p := range all {
-				left[i] = p.after(state[i], kind[i])
-			}
-			if left[0] >= 0 {
+			if left[0] = all[0].after(state[0], kind[0]); left[0] >= 0 {
+				for i, p := range all[1:] {
+					left[i+1] = p.after(state[i+1], kind[i+1])
+				}
 				n, _ := states.number(left)
 				next = int32(n)
 			}
@@ -211,20 +212,17 @@ func (s *Space) track(of []Language, most int) *track {
 			t.next, t.ends = append(t.next, next), append(t.ends, ends)
 		}
 	}
-	t.ok = true
+	t.ok, t.states = true, states.used
 	s.size += 4 * (len(t.next) + len(t.ends))
 	return t
 }
 
 // label returns the number of those of some languages, but the first, whose texts may end after a piece.
-func (t *track) label(labels map[string]int32, of []*pieces, state []Language, kind []int32) int32 {
-	in, key := make([]bool, len(of)-1), make([]byte, len(of)-1)
+func (t *track) label(labels *labels, of []*pieces, state []Language, kind []int32) int32 {
 	for i, p := range of[1:] {
-		if in[i] = p.endsAfter(state[i+1], kind[i+1]); in[i] {
-			key[i] = 1
-		}
+		labels.in[i] = p.endsAfter(state[i+1], kind[i+1])
 	}
-	return numberOf(labels, key, &t.in, in)
+	return labels.number(&t.in)
 }
 
 // together returns the machine of several, and of each of its labels those of these. It returns nil where there are too
@@ -266,7 +264,7 @@ type ride struct {
 	texts         []string // the shortest piece of each kind
 	letters       []int    // how many letters these have
 	kinds         []int32  // of each kind: those of the tracks
-	states, cells numbered
+	states, cells combinations
 	toState       []arrival
 	toCell        []arrival
 	pending       [][]int32 // the states that are reached by texts of each length
@@ -286,8 +284,11 @@ func (s *Space) cellsByPiece(tracks []*track, most int) ([]Cell, bool) {
 	for _, text := range r.texts {
 		r.letters = append(r.letters, utf8.RuneCountInString(text))
 	}
-	r.states.reset(len(tracks))
-	r.cells.reset(len(tracks))
+	for _, t := range tracks {
+		r.states.sizes, r.cells.sizes = append(r.states.sizes, t.states), append(r.cells.sizes, len(t.in))
+	}
+	r.states.begin()
+	r.cells.begin()
 	r.states.number(make([]Language, len(tracks)))
 	if !r.run(most) {
 		return nil, false
@@ -344,7 +345,7 @@ func (r *ride) leave(n int32, length int) {
 }
 
 // reach notes how one of some is reached, and reports whether no shorter text is known that does.
-func reach(of *numbered, to *[]arrival, one []Language, by arrival) (number int32, shorter bool) {
+func reach(of *combinations, to *[]arrival, one []Language, by arrival) (number int32, shorter bool) {
 	n, known := of.number(one)
 	if !known {
 		*to = append(*to, by)
@@ -355,6 +356,45 @@ func reach(of *numbered, to *[]arrival, one []Language, by arrival) (number int3
 		return int32(n), true
 	}
 	return int32(n), false
+}
+
+// combinations are numbered ones of which each number is below a size: so they are found by their place in a list where
+// there are few.
+type combinations struct {
+	sizes  []int
+	places []int32 // 1 for the first
+	numbered
+}
+
+// mostPlaced is how many combinations have a place.
+const mostPlaced = 1 << 16
+
+func (c *combinations) begin() {
+	c.reset(len(c.sizes))
+	all := 1
+	for _, n := range c.sizes {
+		if all *= n; all > mostPlaced {
+			return
+		}
+	}
+	c.places = make([]int32, all)
+}
+
+func (c *combinations) number(one []Language) (n int, known bool) {
+	if c.places == nil {
+		return c.numbered.number(one)
+	}
+	at := 0
+	for i, size := range c.sizes {
+		at = at*size + int(one[i])
+	}
+	if n := c.places[at]; n > 0 {
+		return int(n) - 1, true
+	}
+	c.all = append(c.all, one...)
+	c.used++
+	c.places[at] = int32(c.used)
+	return c.used - 1, false
 }
 
 // found returns the cells, with their texts.

@@ -371,3 +371,22 @@ func TestMostWork(t *testing.T) {
 		}
 	}
 }
+
+// A language of paths that has none of the plain ones has no cells.
+func TestNoPieces(t *testing.T) {
+	s := regular.New(alphabet()).CutAt('/')
+	l, err := s.Go(`^a/$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	within, err := s.Go(`^[ab]+(/[ab]+)*$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Meets(l, within); got {
+		t.Errorf("Meets = %v, want false", got)
+	}
+	if cells, ok := s.Cells(s.And(l, within), regular.MostStates, []regular.Language{within}); !ok || len(cells) > 0 {
+		t.Errorf("Cells = %v, %v, want none", cells, ok)
+	}
+}
