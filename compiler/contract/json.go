@@ -10,32 +10,10 @@ import (
 type Object []any
 
 // MarshalJSON writes the members in their order.
-func (o Object) MarshalJSON() ([]byte, error) {
-	if len(o)%2 != 0 {
-		return nil, o.odd()
-	}
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, v := range o {
-		switch {
-		case i%2 == 1:
-			b.WriteByte(':')
-		case i > 0:
-			b.WriteByte(',')
-		}
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(v); err != nil {
-			return nil, err
-		}
-		b.Truncate(b.Len() - 1) // the encoder's line break
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
+func (o Object) MarshalJSON() ([]byte, error) { return o.appendTo(nil, "", "") }
 
-// appendTo appends an indented object; before is how far its own line is. The encoder would read and indent again what
-// stands in an object once for each object around it.
+// appendTo appends an object, on one line where indent is empty; before is how far its own line is. The encoder would
+// read and write again what stands in an object once for each object around it.
 func (o Object) appendTo(b []byte, before, indent string) ([]byte, error) {
 	if len(o)%2 != 0 {
 		return nil, o.odd()
@@ -43,19 +21,23 @@ func (o Object) appendTo(b []byte, before, indent string) ([]byte, error) {
 	if len(o) == 0 {
 		return append(b, "{}"...), nil
 	}
-	within := before + indent
+	within, between, line := before+indent, ": ", "\n"
+	if indent == "" {
+		between, line = ":", ""
+	}
 	b = append(b, '{')
 	for i, v := range o {
 		_, text := v.(string)
 		switch {
 		case i%2 == 1:
-			b = append(b, ": "...)
+			b = append(b, between...)
 		case !text:
 			return nil, fmt.Errorf("got %v as a key, want a text", v)
-		case i > 0:
-			b = append(append(b, ",\n"...), within...)
 		default:
-			b = append(append(b, '\n'), within...)
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, line...), within...)
 		}
 		switch v := v.(type) {
 		case string:
@@ -73,7 +55,7 @@ func (o Object) appendTo(b []byte, before, indent string) ([]byte, error) {
 			b = append(b, bytes.TrimSuffix(text, []byte("\n"))...)
 		}
 	}
-	return append(append(append(b, '\n'), before...), '}'), nil
+	return append(append(append(b, line...), before...), '}'), nil
 }
 
 // room returns about how long an object is when it is written, each line of it behind an indent.
@@ -117,7 +99,7 @@ func Texts(value any) ([]string, bool) {
 func encode(v any, indent string) []byte {
 	var b []byte
 	var err error
-	if o, ok := v.(Object); ok && indent != "" {
+	if o, ok := v.(Object); ok {
 		if b, err = o.appendTo(make([]byte, 0, o.room(len(indent))), "", indent); err == nil {
 			b = append(b, '\n')
 		}

@@ -18,11 +18,13 @@ func (d *Decider) NamedCalls(ref ir.SubjectRef, servers []string) (all []policy.
 			all = append(all, a)
 		}
 	}
+	known := map[string]bool{format.Every: true}
 	for i := range d.setups[ref] {
 		for _, r := range d.setups[ref][i].Rules {
-			if r.At.File == "" || r.Key == format.Every {
+			if r.At.File == "" || known[r.Key] {
 				continue
 			}
+			known[r.Key] = true
 			if format.Match(r.Key, format.WebSearch) {
 				add(policy.Action{Group: ir.Web})
 			}
