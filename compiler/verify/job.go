@@ -145,7 +145,7 @@ func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.half = map[diag.Pos]int{}
+	u.half, u.rules = map[diag.Pos]int{}, universes.plan
 	for n, of := range j.halves {
 		told, err := of.toldApart(ctx, w)
 		if err != nil {

@@ -21,7 +21,7 @@ type plan struct {
 	forms map[ir.SubjectRef]string   // what a subject says of the daily lines
 	pairs int                        // how many roles in modes there are
 
-	shapes map[shaped]string // of the rules
+	shapes map[shaped]shapes // of the rules
 }
 
 // mostPairs bounds how many roles in modes are verified by cells: the time grows with the product of
@@ -48,7 +48,7 @@ func (p *plan) pairStates() int {
 // newPlan looks at every mode and every role of a project, whichever are verified.
 func newPlan(e *policy.Engine) (*plan, error) {
 	p := &plan{first: map[string]ir.SubjectRef{}, kinds: map[ir.SubjectRef]map[ir.Group]string{},
-		owns: map[ir.SubjectRef][]string{}, forms: map[ir.SubjectRef]string{}, shapes: map[shaped]string{}}
+		owns: map[ir.SubjectRef][]string{}, forms: map[ir.SubjectRef]string{}, shapes: map[shaped]shapes{}}
 	for _, ref := range subjects(e.Project()) {
 		if ref.Role != "" && ref.Mode != "" {
 			p.pairs++
@@ -158,25 +158,32 @@ type shaped struct {
 	pattern  ir.Pattern
 }
 
+// shapes are the one of a rule, and its pattern with one letter for each word.
+type shapes struct{ rule, letters string }
+
 // learn returns the shape of a rule, and keeps it.
 func (p *plan) learn(g ir.Group, r *ir.Rule) string {
 	key := shaped{g, r.Decision, r.Pattern}
 	s, ok := p.shapes[key]
 	if !ok {
-		s = shape(g, r)
+		s = shapesOf(g, r)
 		p.shapes[key] = s
 	}
-	return s
+	return s.rule
 }
 
-// shapeOf returns the shape of a rule.
-func (p *plan) shapeOf(g ir.Group, r *ir.Rule) string {
+// shapesOf returns the shapes of a rule.
+func (p *plan) shapesOf(g ir.Group, r *ir.Rule) shapes {
 	if p != nil {
 		if s, ok := p.shapes[shaped{g, r.Decision, r.Pattern}]; ok {
 			return s
 		}
 	}
-	return shape(g, r)
+	return shapesOf(g, r)
+}
+
+func shapesOf(g ir.Group, r *ir.Rule) shapes {
+	return shapes{shape(g, r), letters().ReplaceAllString(r.Pattern.Text, "a")}
 }
 
 // shape names how a rule is written around its words. Some names are one word, and so are some

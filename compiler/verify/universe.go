@@ -45,6 +45,7 @@ type universe struct {
 	ref     ir.SubjectRef
 	subject *policy.Subject
 	plan    *plan // nil: everything is compared; else what cells do not have
+	rules   *plan // knows the shapes of the rules; nil where they are not known
 	seen    map[policy.Action]bool
 	shapes  map[string]bool  // of the patterns that were dressed in every way
 	half    map[diag.Pos]int // of a role in a mode: which half wrote a rule; nil elsewhere
@@ -80,7 +81,7 @@ func universeOf(
 	if err != nil {
 		return nil, err
 	}
-	u.plan = plan
+	u.plan, u.rules = plan, plan
 	h := fnv.New64a()
 	h.Write([]byte(ref.String()))
 	random := rand.New(rand.NewPCG(seed, h.Sum64()))
@@ -124,14 +125,19 @@ func (u *universe) only(actions []policy.Action) []*Witness {
 	return pointers(u.list)
 }
 
-// matches adds what patterns of the artifacts match.
+// matches adds what patterns of the artifacts match. Beside cells, which tell the case of each letter apart, of what is
+// alike in any case there is the first: an expression for any case has a text for each of its letters.
 func (u *universe) matches(patterns map[ir.Group][]ir.Pattern) {
 	for _, g := range ir.Groups {
+		alike := map[string]bool{}
 		for _, p := range patterns[g] {
 			for _, sample := range samples(g, p) {
-				if !strings.ContainsRune(sample, 0) { // no system opens or runs that
-					u.add(g, sample, "match of an artifact")
+				folded := policy.Fold(sample)
+				if strings.ContainsRune(sample, 0) || u.plan != nil && alike[folded] { // no system opens or runs a NUL
+					continue
 				}
+				alike[folded] = true
+				u.add(g, sample, "match of an artifact")
 			}
 		}
 	}
@@ -297,7 +303,7 @@ func (u *universe) tools() {
 // novel reports whether a rule has another shape than those before it: the same signs around
 // other letters are written, and read, by the same code.
 func (u *universe) novel(g ir.Group, r *ir.Rule) bool {
-	shape := u.plan.shapeOf(g, r)
+	shape := u.rules.shapesOf(g, r).rule
 	if u.shapes[shape] {
 		return false
 	}
@@ -318,7 +324,7 @@ func (u *universe) crossed(g ir.Group, do func(held, free *ir.Rule)) {
 			return
 		}
 		free := &rules[i]
-		of := fmt.Sprint(u.half[free.Pos], free.Decision, letters().ReplaceAllString(free.Pattern.Text, "a"))
+		of := fmt.Sprint(u.half[free.Pos], free.Decision) + u.rules.shapesOf(g, free).letters
 		if g == ir.Command { // only rules about the same program cross
 			program, _, _ := strings.Cut(free.Pattern.Text, " ")
 			of += program

@@ -732,7 +732,7 @@ func run(ctx context.Context, w worker, jobs []*job) error {
 	var mu sync.Mutex
 	var failed error
 	done, stop := 0, false
-	for range runtime.GOMAXPROCS(0) {
+	for range 2 * runtime.GOMAXPROCS(0) { // some wait for languages that others look at
 		wg.Go(func() {
 			for of := range queue {
 				for _, j := range of {
