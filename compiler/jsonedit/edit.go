@@ -107,14 +107,14 @@ func (ed *editor) alike(e entry, there hujson.Value) bool {
 	if ed.Alike == nil {
 		return canonical(there) == canonical(e.value)
 	}
-	return ed.Alike(e.place, standard(there), standard(e.value))
+	is, want := standard(there), standard(e.value)
+	return bytes.Equal(is, want) || ed.Alike(e.place, is, want)
 }
 
-// standard returns a value as JSON.
+// standard returns a value as JSON without spaces.
 func standard(v hujson.Value) []byte {
 	v = v.Clone()
-	v.BeforeExtra, v.AfterExtra = nil, nil
-	v.Standardize()
+	v.Minimize()
 	return v.Pack()
 }
 
