@@ -25,3 +25,20 @@ func TestPrograms(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Settings by which Claude Code asks less are of somebody's own; those that change nothing are not.
+func TestLoose(t *testing.T) {
+	for data, want := range map[string][]string{
+		`{"enableAllProjectMcpServers": true, "skipDangerousModePermissionPrompt": true, "autoMode": {"allow": ["x"]}}`: {
+			"setting enableAllProjectMcpServers", "setting skipDangerousModePermissionPrompt", "setting autoMode.allow"},
+		`{"enableAllProjectMcpServers": false, "autoMode": {"allow": [], "soft_deny": ["x"]}}`: nil,
+	} {
+		var got []string
+		for _, l := range programs(memfs.FS{".claude/settings.json": []byte(data)}) {
+			got = append(got, l.What())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", data, got, want)
+		}
+	}
+}

@@ -64,8 +64,8 @@ func (claude) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	return append(out, contract.Added(programs(project), programs(compiled))...)
 }
 
-// programs returns the plugins that the settings of a project turn on, the marketplaces that they come from, and the
-// programs that settings and servers name.
+// programs returns the plugins that the settings of a project turn on, the marketplaces that they come from, the
+// programs that settings and servers name, and the settings by which Claude Code asks less.
 func programs(project fs.FS) (out []contract.Lodger) {
 	for _, f := range format.SettingsFiles {
 		data, err := contract.ReadImport(project, f.Path)
@@ -92,6 +92,7 @@ func programs(project fs.FS) (out []contract.Lodger) {
 					Starts: true, Listed: true})
 			}
 		}
+		out = append(out, contract.Unasking(read.Root, loose...)...)
 		for _, m := range read.Root.Get("env").Fields() {
 			if format.Starts(m.Key) {
 				out = append(out, contract.Lodger{Kind: contract.EntrySetting, Name: "env." + m.Key, Entry: m.Value,
@@ -112,6 +113,13 @@ func programs(project fs.FS) (out []contract.Lodger) {
 		}
 	}
 	return out
+}
+
+// loose are settings by which Claude Code asks less, beside the rules and modes that a build judges.
+var loose = []contract.Loose{
+	{Key: []string{"enableAllProjectMcpServers"}},
+	{Key: []string{"skipDangerousModePermissionPrompt"}},
+	{Key: []string{"autoMode", "allow"}},
 }
 
 // marketplaces is the key of where plugins come from.
