@@ -114,6 +114,7 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		out = append(out, contract.Lodger{Kind: contract.EntryFile, Name: file, At: diag.Pos{File: file}})
 	}
 	out = append(out, contract.Added(settings(project), settings(compiled))...)
+	out = append(out, contract.Added(listed(project), listed(compiled))...)
 	return append(out, contract.Added(hooks(project), hooks(compiled))...)
 }
 
@@ -140,6 +141,26 @@ func settings(project fs.FS) (out []contract.Lodger) {
 		contract.Loose{Key: []string{"sandbox_mode"}, Values: []string{"danger-full-access"}},
 		contract.Loose{Key: []string{"sandbox_workspace_write", "network_access"}},
 		contract.Loose{Key: []string{"sandbox_workspace_write", "writable_roots"}})...)
+}
+
+// listed returns the agents that the settings of the project list with a file of settings each.
+func listed(project fs.FS) (out []contract.Lodger) {
+	data, err := contract.ReadImport(project, format.ConfigFile)
+	if err != nil {
+		return nil
+	}
+	root, err := located.TOML(format.ConfigFile, data)
+	if err != nil {
+		return nil
+	}
+	for _, m := range root.Get("agents").Fields() {
+		if m.Value.Get("config_file").Is(located.String) {
+			l := contract.AgentOf(m.Key, m.Pos)
+			l.Entry = m.Value
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // hooks returns those of the project. Codex takes their allow in the place of a person alone.
