@@ -319,10 +319,38 @@ func (a *analysis) handOver(words []word, in dirs, redirs []*syntax.Redirect) {
 			a.guess(w, byProgram)
 		}
 	case wrappers[first]:
+		by := byProgram
+		for _, i := range programs(words) {
+			if !words[i].holes && shellGets(words[i:]) {
+				by = byShell
+				a.guess(asOne(words[i+1:]), by)
+				break
+			}
+		}
 		for _, w := range words[1:] {
-			a.guess(w, reader(shellWrappers[first]))
+			a.guess(w, by)
 		}
 	}
+}
+
+// asOne returns words as a shell gets them from a wrapper that puts a space between them; none where that has no
+// sign of the shell. What is known at run time only is a variable to that one, too.
+func asOne(words []word) word {
+	var b strings.Builder
+	signs := false
+	for i := range words {
+		w := &words[i]
+		if w.holes {
+			writeWord(&b, "$x")
+			continue
+		}
+		signs = signs || strings.ContainsAny(w.text, "<>|&;$`()\n")
+		writeWord(&b, w.script())
+	}
+	if !signs {
+		return word{}
+	}
+	return word{text: b.String() + string(rune(inner))}
 }
 
 // reader is what a wrapper hands a word to, where that is a script.

@@ -383,4 +383,15 @@ func TestGuessedRedirects(t *testing.T) {
 	testLines(t, "guessed", commands(allow("watch *", "env *"), deny("rm *")), lines{
 		"watch 'x > /etc/passwd'": ir.Deny, "env -S 'x > /etc/passwd'": ir.Allow, "watch 'rm x > /etc/passwd'": ir.Deny,
 		"env -S 'cat < ~/x'": ir.Allow, "watch 'cd x; rm y'": ir.Deny})
+	open := commands(deny("rm *"))
+	open.Command.Default = def(ir.Allow)
+	testLines(t, "joined", open, lines{
+		`watch echo x \> /etc/passwd`: ir.Deny, `watch x\>/etc/passwd`: ir.Deny, `watch "ls;rm" x`: ir.Deny,
+		`timeout 5 watch 'x > /etc/passwd'`: ir.Deny, `sudo watch x \>/etc/passwd`: ir.Deny, `env x \> /etc/passwd`: ir.Allow,
+		`su -c x\>/etc/passwd`: ir.Deny, `script -c x\>/etc/passwd`: ir.Deny, `parallel x \>/etc/passwd ::: a`: ir.Deny,
+		`watch echo $X \> y`: ir.Deny, "watch ls x": ir.Allow, `watch ls -l\;`: ir.Allow, `watch ls \| wc`: ir.Allow,
+		"su 'x > /etc/passwd'": ir.Allow, "su -lc 'x > /etc/passwd'": ir.Deny, "su --com 'x > /etc/passwd'": ir.Deny,
+		"script '-cx > /etc/passwd'": ir.Deny, "flock f ls 'a > /b'": ir.Allow, "runuser --command='x > /y'": ir.Deny,
+		`npx -c 'x > /etc/passwd'`: ir.Deny, `npx vitest -t 'a > /b'`: ir.Allow, `nix-shell --run 'x > /etc/passwd'`: ir.Deny,
+	})
 }

@@ -14,8 +14,30 @@ var wrappers = set("env timeout time nice nohup stdbuf command exec sudo xargs "
 	"caffeinate arch firejail bwrap proot fakeroot rush torsocks proxychains proxychains4 unbuffer " +
 	"npx bunx pnpx uvx pipx corepack direnv mise asdf nix-shell with-contenv")
 
-// shellWrappers give words of their arguments to a shell, so that what these say of files counts.
-var shellWrappers = set("watch su runuser flock script parallel rush entr")
+// shellWrappers give words of their arguments to a shell, so that what these say of files counts, those of scriptOptions
+// behind an option (their manuals). Of long options a beginning is enough to some.
+var (
+	shellWrappers = set("watch parallel rush entr firejail")
+	scriptOptions = map[string][]string{
+		"su": {"-c", "--command", "--session-command"}, "runuser": {"-c", "--command", "--session-command"},
+		"flock": {"-c", "--command"}, "script": {"-c", "--command"}, "npx": {"-c", "--call"}, "pnpx": {"-c", "--shell-mode"},
+		"nix-shell": {"--run", "--command"}, "mise": {"-c", "--command"},
+	}
+)
+
+// shellGets reports whether a wrapper, the first of some words, gives others of them to a shell.
+func shellGets(words []word) bool {
+	name := base(words[0].script())
+	return shellWrappers[name] || slices.ContainsFunc(words[1:], func(w word) bool {
+		option, _, _ := strings.Cut(w.text, "=")
+		return slices.ContainsFunc(scriptOptions[name], func(o string) bool {
+			if long := strings.HasPrefix(o, "--"); long || strings.HasPrefix(option, "--") {
+				return long && len(option) > 2 && strings.HasPrefix(o, option)
+			}
+			return strings.HasPrefix(option, "-") && strings.Contains(option, o[1:]) // -lc, or the text behind it
+		})
+	})
+}
 
 // finders run the program that follows one of their options.
 var finders = set("find fd fdfind gfind")
