@@ -99,6 +99,7 @@ var lines = []written{
 	{"redirect: null", "", " > /dev/null 2>&1"},
 	{"script: sh", "sh -c '", "'"},
 	{"script: file", "", " 'echo x > modec.lock'"},
+	{"script: escaped", "", ` \> modec.lock`},
 	{"script: bash", "bash -lc \"", "\""},
 	{"script: eval", "eval ", ""},
 	{"script: here-document", "sh <<E\n", "\nE"},

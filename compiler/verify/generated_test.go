@@ -250,6 +250,9 @@ func TestOrdinarySources(t *testing.T) {
 		"two folders above":              `"roles": {"a": {"can": {"outside": "allow", "read": {"deny": ["../../secrets/**"]}}}}`,
 		"a shell behind a wrapper": `"roles": {"a": {"permissionMode": "bypassPermissions", "can": {"command":
 			{"allow": ["*", "bash *"], "deny": ["ls *"]}}}}`,
+		"a sign behind a backslash": `"roles": {"a": {"can": {"read": "allow", "edit": {"deny": [".env"]}, "command":
+			{"allow": ["watch *", "su *", "script *", "parallel *", "npx *", "nix-shell *", "mise *", "eval *"],
+			"default": "allow"}}}}`,
 		"two wildcards at the end": `"roles": {"a": {"can": {"command":
 			{"allow": ["git -c * *", "make * *", "npm *  *"], "deny": ["curl * *"], "default": "agent"}}}}`,
 		"a mode of somebody else's": `"roles": {"a": {"can": {"modes": {"default": "ask", "deny": ["architect", "code"]}}}}`,

@@ -34,17 +34,22 @@ var agent = &lastmatch.Agent{
 	// In quotes Kilo replaces signs by "_" before it compares: that of $'…', and the redirect in sh -c 'ls > x'.
 	Expansions: []string{"*_'*"},
 	Redirects:  redirects,
+	Escaped:    escaped,
 	Protected:  []string{"AGENTS.md"},
 }
 
 // redirects are patterns of lines that may have a shell run a text with a redirect: what a shell, eval or a program
-// that hands its arguments to one is given. Each letter of a name may be quoted.
-var redirects = []string{
-	"*s*h*-*c*_*", "*e*v*a*l*_*", "*s*u*-*c*'*_*", `*s*u*-*c*"*_*`, "*s*c*r*i*p*t*-*c*'*_*", `*s*c*r*i*p*t*-*c*"*_*`,
-	"*e*n*t*r*'*_*", `*e*n*t*r*"*_*`, "*f*l*o*c*k*'*_*", `*f*l*o*c*k*"*_*`,
-	"*p*a*r*a*l*l*e*l*'*_*", `*p*a*r*a*l*l*e*l*"*_*`, "*r*u*n*u*s*e*r*'*_*", `*r*u*n*u*s*e*r*"*_*`,
-	"*r*u*s*h*'*_*", `*r*u*s*h*"*_*`, "*w*a*t*c*h*'*_*", `*w*a*t*c*h*"*_*`,
-}
+// that hands its arguments to one is given. Each letter of a name may be quoted. The sign stands in quotes, or behind a
+// backslash.
+var redirects, escaped = func() (all, escaped []string) {
+	for _, name := range []string{"*s*h*-*c*", "*e*v*a*l*", "*s*u*-*c*", "*s*c*r*i*p*t*-*c*", "*e*n*t*r*", "*f*l*o*c*k*",
+		"*p*a*r*a*l*l*e*l*", "*r*u*n*u*s*e*r*", "*r*u*s*h*", "*w*a*t*c*h*", "*f*i*r*e*j*a*i*l*", "*n*p*x*-*",
+		"*n*i*x*-*s*h*e*l*l*-*", "*m*i*s*e*-*c*"} {
+		all = append(all, name+"'*_*", name+`"*_*`, name+`\_*`)
+		escaped = append(escaped, name+`\_*`)
+	}
+	return all, escaped
+}()
 
 // reserved are agents that Kilo runs by itself, the older name of one, and those whose rules it puts behind all others.
 var reserved = []string{"build", "compaction", "explore", "plan", "summary", "title"}

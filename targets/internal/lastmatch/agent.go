@@ -39,8 +39,9 @@ type Agent struct {
 	// Protected are files about which it asks before it writes them, whatever is allowed.
 	Protected []string
 	// Expansions and Redirects are patterns of lines in which it does not see a sign of the shell as it is: of those
-	// with "$", and of those that have a shell run a text with one.
-	Expansions, Redirects []string
+	// with "$", and of those that have a shell run a text with one. Escaped are in the place of both where no line with
+	// a quote gets further: there a backslash hides a sign.
+	Expansions, Redirects, Escaped []string
 }
 
 // Own is where an agent has what a source says in its own words: rules of a permission, names, files and prompts.

@@ -155,14 +155,19 @@ func (w *writer) commands() {
 		signs := []entry{{"*<*", redirect}, {"*>*", redirect}}
 		if open {
 			signs = append([]entry{{"*$*", least}, {"*`*", least}}, signs...)
-			for _, pattern := range w.agent.Expansions {
-				signs = append(signs, entry{pattern, least})
-			}
 			if held {
 				signs = append([]entry{{`*"*`, least}, {"*'*", least}, {"*{*", least}}, signs...)
+			} else {
+				for _, pattern := range w.agent.Expansions {
+					signs = append(signs, entry{pattern, least})
+				}
 			}
 		}
-		for _, pattern := range w.agent.Redirects {
+		hidden := w.agent.Redirects
+		if open && held && least <= redirect {
+			hidden = w.agent.Escaped
+		}
+		for _, pattern := range hidden {
 			signs = append(signs, entry{pattern, redirect})
 		}
 		list = append(list, signs...)

@@ -25,7 +25,7 @@ func TestReplay(t *testing.T) {
 		Paths:    []string{"AGENTS.md", "sub/AGENTS.md", ".kilo/agents/x.md", ".kilo/plans/x.md", "kilo.json", "opencode.json"},
 		Lines: []string{
 			"cd . > r1", "git status; > r2", "X=$(cd . > r3)", "git log 2>/dev/null", "echo 'a;b'", "echo $'x'", "touch t",
-			"declare -x Z=1", "popd", "git add a_b", "sh -c 'echo x > r4'", "git add \\\n .",
+			"declare -x Z=1", "popd", "git add a_b", "sh -c 'echo x > r4'", `sh -c ls\>r5`, `eval ls\>r6`, "git add \\\n .",
 		}})
 	for _, name := range []string{"acme", "kilo"} {
 		req := compiler.Request{FS: replay.Fixture(t, name), Targets: targets.All(), Today: today}
