@@ -159,17 +159,25 @@ func (r *Result) tellForeign(report *verify.Report, disk fs.FS, stale []string) 
 		data, err := fs.ReadFile(disk, f.Path)
 		foreign[f.Path] = err != nil || !bytes.Equal(data, f.Data)
 	}
-	changed := map[string]bool{} // the targets with such a file, or with hooks that read one
+	changed := map[string][]string{} // by target, what differs of its files and of the one that its hooks read
 	for _, o := range r.Outputs {
-		changed[o.Target.Name()] = foreign[contract.PolicyFile] ||
-			slices.ContainsFunc(o.Files, func(f contract.File) bool { return foreign[f.Path] })
+		for _, f := range append([]contract.File{{Path: contract.PolicyFile}}, o.Files...) {
+			if foreign[f.Path] {
+				changed[o.Target.Name()] = append(changed[o.Target.Name()], f.Path)
+			}
+		}
 	}
+	isStale := func(file string) bool { return slices.Contains(stale, file) }
 	for i := range report.Surfaces {
 		for j := range report.Surfaces[i].Findings {
 			f := &report.Surfaces[i].Findings[j]
 			differs, compiled := foreign[f.At.File]
-			f.Foreign = !compiled || differs || changed[report.Surfaces[i].Target]
-			f.Stale = differs && slices.Contains(stale, f.At.File)
+			by := changed[report.Surfaces[i].Target]
+			if differs || !compiled && f.At.File != "" {
+				by = []string{f.At.File}
+			}
+			f.Foreign = !compiled || len(by) > 0
+			f.Stale = len(by) > 0 && !slices.ContainsFunc(by, func(file string) bool { return !isStale(file) })
 		}
 	}
 	for _, o := range r.Outputs {
@@ -401,7 +409,7 @@ func (r *Result) widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.F
 	code, hint := diag.Wider, "this is a defect of modec; please report it"
 	switch {
 	case f.Stale:
-		code, hint = diag.ForeignWidening, "a build wrote this file from another source: run `modec build`"
+		code, hint = diag.ForeignWidening, "a build wrote what lies there from another source: run `modec build`"
 	case f.Foreign && contract.IsPrivate(r.targets, f.At.File):
 		code = diag.ForeignWidening
 		hint = "take it out, or into a source of your own, which nobody else has: `modec migrate --local`; " +
