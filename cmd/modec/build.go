@@ -426,6 +426,9 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 		})
 	}
 	if next := e.mended(drift); next != "" {
+		if c.Staged {
+			next += thenStage
+		}
 		e.ui.note("next: %s\n", next)
 	}
 }
@@ -475,6 +478,9 @@ func present(res *compiler.Result, changes []output.Change) (there *compiler.Res
 	})
 	return &some, missing
 }
+
+// thenStage is what remains to do after a build where git's index is judged.
+const thenStage = "; then `git add` the files above and " + output.LockFile
 
 // staleOf returns the files that a build wrote from another source, and that nobody changed.
 func staleOf(changes []output.Change) []string {

@@ -107,7 +107,11 @@ func (c *verifyCmd) Run(e *env) error {
 	e.ui.findings(diags, rest-1-len(missing))
 	e.ui.own(diags)
 	if len(missing) > 0 {
-		e.ui.missing(missing, e.mended(gone))
+		next := e.mended(gone)
+		if c.Staged {
+			next += thenStage
+		}
+		e.ui.missing(missing, next)
 		return failed
 	}
 	switch {
