@@ -177,6 +177,10 @@ func (c *lintCmd) report(e *env, report lintReport) error {
 	case e.ui.annotator != nil:
 		err = e.ui.annotator(report.Diagnostics)
 	default:
+		if e.ui.quiet { // a hook prints at every commit what nobody has to do
+			report.Diagnostics = slices.DeleteFunc(slices.Clone(report.Diagnostics),
+				func(d diag.Diagnostic) bool { return !c.fails(d.Severity) })
+		}
 		e.ui.lint(report)
 	}
 	if err == nil && failed {
