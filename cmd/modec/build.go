@@ -484,7 +484,8 @@ const thenStage = "; then `git add` the files above and " + output.LockFile
 
 // staleOf returns the files that a build wrote from another source, and that nobody changed.
 func staleOf(changes []output.Change) []string {
-	return paths(slices.DeleteFunc(slices.Clone(changes), func(c output.Change) bool { return c.State != output.Stale }))
+	other := func(c output.Change) bool { return c.State != output.Stale }
+	return paths(slices.DeleteFunc(slices.Clone(changes), other))
 }
 
 // paths returns the names of files.

@@ -187,13 +187,13 @@ func unsaid(res *compiler.Result, target string, of ir.SubjectRef, g ir.Group) (
 			continue
 		}
 		for _, d := range lossesOf(o.Losses, of) {
-			if code := string(d.Code); d.Loss == diag.Narrowing && d.Group == string(g) && !slices.Contains(codes, code) {
-				codes = append(codes, code)
+			if d.Loss == diag.Narrowing && d.Group == string(g) {
+				codes = append(codes, string(d.Code))
 			}
 		}
 	}
 	slices.Sort(codes)
-	return codes
+	return slices.Compact(codes)
 }
 
 // timesOf returns what is decided at some times in the place of a result; nil where that is the same.

@@ -76,7 +76,8 @@ func foremost(list diag.List) (out diag.List) {
 		last := out[mostAnnotations-1]
 		out = append(out[:mostAnnotations-1:mostAnnotations-1], diag.Diagnostic{
 			Severity: last.Severity, Code: last.Code,
-			Message: fmt.Sprintf("and %d more findings", more), Hint: "`modec build --check --format sarif` has them all",
+			Message: fmt.Sprintf("and %d more findings", more),
+			Hint:    "`modec build --check --format sarif` has them all",
 		})
 	}
 	return out

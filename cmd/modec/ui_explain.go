@@ -60,8 +60,8 @@ func (u *ui) lost(x explanation) {
 			continue
 		}
 		told[v.Target] = true
-		u.printf("%s cannot say all of %s: %s (`modec show %s` says what)\n", v.Target, x.Action, strings.Join(v.losses, ", "),
-			diag.Clean(x.shown))
+		u.printf("%s cannot say all of %s: %s (`modec show %s` says what)\n",
+			v.Target, x.Action, strings.Join(v.losses, ", "), diag.Clean(x.shown))
 	}
 }
 

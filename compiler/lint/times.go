@@ -77,8 +77,8 @@ func (p *pass) exceptionEndsSoon() {
 		if days < 0 || days > soon {
 			continue
 		}
-		p.find(x.Pos, "the exception ends %s, on %s: no build and no check works afterwards until it is taken out or moved",
-			inDays(days), x.Until.Format(time.DateOnly)).
+		p.find(x.Pos, "the exception ends %s, on %s: no build and no check works afterwards until it is taken out or "+
+			"moved", inDays(days), x.Until.Format(time.DateOnly)).
 			Hint("take it out and build, or have somebody decide again and move the date")
 	}
 }
