@@ -73,6 +73,7 @@ func (r *Result) Lint(project fs.FS) []lint.Finding {
 		PromptLimit: r.Config.PromptLimit,
 		Sources:     sources,
 		Pins:        set,
+		Exceptions:  r.Config.Ends(),
 		Now:         r.now,
 	}), broken...)
 	if lock, err := r.lockIn(project); err == nil {

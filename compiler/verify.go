@@ -26,6 +26,8 @@ type Verification struct {
 	Seed uint64
 	// Disk is what to verify; nil: the compiled files.
 	Disk fs.FS
+	// Stale are the files of the disk that a build wrote from another source, and that nobody changed.
+	Stale []string
 	// Memory is what earlier runs found; nil: all is compared.
 	Memory *verify.Memory
 	// Subjects limits the verification; nil: every mode, every role, and every role in each mode
@@ -61,7 +63,7 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 	if how.Disk != nil {
 		diags = append(diags, r.leavePrograms(report, how.Disk)...)
 		r.easeKnown(diags, how.Disk)
-		r.tellForeign(report, how.Disk)
+		r.tellForeign(report, how.Disk, how.Stale)
 		tellUnloaded(report, diags)
 		diags = append(diags, r.sampledByEdits(report, how.Disk)...)
 	}
@@ -150,23 +152,32 @@ func complete(ctx context.Context, report *verify.Report, diags diag.List) (*ver
 }
 
 // tellForeign marks the findings on a disk by files that are not as they were compiled, and of agents
-// that have such a file: what it lacks may be why another one permits more.
-func (r *Result) tellForeign(report *verify.Report, disk fs.FS) {
+// that have such a file: what it lacks may be why another one permits more. A stale file is nobody's doing.
+func (r *Result) tellForeign(report *verify.Report, disk fs.FS, stale []string) {
 	foreign := map[string]bool{} // the compiled files
 	for _, f := range r.Files() {
 		data, err := fs.ReadFile(disk, f.Path)
 		foreign[f.Path] = err != nil || !bytes.Equal(data, f.Data)
 	}
-	changed := map[string]bool{} // the targets with such a file, or with hooks that read one
+	changed := map[string][]string{} // by target, what differs of its files and of the one that its hooks read
 	for _, o := range r.Outputs {
-		changed[o.Target.Name()] = foreign[contract.PolicyFile] ||
-			slices.ContainsFunc(o.Files, func(f contract.File) bool { return foreign[f.Path] })
+		for _, f := range append([]contract.File{{Path: contract.PolicyFile}}, o.Files...) {
+			if foreign[f.Path] {
+				changed[o.Target.Name()] = append(changed[o.Target.Name()], f.Path)
+			}
+		}
 	}
+	isStale := func(file string) bool { return slices.Contains(stale, file) }
 	for i := range report.Surfaces {
 		for j := range report.Surfaces[i].Findings {
 			f := &report.Surfaces[i].Findings[j]
 			differs, compiled := foreign[f.At.File]
-			f.Foreign = !compiled || differs || changed[report.Surfaces[i].Target]
+			by := changed[report.Surfaces[i].Target]
+			if differs || !compiled && f.At.File != "" {
+				by = []string{f.At.File}
+			}
+			f.Foreign = !compiled || len(by) > 0
+			f.Stale = len(by) > 0 && !slices.ContainsFunc(by, func(file string) bool { return !isStale(file) })
 		}
 	}
 	for _, o := range r.Outputs {
@@ -397,6 +408,8 @@ func (r *Result) widerDiagnostics(report *verify.Report, list string) diag.List 
 func (r *Result) widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.Finding) {
 	code, hint := diag.Wider, "this is a defect of modec; please report it"
 	switch {
+	case f.Stale:
+		code, hint = diag.ForeignWidening, "a build wrote what lies there from another source: run `modec build`"
 	case f.Foreign && contract.IsPrivate(r.targets, f.At.File):
 		code = diag.ForeignWidening
 		hint = "take it out, or into a source of your own, which nobody else has: `modec migrate --local`; " +

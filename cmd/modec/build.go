@@ -129,7 +129,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		return c.check(e, checked{res: res, opt: e.outputs(out), diags: diags, memory: m, start: start})
 	}
 	if res.Config.Verify {
-		_, list, _ := e.verify(res, nil, verifySeed)
+		_, list, _ := e.verify(res, nil, nil, verifySeed)
 		if diags = append(diags, list...); diags.HasErrors() {
 			return nil, e.ui.fail(diags)
 		}
@@ -360,7 +360,7 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 		func(c output.Change) bool { return c.Action == output.Unchanged })
 	there, _ := present(x.res, changes)
 	if disk != nil && len(there.Outputs) > 0 {
-		_, list, _ := e.verify(there, disk, verifySeed)
+		_, list, _ := e.verify(there, disk, staleOf(changes), verifySeed)
 		diags = append(diags, list...)
 		diags = append(diags, e.foreign(there, disk, x.ignored(e))...)
 	}
@@ -426,6 +426,9 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 		})
 	}
 	if next := e.mended(drift); next != "" {
+		if c.Staged {
+			next += thenStage
+		}
 		e.ui.note("next: %s\n", next)
 	}
 }
@@ -474,6 +477,15 @@ func present(res *compiler.Result, changes []output.Change) (there *compiler.Res
 		return gone[o.Target.Name()] || gone["modec"] // every hook reads the policy file
 	})
 	return &some, missing
+}
+
+// thenStage is what remains to do after a build where git's index is judged.
+const thenStage = "; then `git add` the files above and " + output.LockFile
+
+// staleOf returns the files that a build wrote from another source, and that nobody changed.
+func staleOf(changes []output.Change) []string {
+	other := func(c output.Change) bool { return c.State != output.Stale }
+	return paths(slices.DeleteFunc(slices.Clone(changes), other))
 }
 
 // paths returns the names of files.

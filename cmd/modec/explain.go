@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -48,6 +49,7 @@ type explanation struct {
 	Elsewhere []string `json:"elsewhere,omitempty" jsonschema:"the targets that do not emit the subject or the server"`
 
 	at      diag.Pos  // where the rule is written
+	shown   string    // what shows the subject, behind modec show
 	guarded string    // why the path is a guarded one of modec's own, which is written nowhere; "" where it is not
 	ended   diag.List // why it is not whole
 }
@@ -76,7 +78,8 @@ type verdict struct {
 	Past        string       `json:"past,omitempty" jsonschema:"why a rule that seems to refuse it does not"`
 	Kept        bool         `json:"kept,omitempty" jsonschema:"by a rule of the role for this agent alone"`
 
-	at diag.Pos // where the rule stands
+	at     diag.Pos // where the rule stands
+	losses []string // the codes of what the target cannot say of the group, where the verdict is less than the source
 }
 
 // codeReport is the JSON of an explained code.
@@ -162,10 +165,35 @@ func (e *env) explain(
 		})
 		x.Verdicts, x.Elsewhere = e.verdicts(e.judges(res), ref, q.action, r)
 	})
+	x.shown = cmp.Or(ref.Role, ref.Mode)
+	if ref.Role != "" && ref.Mode != "" {
+		x.shown += " --mode " + ref.Mode
+	}
+	for i := range x.Verdicts {
+		if v := &x.Verdicts[i]; x.Decision != ir.Agent && v.Decision < x.Decision {
+			v.losses = unsaid(res, v.Target, ref, q.action.Group)
+		}
+	}
 	for _, v := range x.Verdicts {
 		x.Targets[v.Target] = max(x.Targets[v.Target], v.Decision)
 	}
 	return x, nil
+}
+
+// unsaid returns the codes of what a target cannot say of a group of a subject.
+func unsaid(res *compiler.Result, target string, of ir.SubjectRef, g ir.Group) (codes []string) {
+	for _, o := range res.Outputs {
+		if o.Target.Name() != target {
+			continue
+		}
+		for _, d := range lossesOf(o.Losses, of) {
+			if d.Loss == diag.Narrowing && d.Group == string(g) {
+				codes = append(codes, string(d.Code))
+			}
+		}
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
 }
 
 // timesOf returns what is decided at some times in the place of a result; nil where that is the same.

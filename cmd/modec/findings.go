@@ -76,7 +76,8 @@ func foremost(list diag.List) (out diag.List) {
 		last := out[mostAnnotations-1]
 		out = append(out[:mostAnnotations-1:mostAnnotations-1], diag.Diagnostic{
 			Severity: last.Severity, Code: last.Code,
-			Message: fmt.Sprintf("and %d more findings", more), Hint: "`modec build --check` lists them",
+			Message: fmt.Sprintf("and %d more findings", more),
+			Hint:    "`modec build --check --format sarif` has them all",
 		})
 	}
 	return out
@@ -101,7 +102,7 @@ func (e *env) annotations(list diag.List) (out diag.List, folder string) {
 	}
 	for _, d := range list {
 		if !strings.Contains(d.Hint, "`modec ") {
-			d.Hint = strings.TrimPrefix(d.Hint+"; "+mending(d.Code, fixable[d.Code]), "; ")
+			d.Hint = strings.TrimPrefix(d.Hint+"; "+mending(d.Code, fixable[d.Code], d.Pos.File), "; ")
 		}
 		d.Pos, d.Related = at(d.Pos), slices.Clone(d.Related)
 		for i := range d.Related {
@@ -113,10 +114,10 @@ func (e *env) annotations(list diag.List) (out diag.List, folder string) {
 }
 
 // mending returns the command that mends a finding, or that says how.
-func mending(code diag.Code, fixable bool) string {
+func mending(code diag.Code, fixable bool, file string) string {
 	switch {
 	case fixable:
-		return "`modec lint --fix` removes it"
+		return mendsRule(file)
 	case code == diag.Wider:
 		return "`modec verify` prints the exception that accepts it, where there is one"
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
 	"modec.dev/modec/compiler/contract"
@@ -67,6 +68,14 @@ func (c *fmtCmd) Run(e *env) error {
 	}
 	for _, name := range report.Files {
 		e.ui.printf("%s\n", diag.Clean(name))
+	}
+	if end != nil && !e.ui.quiet { // beside the list, which scripts read
+		command := "modec fmt"
+		if e.local != "" {
+			command += " --local"
+		}
+		fmt.Fprintf(e.ui.err, "not formatted: %s; `%s` writes what `%s --diff` shows\n",
+			count(len(report.Files), "file"), command, command)
 	}
 	return end
 }

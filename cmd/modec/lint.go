@@ -21,7 +21,7 @@ type lintCmd struct {
 	findingForms
 	ownFlag
 	Path    []string `arg:"" optional:"" help:"Report only on these files and folders of the source."`
-	Fix     bool     `help:"Remove rules that decide nothing (duplicate-rule, shadowed-rule, void-rule)."`
+	Fix     bool     `help:"Remove rules that decide nothing (duplicate-rule, shadowed-rule, void-rule), in CUE files."`
 	FailOn  string   `enum:"error,warning,note" default:"warning" help:"Exit 1 on error, warning or note and above."`
 	Staged  bool     `help:"Look at git's index instead of the working tree."`
 	Rules   bool     `help:"List the rules, each with an example of what it finds."`
@@ -110,6 +110,9 @@ func (c *lintCmd) reported(e *env, compiled diag.List, findings []lint.Finding) 
 		}
 	}
 	for _, f := range findings {
+		if f.Fix != nil && f.Hint == "" {
+			f.Hint = mendsRule(f.Fix.Pos.File)
+		}
 		list = append(list, f.Diagnostic)
 	}
 	list.Sort()
@@ -117,6 +120,14 @@ func (c *lintCmd) reported(e *env, compiled diag.List, findings []lint.Finding) 
 		list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return !e.below(d.Pos.File, c.Path) })
 	}
 	return list
+}
+
+// mendsRule says how a rule that decides nothing is taken out of a file.
+func mendsRule(file string) string {
+	if lint.Mends(file) {
+		return "`modec lint --fix` removes it"
+	}
+	return "take it out: `modec lint --fix` changes CUE files alone"
 }
 
 // suggestions looks for what the source could permit less, and applies it.
@@ -166,6 +177,10 @@ func (c *lintCmd) report(e *env, report lintReport) error {
 	case e.ui.annotator != nil:
 		err = e.ui.annotator(report.Diagnostics)
 	default:
+		if e.ui.quiet { // a hook prints at every commit what nobody has to do
+			report.Diagnostics = slices.DeleteFunc(slices.Clone(report.Diagnostics),
+				func(d diag.Diagnostic) bool { return !c.fails(d.Severity) })
+		}
 		e.ui.lint(report)
 	}
 	if err == nil && failed {

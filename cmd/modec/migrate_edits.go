@@ -117,8 +117,9 @@ func (c *migrateCmd) tellUnbuilt(e *env, req migrate.Request, res *compiler.Resu
 		of := req
 		of.Targets = []contract.Target{t}
 		if files := migrate.AgentFiles(e.ctx, of); len(files) > 0 {
-			e.ui.note("%s is of %s, which is no target: nothing is built of role %s; next: write [targets.%s] into "+
-				"modec.toml, and run `modec build`\n", diag.Clean(few(files)), t.Name(), role.Name, t.Name())
+			e.ui.note("%s is of %s, which is no target: nothing is built of role %s; next: write %s into "+
+				"modec.toml, and run `modec build`\n", diag.Clean(few(files)), t.Name(), role.Name,
+				contract.TableOf(t, role.Name, res.Project.Baseline))
 		}
 	}
 }

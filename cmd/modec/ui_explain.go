@@ -46,8 +46,22 @@ func (u *ui) explain(x explanation) {
 			u.printf("  by %s%s\n", diag.Clean(v.Rule), diag.Clean(v.At))
 		}
 	}
+	u.lost(x)
 	if len(x.Elsewhere) > 0 {
 		u.printf("not emitted for %s\n", strings.Join(x.Elsewhere, ", "))
+	}
+}
+
+// lost says of agents that permit less than the source what their formats cannot say.
+func (u *ui) lost(x explanation) {
+	told := map[string]bool{}
+	for _, v := range x.Verdicts {
+		if len(v.losses) == 0 || told[v.Target] {
+			continue
+		}
+		told[v.Target] = true
+		u.printf("%s cannot say all of %s: %s (`modec show %s` says what)\n",
+			v.Target, x.Action, strings.Join(v.losses, ", "), diag.Clean(x.shown))
 	}
 }
 

@@ -70,7 +70,7 @@ func (c *verifyCmd) Run(e *env) error {
 		defer root.Close()
 		disk = root.FS()
 	}
-	res, gone, diags := c.present(e, res, disk)
+	res, gone, stale, diags := c.present(e, res, disk)
 	missing := paths(gone)
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
@@ -78,7 +78,7 @@ func (c *verifyCmd) Run(e *env) error {
 	subjects := len(res.Project.Modes) + len(res.Project.Roles)
 	report, same := &verify.Report{}, unchanged{}
 	if len(missing) == 0 || len(res.Outputs) > 0 {
-		report, diags, same = c.judge(e, res, disk)
+		report, diags, same = c.judge(e, res, disk, stale)
 	}
 	switch {
 	case report == nil:
@@ -107,7 +107,11 @@ func (c *verifyCmd) Run(e *env) error {
 	e.ui.findings(diags, rest-1-len(missing))
 	e.ui.own(diags)
 	if len(missing) > 0 {
-		e.ui.missing(missing, e.mended(gone))
+		next := e.mended(gone)
+		if c.Staged {
+			next += thenStage
+		}
+		e.ui.missing(missing, next)
 		return failed
 	}
 	switch {
@@ -143,8 +147,10 @@ func leavesAll(p *ir.Project) bool {
 
 // judge compares with the source what was compiled, or what lies on a disk, and then reports the modes and roles
 // there that are none of the source's.
-func (c *verifyCmd) judge(e *env, res *compiler.Result, disk fs.FS) (*verify.Report, diag.List, unchanged) {
-	report, diags, same := e.verify(res, disk, c.Seed)
+func (c *verifyCmd) judge(
+	e *env, res *compiler.Result, disk fs.FS, stale []string,
+) (*verify.Report, diag.List, unchanged) {
+	report, diags, same := e.verify(res, disk, stale, c.Seed)
 	if disk == nil || report == nil {
 		return report, diags, same
 	}
@@ -157,24 +163,28 @@ func (c *verifyCmd) judge(e *env, res *compiler.Result, disk fs.FS) (*verify.Rep
 	return report, append(diags, list...), same
 }
 
-// present returns the result with the targets to judge, and the files that are not on disk.
-func (c *verifyCmd) present(e *env, res *compiler.Result, disk fs.FS) (*compiler.Result, []output.Change, diag.List) {
+// present returns the result with the targets to judge, the files that are not on disk, and the stale ones.
+func (c *verifyCmd) present(
+	e *env, res *compiler.Result, disk fs.FS,
+) (there *compiler.Result, missing []output.Change, stale []string, diags diag.List) {
 	if disk == nil {
-		return res, nil, nil
+		return res, nil, nil, nil
 	}
 	opt := e.checking(e.dir)
 	if c.Staged {
 		opt = output.Options{FS: disk, Version: version(), Check: true}
 	}
 	changes, diags := res.Write(e.ctx, opt)
-	there, missing := present(res, changes)
-	return there, missing, diags
+	there, missing = present(res, changes)
+	return there, missing, staleOf(changes), diags
 }
 
 // verify runs with progress on a terminal: over the files of a disk, or over what was
 // compiled where disk is nil. What the user's own record has of unchanged subjects is not
-// compared again.
-func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Report, diag.List, unchanged) {
+// compared again. stale are the files of the disk that a build wrote from another source.
+func (e *env) verify(
+	res *compiler.Result, disk fs.FS, stale []string, seed uint64,
+) (*verify.Report, diag.List, unchanged) {
 	collectSeldom()
 	if disk != nil {
 		disk = e.ofTeam(disk)
@@ -182,7 +192,7 @@ func (e *env) verify(res *compiler.Result, disk fs.FS, seed uint64) (*verify.Rep
 	show, end := e.ui.showing()
 	defer end()
 	place, memory := e.verified(res, verifiedFiles(disk != nil))
-	how := compiler.Verification{Seed: seed, Disk: disk, Memory: memory}
+	how := compiler.Verification{Seed: seed, Disk: disk, Stale: stale, Memory: memory}
 	if show != nil {
 		how.Progress = func(s verify.Step) {
 			show(diag.Short(fmt.Sprintf("verifying %s, %s", s.Surface, s.Subject)), s.Done, s.Total)
@@ -250,8 +260,8 @@ func (e *env) acceptances(res *compiler.Result, report *verify.Report, diags dia
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		for _, f := range s.Findings {
-			if f.Unloaded {
-				continue // the file is to be mended
+			if f.Unloaded || f.Stale {
+				continue // the file is to be mended, or built
 			}
 			a := config.Acceptance{Target: s.Target, Subject: f.Subject, Group: f.Group,
 				Action: cmp.Or(f.Accept, f.Action), Whole: f.Accept == verify.Everything, Until: until}

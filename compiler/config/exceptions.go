@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lint"
 	"modec.dev/modec/compiler/secret"
 )
 
@@ -47,6 +48,14 @@ func (c *Config) Exceptions(p *ir.Project, today time.Time) (map[string][]contra
 		out[raw.target] = append(out[raw.target], e)
 	}
 	return out, diags
+}
+
+// Ends returns the last days of the exceptions.
+func (c *Config) Ends() (list []lint.Exception) {
+	for _, raw := range c.exceptions {
+		list = append(list, lint.Exception{Until: raw.until, Pos: raw.at["until"]})
+	}
+	return list
 }
 
 // entryIn returns what an exception says about something that somebody added, as "hook ./scripts/gate.sh", "" for

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,15 @@ func (in *Input) Everybody(diags *diag.List, target string, code diag.Code) (rol
 		wrong("got %q, want a role", text)
 	}
 	return ref.Role
+}
+
+// TableOf says what to write into modec.toml for a target whose sessions go by a role.
+func TableOf(t Target, role, baseline string) string {
+	table := "[targets." + t.Name() + "]"
+	if role != baseline && slices.ContainsFunc(t.Options(), func(o Option) bool { return o.Name == everybody }) {
+		table += " and below it " + everybody + " = \"role:" + role + "\""
+	}
+	return table
 }
 
 // Everybody returns the same role as a model reads it, which has no project to look it up in.

@@ -5,13 +5,16 @@ import (
 	"strings"
 )
 
+// Mends reports whether [Fixes] changes a file of the source.
+func Mends(file string) bool { return strings.HasSuffix(file, ".cue") }
+
 // Fixes returns the sources without the items that the findings' fixes name, by file. It
 // leaves out files in which nothing changes. It changes CUE only, and only where a plain
 // item of a list stands at the place.
 func Fixes(sources map[string][]byte, findings []Finding) map[string][]byte {
 	byFile := map[string][]Finding{}
 	for _, f := range findings {
-		if f.Fix != nil && strings.HasSuffix(f.Fix.Pos.File, ".cue") {
+		if f.Fix != nil && Mends(f.Fix.Pos.File) {
 			byFile[f.Fix.Pos.File] = append(byFile[f.Fix.Pos.File], f)
 		}
 	}

@@ -66,8 +66,16 @@ type Request struct {
 	Reviewed diag.List
 	// Pins are those of the project; nil where it has none.
 	Pins *pins.Set
-	// Now is when allows with times are judged; zero: they are not.
+	// Exceptions are those of modec.toml.
+	Exceptions []Exception
+	// Now is when exceptions and allows with times are judged; zero: they are not.
 	Now time.Time
+}
+
+// Exception is the last day of an exception, and where it is written.
+type Exception struct {
+	Until time.Time
+	Pos   diag.Pos
 }
 
 // DefaultPromptLimit is the most bytes that a prompt may have: about 8,000 tokens,

@@ -27,6 +27,9 @@ var lintDay = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 func linted(t *testing.T, settings, name, text string) (*compiler.Result, []lint.Finding) {
 	t.Helper()
 	files := fstest.MapFS{config.File: {Data: []byte(settings)}, name: {Data: []byte(text)}}
+	if name == config.File {
+		files[name].Data = []byte(text + "\n" + settings + "[targets.claude]\n")
+	}
 	if !strings.HasPrefix(name, "modec/") { // code of the project, beside a source
 		files["modec/a.cue"] = &fstest.MapFile{Data: []byte("package modec\n\nservers: s: {url: \"http://s\", tools: t: {}}\n" +
 			"roles: r: can: web: \"deny\"\n")}

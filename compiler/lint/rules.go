@@ -85,6 +85,7 @@ func general() []Rule {
 
 		// Allows with times that permit nothing any more, or at any time.
 		{ID: "allow-ends-soon", Severity: diag.Warning, check: (*pass).endsSoon},
+		{ID: "exception-ends-soon", Severity: diag.Warning, Beside: settings, check: (*pass).exceptionEndsSoon},
 		{ID: "expired-allow", Severity: diag.Error, check: (*pass).expired},
 		{ID: "times-limit-nothing", Severity: diag.Warning, check: (*pass).idleTimes},
 
@@ -123,6 +124,9 @@ func general() []Rule {
 	return rules
 }
 
+// settings is the file that has the exceptions.
+const settings = "modec.toml"
+
 // rulesText has a section for each rule: its paragraph, and its examples in blocks of code.
 //
 //go:embed rules.md
@@ -135,8 +139,11 @@ func document(r *Rule) {
 	text, _, _ := strings.Cut(section, "```")
 	r.Doc = strings.Join(strings.Fields(text), " ")
 	language := "cue"
-	if r.Beside != "" {
+	switch r.Beside {
+	case pins.File:
 		language = "json"
+	case settings:
+		language = "toml"
 	}
 	r.Bad, r.Good = block(section, language+" bad"), block(section, language+" good")
 }

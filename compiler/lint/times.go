@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -49,17 +50,37 @@ func (p *pass) endsSoon() {
 		if !ok || days > soon {
 			return
 		}
-		when := fmt.Sprintf("in %d days", days)
-		switch days {
-		case 0:
-			when = "today"
-		case 1:
-			when = "tomorrow"
-		}
-		p.find(r.Pos, "allow %s ends %s, on %s", r.Pattern, when, r.Times.Until).
+		p.find(r.Pos, "allow %s ends %s, on %s", r.Pattern, inDays(days), r.Times.Until).
 			Subject(writer(s, r.From)).
 			Hint("write a later day if it is still needed then")
 	})
+}
+
+// inDays says when something is that is some days away.
+func inDays(days int) string {
+	switch days {
+	case 0:
+		return "today"
+	case 1:
+		return "tomorrow"
+	}
+	return fmt.Sprintf("in %d days", days)
+}
+
+// exceptionEndsSoon finds exceptions that end within a week: nothing compiles afterwards.
+func (p *pass) exceptionEndsSoon() {
+	if p.Now.IsZero() {
+		return
+	}
+	for _, x := range p.Exceptions {
+		days := int(x.Until.Sub(p.Now.Truncate(24*time.Hour)).Hours() / 24)
+		if days < 0 || days > soon {
+			continue
+		}
+		p.find(x.Pos, "the exception ends %s, on %s: no build and no check works afterwards until it is taken out or "+
+			"moved", inDays(days), x.Until.Format(time.DateOnly)).
+			Hint("take it out and build, or have somebody decide again and move the date")
+	}
 }
 
 // idleTimes finds allows whose times limit nothing: the same is allowed at any time.

@@ -58,9 +58,10 @@ func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *
 			more = "; `modec build` notes it in modec.lock"
 		}
 		hint := "`modec migrate` offers to take it into the source; or take it out"
-		if r := res.Project.Role(x.Of); r != nil && r.For(x.Of) {
-			hint = fmt.Sprintf("the source has role %s, of which nothing is built: write [targets.%s] into "+
-				"modec.toml; or take the file out", r.Name, x.Of)
+		of := slices.IndexFunc(f.req.Targets, func(t contract.Target) bool { return t.Name() == x.Of })
+		if r := res.Project.Role(x.Of); r != nil && r.For(x.Of) && of >= 0 {
+			hint = fmt.Sprintf("the source has role %s, of which nothing is built: write %s into modec.toml; "+
+				"or take the file out", r.Name, contract.TableOf(f.req.Targets[of], r.Name, res.Project.Baseline))
 		}
 		diags.Warnf(diag.ForeignAgent, x.Pos, "this file is of %s, which is no target, and %s: nothing of the source "+
 			"holds what it permits", x.Of, since).

@@ -14,6 +14,9 @@ type builtinSet struct{ name string }
 // writes them with an "@" in a list of commands.
 func Builtins() []string { return []string{"git_read", "readonly_filters"} }
 
+// BesideSet is what to write where an agent's rules cannot say what a built-in set says.
+const BesideSet = `write beside it the exact commands that run without a question ("git status")`
+
 // UsualLines returns what people and agents run most of the built-in sets, for agents to which no rule says a set.
 func UsualLines() []string {
 	return []string{

@@ -266,6 +266,8 @@ type Finding struct {
 	// Foreign is set by a caller that reads the disk, where the artifact's file is not as
 	// the source makes it: somebody's own entry, an edit, a stale build.
 	Foreign bool `json:"foreign,omitempty"`
+	// Stale is set by it where a build wrote that file from another source: the next one mends it.
+	Stale bool `json:"-"`
 	// Unloaded is set by it where an agent loads nothing of a file, which a diagnostic says: that is why.
 	Unloaded bool     `json:"-"`
 	Subject  string   `json:"subject"`

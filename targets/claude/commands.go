@@ -43,9 +43,6 @@ func (c *compiler) commands() {
 	}
 }
 
-// besideBuiltin is what to write where rules cannot say what a built-in policy says.
-const besideBuiltin = `write beside it the exact commands that run without a question ("git status")`
-
 // listsCommand reports whether a rule allows commands that a rule of Claude Code can say.
 func listsCommand(r ir.Rule) bool {
 	return r.Decision == ir.Allow && r.Pattern.Kind == ir.Plain && !r.Pattern.Everything()
@@ -135,7 +132,7 @@ func (c *compiler) losesBuiltin(r *ir.Rule) {
 	if c.losesAllow() {
 		loss := c.e.loss(c.name, r.Pos, ir.Command, codeAllow,
 			"rules cannot say which options of @%s only read: it is left out", r.Pattern.Text).
-			Hint(c.instead(besideBuiltin))
+			Hint(c.instead(policy.BesideSet))
 		if slices.ContainsFunc(c.s.Rules(ir.Command), listsCommand) {
 			loss.Needless()
 		}

@@ -232,11 +232,14 @@ func (w *writer) side(g *grammar) (of side, ok bool) {
 				Hint("write what is permitted as a list, and deny the rest")
 			return side{rest: ir.Deny}, false
 		default:
-			hint := "write it in plain words"
-			if errors.Is(err, errRuns) {
+			hint, left := "write it in plain words", "it is left out"
+			switch {
+			case errors.Is(err, errRuns):
 				hint = "permit the commands that it is to run"
+			case errors.Is(err, errSet):
+				hint, left = policy.BesideSet, "its usual lines alone are permitted"
 			}
-			w.loss(g.group, codeApproval, r.Pos, "no expression says %s (%v): it is left out", r.Pattern, err).
+			w.loss(g.group, codeApproval, r.Pos, "no expression says %s (%v): %s", r.Pattern, err, left).
 				Hint(hint)
 			capped = capped || r.Decision == ir.Ask
 		}

@@ -72,9 +72,12 @@ func (w *writer) sides(g *grammar) (out []side, ok bool) {
 					Hint("write what is permitted as a list, and deny the rest")
 				return nil, false
 			default:
-				w.loss(g.group, w.agent.Codes.Approval, r.Pos, "no pattern says %s (%v): it is left out", r.Pattern,
-					err).
-					Hint("write it in plain words")
+				hint, left := "write it in plain words", "it is left out"
+				if errors.Is(err, errSet) {
+					hint, left = policy.BesideSet, "its usual lines alone are permitted"
+				}
+				w.loss(g.group, w.agent.Codes.Approval, r.Pos, "no pattern says %s (%v): %s", r.Pattern, err, left).
+					Hint(hint)
 				capped = capped || r.Decision == ir.Ask
 			}
 		}
