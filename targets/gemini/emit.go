@@ -261,6 +261,39 @@ func (w *writer) commands() {
 			Hint("have the agent write files by its own tools").
 			Needless()
 	}
+	if ok {
+		w.losesMoves()
+	}
+}
+
+// losesMoves tells of lines that go to another folder first: what holds anything back holds them back.
+func (w *writer) losesMoves() {
+	strictest, lines := ir.Rule{Decision: ir.Allow}, []string{"ls"}
+	for _, r := range w.subject.Rules(ir.Command) {
+		if r.Decision < strictest.Decision {
+			strictest = r
+		}
+		if r.Decision == ir.Allow && r.Pattern.Kind == ir.Plain {
+			lines = append(lines, strings.TrimSuffix(r.Pattern.Text, " *"))
+		}
+	}
+	refused := "refused"
+	switch strictest.Decision {
+	case ir.Allow:
+		return
+	case ir.Ask:
+		refused = "asked about"
+	}
+	for _, line := range lines {
+		may := decidedOn(w.subject, policy.Action{Group: ir.Command, Arg: "cd src && " + line})
+		if may > strictest.Decision && may != ir.Agent {
+			w.loss(ir.Command, codeLine, strictest.Pos, "no expression judges a command that runs in another folder: "+
+				"lines like `cd src && %s` are %s", line, refused).
+				Hint("have the agent name the folder to the program, such as git -C src").
+				Needless()
+			return
+		}
+	}
 }
 
 // holdsFiles reports whether a group of paths holds anything back.
