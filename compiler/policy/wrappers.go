@@ -14,14 +14,14 @@ var wrappers = set("env timeout time nice nohup stdbuf command exec sudo xargs "
 	"caffeinate arch firejail bwrap proot fakeroot rush torsocks proxychains proxychains4 unbuffer " +
 	"npx bunx pnpx uvx pipx corepack direnv mise asdf nix-shell with-contenv")
 
-// shellWrappers give words of their arguments to a shell, so that what these say of files counts, those of scriptOptions
-// behind an option (their manuals). Of long options a beginning is enough to some.
+// shellWrappers give words of their arguments to a shell, so that what these say of files counts, those of
+// scriptOptions behind an option (their manuals). Of long options a beginning is enough to some.
 var (
 	shellWrappers = set("watch parallel rush entr firejail")
 	scriptOptions = map[string][]string{
 		"su": {"-c", "--command", "--session-command"}, "runuser": {"-c", "--command", "--session-command"},
-		"flock": {"-c", "--command"}, "script": {"-c", "--command"}, "npx": {"-c", "--call"}, "pnpx": {"-c", "--shell-mode"},
-		"nix-shell": {"--run", "--command"}, "mise": {"-c", "--command"},
+		"flock": {"-c", "--command"}, "script": {"-c", "--command"}, "npx": {"-c", "--call"},
+		"pnpx": {"-c", "--shell-mode"}, "nix-shell": {"--run", "--command"}, "mise": {"-c", "--command"},
 	}
 )
 

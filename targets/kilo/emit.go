@@ -42,9 +42,11 @@ var agent = &lastmatch.Agent{
 // that hands its arguments to one is given. Each letter of a name may be quoted. The sign stands in quotes, or behind a
 // backslash.
 var redirects, escaped = func() (all, escaped []string) {
-	for _, name := range []string{"*s*h*-*c*", "*e*v*a*l*", "*s*u*-*c*", "*s*c*r*i*p*t*-*c*", "*e*n*t*r*", "*f*l*o*c*k*",
+	for _, name := range []string{
+		"*s*h*-*c*", "*e*v*a*l*", "*s*u*-*c*", "*s*c*r*i*p*t*-*c*", "*e*n*t*r*", "*f*l*o*c*k*",
 		"*p*a*r*a*l*l*e*l*", "*r*u*n*u*s*e*r*", "*r*u*s*h*", "*w*a*t*c*h*", "*f*i*r*e*j*a*i*l*", "*n*p*x*-*",
-		"*n*i*x*-*s*h*e*l*l*-*", "*m*i*s*e*-*c*"} {
+		"*n*i*x*-*s*h*e*l*l*-*", "*m*i*s*e*-*c*",
+	} {
 		all = append(all, name+"'*_*", name+`"*_*`, name+`\_*`)
 		escaped = append(escaped, name+`\_*`)
 	}
