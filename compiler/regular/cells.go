@@ -187,7 +187,8 @@ func (s *Space) machine(of []Language) *machine {
 	}
 	m := &machine{}
 	s.machines[key] = m
-	if !s.fill(of, &inLanguages{s, newLabels(len(of) - 1)}, mostWork) {
+	s.count++
+	if !s.fill(of, &inLanguages{Space: s, labels: newLabels(len(of) - 1)}, mostWork) {
 		return m
 	}
 	*m = s.draft.compact()
@@ -201,11 +202,12 @@ type labeller interface {
 	without(c byte) bool // a letter is not taken
 	dead(left row) bool  // texts after which this is left are not looked at
 	label(state row) int32
+	work(state row) int // how much there was until a state is left
 }
 
 // fill visits the states of a machine of some languages, and writes the machine down. It reports
-// false where there are too many.
-func (s *Space) fill(of []Language, by labeller, work int) bool {
+// false where there are too many, or is too much work.
+func (s *Space) fill(of []Language, by labeller, most int) bool {
 	m, states := &s.draft, &s.states
 	m.reset()
 	meet := func(how step) {
@@ -219,12 +221,11 @@ func (s *Space) fill(of []Language, by labeller, work int) bool {
 	states.begin(of)
 	meet(step{from: -1})
 	var left row
-	work += s.work
 	for at := 0; at < states.used; at++ {
-		if states.used > MostStates || s.work > work {
+		state := states.at(at)
+		if states.used > MostStates || by.work(state) > most {
 			return false
 		}
-		state := states.at(at)
 		classes := s.all[m.classes[at]]
 		for _, c := range classes.plain {
 			if by.without(c) {
@@ -252,6 +253,7 @@ func (s *Space) fill(of []Language, by labeller, work int) bool {
 type inLanguages struct {
 	*Space
 	labels *labels
+	taken  int
 }
 
 func (*inLanguages) classes() int32 { return whole }
@@ -259,6 +261,13 @@ func (*inLanguages) classes() int32 { return whole }
 func (*inLanguages) without(byte) bool { return false }
 
 func (*inLanguages) dead(left row) bool { return left.of[0] == None }
+
+func (s *inLanguages) work(state row) int {
+	for _, l := range state.of {
+		s.taken += s.toDerive(l)
+	}
+	return s.taken
+}
 
 func (s *inLanguages) label(state row) int32 {
 	if !s.hasEmpty(state.of[0]) {

@@ -141,6 +141,36 @@ func (s *Space) after(l Language, c byte) Language {
 	return next
 }
 
+// toDerive returns how many operands it takes to what is left of a language after each letter, also where that is known
+// already: so it does not depend on what a Space was asked before. What the same count has counted takes nothing.
+func (s *Space) toDerive(l Language) int {
+	if len(s.counted) < len(s.nodes) {
+		s.counted = append(s.counted, make([]uint32, len(s.nodes)-len(s.counted))...)
+	}
+	if s.counted[l] == s.count {
+		return 0
+	}
+	s.counted[l] = s.count
+	n := s.nodes[l]
+	classes := s.all[s.classesOf(l)].n
+	switch n.operation {
+	case cat:
+		if s.nodes[n.a].nullable {
+			return 3*classes + s.toDerive(n.a) + s.toDerive(n.b)
+		}
+		return classes + s.toDerive(n.a)
+	case star, not, skipping, before:
+		return classes + s.toDerive(n.a)
+	case or, and:
+		work := classes * (1 + 2*int(n.b))
+		for _, o := range s.operandsOf(l) {
+			work += s.toDerive(o)
+		}
+		return work
+	}
+	return classes
+}
+
 func (s *Space) derive(l Language, c byte) Language {
 	n := s.nodes[l] // a copy: new languages may move the others
 	s.work++

@@ -105,6 +105,8 @@ type Space struct {
 	operands []Language // of languages that are being made
 	begins   []uint32   // of each language: when it was last asked whether one begins with it
 	asked    uint32
+	counted  []uint32 // of each language: when it was last counted ([Space.toDerive])
+	count    uint32
 	named    map[any]Language
 	texts    []string // before which languages are asked for
 
@@ -145,6 +147,7 @@ func (s *Space) begin() {
 func (s *Space) forget() {
 	s.nodes, s.sets, s.joined, s.left, s.texts = s.nodes[:0], s.sets[:0], s.joined[:0], s.left[:0], s.texts[:0]
 	s.begins, s.asked = s.begins[:0], 0
+	s.counted, s.count = s.counted[:0], 0
 	s.forms.reset()
 	clear(s.ofSet)
 	clear(s.named)
@@ -268,7 +271,7 @@ func (s *Space) Once(name any, make func() (Language, error)) (Language, error) 
 
 // Size returns how many bytes the languages take, and how many the states of several of them at once.
 func (s *Space) Size() (languages, states int) {
-	const ofNode, ofSlot, ofNumber, ofPartition = 24, 8, 4, 256
+	const ofNode, ofSlot, ofNumber, ofPartition = 28, 8, 4, 256
 	languages = ofNode*len(s.nodes) + ofSlot*len(s.forms.slots) + ofNumber*(len(s.joined)+len(s.left)) +
 		ofPartition*len(s.all)
 	return languages, s.size

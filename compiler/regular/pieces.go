@@ -26,6 +26,7 @@ type pieces struct {
 	next    []int32  // of each kind: the state behind the separator for each state; -1 where nothing is left
 	ends    []bool   // likewise whether the text may end with the piece
 	most    int      // the most states for which it was cut
+	work    int      // how much it took
 }
 
 // after returns the state after a piece of a kind and the separator.
@@ -45,6 +46,9 @@ func (p *pieces) endsAfter(state Language, kind int32) bool {
 func (s *Space) piecesOf(l Language, within bool, most int) *pieces {
 	name := cutName{l, within}
 	if p := s.cut[name]; p != nil && (p.letters.ok || p.most >= most) {
+		if p.work > workFor(most) {
+			return &pieces{letters: &machine{}} // as it is where it was not cut for more
+		}
 		return p
 	}
 	if s.scratch == nil {
@@ -63,12 +67,12 @@ func (s *Space) cutUp(l Language, within bool, most int) *pieces {
 	at := map[Language]int32{l: 0, None: -1}
 	p := &pieces{letters: &machine{}, most: most}
 	cut := s.bySet(letterSet(rune(s.separator)))
-	work := s.work + max(mostWork/4, mostWork/MostStates*most) // at least what most single subjects take
+	begun := s.work
 	var letters []*machine
 	var of []*kindsOf
 	for from := 0; from < len(states); {
 		kinds := &kindsOf{Space: s, numbers: map[string]int32{}, cut: cut, within: within, width: len(states) - from}
-		if len(states) > mostPlaces || !s.fill(states[from:], kinds, work-s.work) {
+		if len(states) > mostPlaces || !s.fill(states[from:], kinds, begun+workFor(most)) {
 			return p
 		}
 		from = len(states)
@@ -85,10 +89,10 @@ func (s *Space) cutUp(l Language, within bool, most int) *pieces {
 		}
 	}
 	joint, kinds := s.together(letters)
-	if joint == nil {
+	if joint == nil || s.work-begun > workFor(most) {
 		return p
 	}
-	p.letters, p.states = joint, len(states)
+	p.letters, p.states, p.work = joint, len(states), s.work-begun
 	for n := 0; n < len(kinds); n += len(of) {
 		for i, kind := range kinds[n : n+len(of)] {
 			k := of[i]
@@ -101,6 +105,9 @@ func (s *Space) cutUp(l Language, within bool, most int) *pieces {
 	}
 	return p
 }
+
+// workFor returns how much work a language may take for most states: at least what most single subjects take.
+func workFor(most int) int { return max(mostWork/4, mostWork/MostStates*most) }
 
 // cutName names a language that is cut into pieces.
 type cutName struct {
@@ -124,6 +131,8 @@ type kindsOf struct {
 func (k *kindsOf) classes() int32 { return k.cut }
 
 func (k *kindsOf) without(c byte) bool { return int(c) == k.separator }
+
+func (k *kindsOf) work(row) int { return k.Space.work }
 
 func (k *kindsOf) dead(left row) bool { return k.within && len(left.of) == 1 && left.of[0] == None }
 
@@ -159,6 +168,7 @@ func (k *kindsOf) label(state row) int32 {
 type track struct {
 	ok      bool
 	most    int      // where it is not: how many states were looked at
+	work    int      // the most that a language took
 	letters *machine // of a piece; a label is a kind of piece
 	kinds   int
 	states  int
@@ -171,6 +181,9 @@ type track struct {
 func (s *Space) track(of []Language, most int) *track {
 	key := string(appendAll(nil, of))
 	if t := s.tracks[key]; t != nil && (t.ok || t.most >= most) {
+		if t.states > most || t.work > workFor(most) {
+			return &track{}
+		}
 		return t
 	}
 	t := &track{most: most}
@@ -180,6 +193,7 @@ func (s *Space) track(of []Language, most int) *track {
 	for i, l := range of {
 		all[i] = s.piecesOf(l, i == 0, most)
 		letters[i] = all[i].letters
+		t.work = max(t.work, all[i].work)
 	}
 	joint, kinds := s.together(letters)
 	if joint == nil {

@@ -390,3 +390,53 @@ func TestNoPieces(t *testing.T) {
 		t.Errorf("Cells = %v, %v, want none", cells, ok)
 	}
 }
+
+// ending returns the texts that have two words of one of some pairs, and end with another one behind them: it has many
+// states, and each takes work.
+func ending(s *regular.Space, pairs int, end string) regular.Language {
+	r := rand.New(rand.NewPCG(3, 4))
+	word := func() regular.Language {
+		var word strings.Builder
+		for range 5 {
+			word.WriteByte("ab1-"[r.IntN(4)])
+		}
+		return s.Text(word.String())
+	}
+	var any []regular.Language
+	for range pairs {
+		any = append(any, s.Cat(regular.All, word(), regular.All, word(), s.Text(end)))
+	}
+	return s.Or(any...)
+}
+
+// Whether several languages take too much work does not depend on which a Space was asked for before.
+func TestMostWorkOnceMore(t *testing.T) {
+	s, again := regular.New(alphabet()), regular.New(alphabet())
+	var all, allAgain []regular.Language
+	for _, end := range []string{"a", "b", "1", "-", "."} {
+		all, allAgain = append(all, ending(s, 8, end)), append(allAgain, ending(again, 8, end))
+		if _, ok := again.Cells(regular.All, regular.MostStates, allAgain[len(allAgain)-1:]); !ok {
+			t.Fatalf("too much for those that end in %q", end)
+		}
+	}
+	_, first := s.Cells(regular.All, regular.MostStates, all)
+	_, later := again.Cells(regular.All, regular.MostStates, allAgain)
+	if first || later {
+		t.Errorf("got %t, and %t where each was asked for before, want false", first, later)
+	}
+}
+
+// Whether a language takes too much work for few states does not depend on whether it was cut for more.
+func TestPiecesOnceMore(t *testing.T) {
+	const few = 5000
+	s, again := regular.New(alphabet()).CutAt('/'), regular.New(alphabet()).CutAt('/')
+	all, allAgain := []regular.Language{ending(s, 8, "a")}, []regular.Language{ending(again, 8, "a")}
+	if _, ok := again.Cells(regular.All, regular.MostStates, allAgain); !ok {
+		t.Fatal("too much for most states")
+	}
+	_, first := s.Cells(regular.All, few, all)
+	_, later := again.Cells(regular.All, few, allAgain)
+	if first || later {
+		t.Errorf("got %t, and %t where it was cut for more states, want false", first, later)
+	}
+}
