@@ -14,6 +14,9 @@ const (
 	mostWork   = 1_000_000
 )
 
+// lookups is how often it takes to look up what is known of a language after a letter until that is work like an operand.
+const lookups = 16
+
 // Cell is a combination of languages that some text meets.
 type Cell struct {
 	Text string // the shortest text that meets it, and of these the first by how plain its letters are
@@ -227,6 +230,7 @@ func (s *Space) fill(of []Language, by labeller, most int) bool {
 			return false
 		}
 		classes := s.all[m.classes[at]]
+		s.work += len(state.of) * len(classes.plain) / lookups
 		for _, c := range classes.plain {
 			if by.without(c) {
 				continue

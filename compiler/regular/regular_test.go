@@ -440,3 +440,26 @@ func TestPiecesOnceMore(t *testing.T) {
 		t.Errorf("got %t, and %t where it was cut for more states, want false", first, later)
 	}
 }
+
+// Where a piece may begin at many places, and goes through many states at each, it is work to look up what is known.
+func TestManyPlaces(t *testing.T) {
+	for _, c := range []struct {
+		places int
+		ok     bool
+	}{{200, true}, {900, false}} {
+		s := regular.New(alphabet()).CutAt('/')
+		r := rand.New(rand.NewPCG(1, 2))
+		var any []regular.Language
+		for n := range c.places {
+			name := strings.NewReplacer("0", "a", "1", "b").Replace(fmt.Sprintf("%b", n))
+			var word strings.Builder
+			for range 6 {
+				word.WriteByte("ab1-.A"[r.IntN(6)])
+			}
+			any = append(any, s.Cat(s.Text(name+"/"), regular.All, s.Text(word.String())))
+		}
+		if _, ok := s.Cells(regular.All, regular.MostStates, []regular.Language{s.Or(any...)}); ok != c.ok {
+			t.Errorf("%d places: got %t, want %t", c.places, ok, c.ok)
+		}
+	}
+}
