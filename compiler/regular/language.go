@@ -108,7 +108,8 @@ type Space struct {
 	counted  []uint32 // of each language: when it was last counted ([Space.toDerive])
 	count    uint32
 	named    map[any]Language
-	texts    []string // before which languages are asked for
+	unions   map[string]Language // of what follows one beginning
+	texts    []string            // before which languages are asked for
 
 	separator int // letter at which texts are cut into pieces; 0 for none
 	cut       map[cutName]*pieces
@@ -128,7 +129,7 @@ type Space struct {
 func New(alphabet Set) *Space { return newSpace(newPartitions(alphabet)) }
 
 func newSpace(p *partitions) *Space {
-	s := &Space{partitions: p, ofSet: map[Set]Language{}, named: map[any]Language{},
+	s := &Space{partitions: p, ofSet: map[Set]Language{}, named: map[any]Language{}, unions: map[string]Language{},
 		cells: map[string]*cells{}, machines: map[string]*machine{},
 		products: map[[2]*machine]*machine{}, cut: map[cutName]*pieces{}, tracks: map[string]*track{}}
 	s.begin()
@@ -151,6 +152,7 @@ func (s *Space) forget() {
 	s.forms.reset()
 	clear(s.ofSet)
 	clear(s.named)
+	clear(s.unions)
 	s.ForgetStates()
 	clear(s.cut)
 	s.begin()
@@ -271,9 +273,9 @@ func (s *Space) Once(name any, make func() (Language, error)) (Language, error) 
 
 // Size returns how many bytes the languages take, and how many the states of several of them at once.
 func (s *Space) Size() (languages, states int) {
-	const ofNode, ofSlot, ofNumber, ofPartition = 28, 8, 4, 256
+	const ofNode, ofSlot, ofNumber, ofPartition, ofUnion = 28, 8, 4, 256, 64
 	languages = ofNode*len(s.nodes) + ofSlot*len(s.forms.slots) + ofNumber*(len(s.joined)+len(s.left)) +
-		ofPartition*len(s.all)
+		ofPartition*len(s.all) + ofUnion*len(s.unions)
 	return languages, s.size
 }
 
@@ -521,11 +523,24 @@ func (s *Space) oneBeginning(of []Language) []Language {
 		}
 		if of = rest; len(s.operands) > begin {
 			s.operands = append(s.operands, n.b)
-			of[i] = s.cat(n.a, s.Or(s.operands[begin:]...))
+			of[i] = s.cat(n.a, s.orOnce(s.operands[begin:]))
 			s.operands = s.operands[:begin]
 		}
 	}
 	return of
+}
+
+// orOnce returns the union of what follows one beginning, which begins alike again where an expression repeats: it is the
+// same for many beginnings.
+func (s *Space) orOnce(of []Language) Language {
+	slices.Sort(of)
+	key := string(appendAll(nil, of))
+	l, known := s.unions[key]
+	if !known {
+		l = s.Or(of...)
+		s.unions[key] = l
+	}
+	return l
 }
 
 // beginAlike reports whether two of some languages begin with the same one.

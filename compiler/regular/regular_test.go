@@ -463,3 +463,16 @@ func TestManyPlaces(t *testing.T) {
 		}
 	}
 }
+
+// Of an expression that repeats what repeats, and may begin anywhere, the same unions are made again and again: without
+// end, were each not made once.
+func TestNestedRepetition(t *testing.T) {
+	s := regular.New(alphabet())
+	l, err := s.Go(`(?:a{1,20}b){1,20}$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cells, ok := s.Cells(regular.All, regular.MostStates, []regular.Language{l}); !ok || len(cells) != 2 {
+		t.Errorf("got %d cells, %t", len(cells), ok)
+	}
+}
