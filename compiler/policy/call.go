@@ -319,9 +319,12 @@ func (a *analysis) handOver(words []word, in dirs, redirs []*syntax.Redirect) {
 			a.guess(w, byProgram)
 		}
 	case wrappers[first]:
-		by := byProgram
+		by, texts := byProgram, make([]string, len(words))
+		for i := range words {
+			texts[i] = words[i].script()
+		}
 		for _, i := range programs(words) {
-			if !words[i].holes && shellGets(words[i:]) {
+			if !words[i].holes && ShellGets(texts[i:]) {
 				by = byShell
 				a.guess(asOne(words[i+1:]), by)
 				break

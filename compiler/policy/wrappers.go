@@ -25,11 +25,11 @@ var (
 	}
 )
 
-// shellGets reports whether a wrapper, the first of some words, gives others of them to a shell.
-func shellGets(words []word) bool {
-	name := base(words[0].script())
-	return shellWrappers[name] || slices.ContainsFunc(words[1:], func(w word) bool {
-		option, _, _ := strings.Cut(w.text, "=")
+// ShellGets reports whether a wrapper, the first of some words, gives others of them to a shell.
+func ShellGets(words []string) bool {
+	name := base(words[0])
+	return shellWrappers[name] || slices.ContainsFunc(words[1:], func(w string) bool {
+		option, _, _ := strings.Cut(w, "=")
 		return slices.ContainsFunc(scriptOptions[name], func(o string) bool {
 			if long := strings.HasPrefix(o, "--"); long || strings.HasPrefix(option, "--") {
 				return long && len(option) > 2 && strings.HasPrefix(o, option)

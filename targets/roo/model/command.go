@@ -142,17 +142,14 @@ func (r *redirectReader) call(x *syntax.CallExpr, redirs []*syntax.Redirect, dir
 			r.script(words[i+1], dir)
 		case shells().MatchString(name):
 			r.shell(words[i+1:], redirs, dir)
-		case scripters().MatchString(name):
-			for _, text := range words[i+1:] {
+		case policy.ShellGets(words[i:]):
+			for _, text := range append(words[i+1:len(words):len(words)], strings.Join(words[i+1:], " ")) {
 				r.script(text, "") // some add arguments of their own
 			}
 		}
 	}
 	return folderAfter(words, dir)
 }
-
-// scripters are programs that give words of their arguments to a shell.
-var scripters = lazy.Regexp(`^(?:watch|su|runuser|flock|script|parallel|rush|entr)$`)
 
 var shells = lazy.Regexp(`^(?:(?:ba|da|k|z|a|mk|rba|rz|ya|po)?sh|ksh93)$`)
 
