@@ -109,6 +109,7 @@ type Space struct {
 	count    uint32
 	named    map[any]Language
 	unions   map[string]Language // of what follows one beginning
+	key      []byte              // of such a union
 	texts    []string            // before which languages are asked for
 
 	separator int // letter at which texts are cut into pieces; 0 for none
@@ -534,9 +535,10 @@ func (s *Space) oneBeginning(of []Language) []Language {
 // same for many beginnings.
 func (s *Space) orOnce(of []Language) Language {
 	slices.Sort(of)
-	key := string(appendAll(nil, of))
-	l, known := s.unions[key]
+	s.key = appendAll(s.key[:0], of)
+	l, known := s.unions[string(s.key)]
 	if !known {
+		key := string(s.key)
 		l = s.Or(of...)
 		s.unions[key] = l
 	}

@@ -234,7 +234,7 @@ const ofCell = "cell"
 // argument of each cell in place of every plain one, of others what its whole universe has. It notes
 // which groups are verified exactly.
 func (j *job) exactly(
-	ctx context.Context, u *universe, w *worker, whole func([]ir.Group) (*universe, error),
+	ctx context.Context, u *universe, w *worker, whole func(ir.Group) ([]Witness, error),
 ) ([]*Witness, error) {
 	most := regular.MostStates
 	if j.halves != nil {
@@ -285,17 +285,22 @@ func (j *job) exactly(
 	if len(j.sampled)+len(beyond) == 0 {
 		return list, nil
 	}
-	more, err := whole(slices.DeleteFunc(slices.Clone(ir.Groups), func(g ir.Group) bool {
-		return j.sampled[g] == nil && !beyond[g]
-	}))
-	if err != nil {
-		return nil, err
-	}
-	for i := range more.list {
-		w := &more.list[i]
-		odd := tellsLetters(w.Arg) || besideCells(ir.Pattern{Text: w.Arg})
-		if j.sampled[w.Group] != nil || beyond[w.Group] && odd {
-			list = append(list, w)
+	for _, g := range ir.Groups {
+		if j.sampled[g] == nil && !beyond[g] {
+			continue
+		}
+		more, err := whole(g)
+		if err != nil {
+			return nil, err
+		}
+		if j.sampled[g] != nil && j.halves == nil {
+			list = append(list, u.namedBeside(more, g)...)
+		}
+		for i := range more {
+			w := &more[i]
+			if j.sampled[g] != nil || tellsLetters(w.Arg) || besideCells(ir.Pattern{Text: w.Arg}) {
+				list = append(list, w)
+			}
 		}
 	}
 	for g := range beyond {

@@ -117,6 +117,9 @@ func (u *universe) commands(rules []ir.Rule, random *rand.Rand) {
 		}
 	}
 	for i := range rules {
+		if u.ctx.Err() != nil {
+			return
+		}
 		sample := commandSample(rules[i].Pattern)
 		if sample == "" {
 			continue

@@ -116,6 +116,9 @@ func (u *universe) files(g ir.Group, rules []ir.Rule, random *rand.Rand) {
 		u.add(g, p, "daily")
 	}
 	for i := range rules {
+		if u.ctx.Err() != nil {
+			return
+		}
 		var ways []dressing
 		sampled := u.samples(&rules[i])
 		if sampled {

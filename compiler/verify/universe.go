@@ -53,6 +53,40 @@ type universe struct {
 
 	mu    sync.Mutex
 	cells map[policy.Action]*Witness // that a surface was compared on: the others have most of them too
+	whole map[ir.Group]*sharedGroup
+}
+
+// sharedGroup has what a subject is compared on in a group without cells, for the surfaces that need it.
+type sharedGroup struct {
+	once sync.Once
+	list []Witness
+	err  error
+}
+
+// wholeOf returns that, which is made once.
+func (u *universe) wholeOf(g ir.Group, make func() (*universe, error)) ([]Witness, error) {
+	u.mu.Lock()
+	of := u.whole[g]
+	if of == nil {
+		if of = (&sharedGroup{}); u.whole == nil {
+			u.whole = map[ir.Group]*sharedGroup{}
+		}
+		u.whole[g] = of
+	}
+	u.mu.Unlock()
+	of.once.Do(func() {
+		var made *universe
+		if made, of.err = make(); of.err == nil {
+			of.list = made.list
+		}
+	})
+	return of.list, of.err
+}
+
+// of returns the witnesses of a group.
+func (u *universe) of(g ir.Group) []Witness {
+	other := func(w Witness) bool { return w.Group != g }
+	return slices.DeleteFunc(slices.Clone(u.list), other)
 }
 
 // Universe returns the witnesses of a subject in a fixed order:
@@ -131,6 +165,9 @@ func (u *universe) matches(patterns map[ir.Group][]ir.Pattern) {
 	for _, g := range ir.Groups {
 		alike := map[string]bool{}
 		for _, p := range patterns[g] {
+			if u.ctx.Err() != nil {
+				return
+			}
 			for _, sample := range samples(g, p) {
 				folded := policy.Fold(sample)
 				if strings.ContainsRune(sample, 0) || u.plan != nil && alike[folded] { // no system opens or runs a NUL
@@ -146,8 +183,23 @@ func (u *universe) matches(patterns map[ir.Group][]ir.Pattern) {
 // named adds the calls that rules of the artifacts name.
 func (u *universe) named(calls []policy.Action) {
 	for _, a := range calls {
-		u.witness(Witness{Action: a, Class: "named by an artifact"})
+		u.witness(Witness{Action: a, Class: ofName})
 	}
+}
+
+// ofName is the class of a call that a rule of an artifact names.
+const ofName = "named by an artifact"
+
+// namedBeside returns the calls of a group that rules name, but for some witnesses.
+func (u *universe) namedBeside(some []Witness, g ir.Group) (out []*Witness) {
+	for i := range u.list {
+		w := &u.list[i]
+		there := func(o Witness) bool { return o.Action == w.Action }
+		if w.Group == g && w.Class == ofName && !slices.ContainsFunc(some, there) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 func (u *universe) add(g ir.Group, arg, class string) {
