@@ -14,7 +14,8 @@ const (
 	mostWork   = 1_000_000
 )
 
-// lookups is how often it takes to look up what is known of a language after a letter until that is work like an operand.
+// lookups is how often it takes to look up what is known of a language after a letter until that is work like an
+// operand.
 const lookups = 16
 
 // Cell is a combination of languages that some text meets.

@@ -531,8 +531,8 @@ func (s *Space) oneBeginning(of []Language) []Language {
 	return of
 }
 
-// orOnce returns the union of what follows one beginning, which begins alike again where an expression repeats: it is the
-// same for many beginnings.
+// orOnce returns the union of what follows one beginning, which begins alike again where an expression repeats: it is
+// the same for many beginnings.
 func (s *Space) orOnce(of []Language) Language {
 	slices.Sort(of)
 	s.key = appendAll(s.key[:0], of)

@@ -121,14 +121,7 @@ func (codex) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 // settings returns the plugins that the settings of the project turn on, and those settings by which a session that
 // modec did not start asks nobody, or about less.
 func settings(project fs.FS) (out []contract.Lodger) {
-	data, err := contract.ReadImport(project, format.ConfigFile)
-	if err != nil {
-		return nil
-	}
-	root, err := located.TOML(format.ConfigFile, data)
-	if err != nil {
-		return nil
-	}
+	root := config(project)
 	for _, m := range root.Get("plugins").Fields() {
 		if on := m.Value.Get("enabled"); !on.Is(located.Bool) || on.True() {
 			out = append(out, contract.Lodger{Kind: contract.EntryPlugin, Name: m.Key, Entry: m.Value, At: m.Pos})
@@ -143,8 +136,8 @@ func settings(project fs.FS) (out []contract.Lodger) {
 		contract.Loose{Key: []string{"sandbox_workspace_write", "writable_roots"}})...)
 }
 
-// listed returns the agents that the settings of the project list with a file of settings each.
-func listed(project fs.FS) (out []contract.Lodger) {
+// config returns the settings of the project; nil where there are none that can be read.
+func config(project fs.FS) *located.Value {
 	data, err := contract.ReadImport(project, format.ConfigFile)
 	if err != nil {
 		return nil
@@ -153,7 +146,12 @@ func listed(project fs.FS) (out []contract.Lodger) {
 	if err != nil {
 		return nil
 	}
-	for _, m := range root.Get("agents").Fields() {
+	return root
+}
+
+// listed returns the agents that the settings of the project list with a file of settings each.
+func listed(project fs.FS) (out []contract.Lodger) {
+	for _, m := range config(project).Get("agents").Fields() {
 		if m.Value.Get("config_file").Is(located.String) {
 			l := contract.AgentOf(m.Key, m.Pos)
 			l.Entry = m.Value
