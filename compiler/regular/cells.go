@@ -1,6 +1,7 @@
 package regular
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -287,21 +288,27 @@ func (s *inLanguages) label(state row) int32 {
 // labels gives combinations of languages each the next number when they are met for the first time.
 type labels struct {
 	in      []bool // the combination that is asked for
-	key     []byte
+	key     []byte // of it, one bit for each language
+	last    []byte // the one before
+	is      int32
 	numbers map[string]int32
 }
 
 func newLabels(width int) *labels {
-	return &labels{in: make([]bool, width), key: make([]byte, width), numbers: map[string]int32{}}
+	return &labels{in: make([]bool, width), key: make([]byte, (width+7)/8), is: -1, numbers: map[string]int32{}}
 }
 
-// number returns the number of the combination that is asked for, and adds one that is new to a list.
+// number returns the number of the combination that is asked for, and adds one that is new to a list. Those that are
+// asked for one behind the other are mostly the same.
 func (l *labels) number(list *[][]bool) int32 {
+	clear(l.key)
 	for i, in := range l.in {
-		l.key[i] = 0
 		if in {
-			l.key[i] = 1
+			l.key[i/8] |= 1 << (i % 8)
 		}
+	}
+	if l.is >= 0 && bytes.Equal(l.key, l.last) {
+		return l.is
 	}
 	n, ok := l.numbers[string(l.key)]
 	if !ok {
@@ -309,6 +316,7 @@ func (l *labels) number(list *[][]bool) int32 {
 		l.numbers[string(l.key)] = n
 		*list = append(*list, slices.Clone(l.in))
 	}
+	l.last, l.is = append(l.last[:0], l.key...), n
 	return n
 }
 
@@ -485,10 +493,17 @@ type slot struct {
 	number int32 // 1 for the first
 }
 
+// reset forgets all hashes, and room of which the last ones took little: to clear it takes time.
 func (t *table) reset() {
+	if len(t.slots) > mostIdle && 8*t.used < len(t.slots) {
+		t.slots = nil
+	}
 	clear(t.slots)
 	t.used = 0
 }
+
+// mostIdle is how much room is kept though the last ones took little of it.
+const mostIdle = 4096
 
 // number returns the one for which same reports true, or the next one, and whether it was known.
 func (t *table) number(hash uint32, same func(int) bool) (n int, known bool) {

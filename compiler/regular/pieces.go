@@ -210,6 +210,9 @@ func (s *Space) track(of []Language, most int) *track {
 			return t
 		}
 		copy(state, states.at(at))
+		if cap(t.next)-len(t.next) < t.kinds { // twice the room: there are many
+			t.next, t.ends = slices.Grow(t.next, len(t.next)+t.kinds), slices.Grow(t.ends, len(t.ends)+t.kinds)
+		}
 		for k := 0; k < len(kinds); k += len(of) {
 			kind := kinds[k : k+len(of)]
 			next, ends := int32(-1), int32(-1)

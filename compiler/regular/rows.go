@@ -35,6 +35,9 @@ type met struct {
 
 // begin forgets all rows, and makes the first one.
 func (s *rows) begin(of []Language) {
+	if cap(s.all) > mostIdle && 8*len(s.all) < cap(s.all) {
+		s.all, s.starts, s.ofForm = nil, nil, nil
+	}
 	s.forms, s.numbers = s.forms[:0], map[string]int32{}
 	s.all, s.starts, s.ofForm = s.all[:0], s.starts[:0], s.ofForm[:0]
 	s.table.reset()
