@@ -59,7 +59,7 @@ func TestReplay(t *testing.T) {
 	if err := json.Unmarshal(data, &a); err != nil {
 		t.Fatal(err)
 	}
-	artifacts := replay.Artifacts(res.Outputs, res.Common, ".claude/", ".mcp.json", ".modec/")
+	artifacts := replay.Artifacts(res.Outputs, res.Common, ".claude/", ".mcp.json", ".modec/policy.json")
 	artifacts["HOME/.claude/settings.json"] = installed(t, res)
 	replay.Run(t, replay.Case{
 		Folder:    "e2e",
