@@ -193,11 +193,13 @@ const ofName = "named by an artifact"
 // namedBeside returns the calls of a group that rules name, but for some witnesses.
 func (u *universe) namedBeside(some []Witness, g ir.Group) (out []*Witness) {
 	for i := range u.list {
-		w := &u.list[i]
-		there := func(o Witness) bool { return o.Action == w.Action }
-		if w.Group == g && w.Class == ofName && !slices.ContainsFunc(some, there) {
+		if w := &u.list[i]; w.Group == g && w.Class == ofName {
 			out = append(out, w)
 		}
+	}
+	for i := range some { // another surface may be about to decide one
+		action := some[i].Action
+		out = slices.DeleteFunc(out, func(w *Witness) bool { return w.Action == action })
 	}
 	return out
 }
