@@ -326,7 +326,9 @@ func (a *analysis) handOver(words []word, in dirs, redirs []*syntax.Redirect) {
 		for _, i := range programs(words) {
 			if !words[i].holes && ShellGets(texts[i:]) {
 				by = byShell
-				a.guess(asOne(words[i+1:]), by)
+				if text, signs := asOne(words[i+1:]); signs {
+					a.probe(text, by)
+				}
 				break
 			}
 		}
@@ -336,11 +338,10 @@ func (a *analysis) handOver(words []word, in dirs, redirs []*syntax.Redirect) {
 	}
 }
 
-// asOne returns words as a shell gets them from a wrapper that puts a space between them; none where that has no
-// sign of the shell. What is known at run time only is a variable to that one, too.
-func asOne(words []word) word {
+// asOne returns words as a shell gets them from a wrapper that puts a space between them, and whether they have a sign
+// of the shell. What is known at run time only is a variable to that one, too.
+func asOne(words []word) (text string, signs bool) {
 	var b strings.Builder
-	signs := false
 	for i := range words {
 		w := &words[i]
 		if w.holes {
@@ -350,10 +351,7 @@ func asOne(words []word) word {
 		signs = signs || strings.ContainsAny(w.text, "<>|&;$`()\n")
 		writeWord(&b, w.script())
 	}
-	if !signs {
-		return word{}
-	}
-	return word{text: b.String() + string(rune(inner))}
+	return b.String(), signs
 }
 
 // reader is what a wrapper hands a word to, where that is a script.
@@ -368,10 +366,13 @@ const (
 // with a space in it ("env -S 'git push'", "watch 'git push'"). What the script redirects counts
 // where a shell reads it.
 func (a *analysis) guess(w word, by reader) {
-	if w.holes || !strings.Contains(w.text, string(rune(inner))) {
-		return
+	if !w.holes && strings.Contains(w.text, string(rune(inner))) {
+		a.probe(w.script(), by)
 	}
-	text := w.script()
+}
+
+// probe judges by deny and ask what may be a script, or an option with one.
+func (a *analysis) probe(text string, by reader) {
 	if strings.HasPrefix(text, "-") {
 		if _, value, ok := strings.Cut(text, "="); ok {
 			text = value
@@ -379,16 +380,16 @@ func (a *analysis) guess(w word, by reader) {
 			text = text[2:]
 		}
 	}
-	probe := analysis{place: a.place, scripts: a.scripts, depth: a.depth}
-	probe.script(text, dirs{unknown: true})
-	a.scripts, a.placed = probe.scripts, a.placed || probe.placed
+	within := analysis{place: a.place, scripts: a.scripts, depth: a.depth}
+	within.script(text, dirs{unknown: true})
+	a.scripts, a.placed = within.scripts, a.placed || within.placed
 	if a.scripts > maxScripts || a.depth >= maxDepth {
 		a.unreadable("it runs too many shells")
 	}
 	if by == byShell {
-		a.touches = append(a.touches, probe.touches...)
+		a.touches = append(a.touches, within.touches...)
 	}
-	for _, c := range probe.commands {
+	for _, c := range within.commands {
 		c.neutral = true
 		a.commands = append(a.commands, c)
 	}
