@@ -234,7 +234,7 @@ const ofCell = "cell"
 // argument of each cell in place of every plain one, of others what its whole universe has. It notes
 // which groups are verified exactly.
 func (j *job) exactly(
-	ctx context.Context, u *universe, w *worker, whole func(ir.Group) ([]Witness, error),
+	ctx context.Context, u *universe, w *worker, whole func(ir.Group) ([]*Witness, error),
 ) ([]*Witness, error) {
 	most := regular.MostStates
 	if j.halves != nil {
@@ -293,11 +293,7 @@ func (j *job) exactly(
 		if err != nil {
 			return nil, err
 		}
-		if j.sampled[g] != nil && j.halves == nil {
-			list = append(list, u.namedBeside(more, g)...)
-		}
-		for i := range more {
-			w := &more[i]
+		for _, w := range more {
 			if j.sampled[g] != nil || tellsLetters(w.Arg) || besideCells(ir.Pattern{Text: w.Arg}) {
 				list = append(list, w)
 			}

@@ -95,9 +95,9 @@ func (j *job) do(ctx context.Context, w *worker) error {
 		}
 		list := pointers(u.list)
 		if u.subject != nil && !personal(j.decider) && (j.halves == nil || w.universes.plan.pairStates() > 0) {
-			list, j.err = j.exactly(ctx, u, w, func(g ir.Group) ([]Witness, error) {
+			list, j.err = j.exactly(ctx, u, w, func(g ir.Group) ([]*Witness, error) {
 				if j.halves != nil {
-					return u.of(g), nil
+					return u.some(g, func(*Witness) bool { return true }), nil
 				}
 				return u.wholeOf(g, func() (*universe, error) {
 					return universeOf(ctx, w.req.Policy, j.ref, w.more.get(j.ref), w.req.Seed, nil, []ir.Group{g})

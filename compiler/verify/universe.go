@@ -59,12 +59,12 @@ type universe struct {
 // sharedGroup has what a subject is compared on in a group without cells, for the surfaces that need it.
 type sharedGroup struct {
 	once sync.Once
-	list []Witness
+	list []*Witness
 	err  error
 }
 
-// wholeOf returns that, which is made once.
-func (u *universe) wholeOf(g ir.Group, make func() (*universe, error)) ([]Witness, error) {
+// wholeOf returns that, which is made once, with the calls that rules name.
+func (u *universe) wholeOf(g ir.Group, make func() (*universe, error)) ([]*Witness, error) {
 	u.mu.Lock()
 	of := u.whole[g]
 	if of == nil {
@@ -77,16 +77,21 @@ func (u *universe) wholeOf(g ir.Group, make func() (*universe, error)) ([]Witnes
 	of.once.Do(func() {
 		var made *universe
 		if made, of.err = make(); of.err == nil {
-			of.list = made.list
+			named := func(w *Witness) bool { return w.Class == ofName && !made.seen[w.Action] }
+			of.list = append(u.some(g, named), pointers(made.list)...)
 		}
 	})
 	return of.list, of.err
 }
 
-// of returns the witnesses of a group.
-func (u *universe) of(g ir.Group) []Witness {
-	other := func(w Witness) bool { return w.Group != g }
-	return slices.DeleteFunc(slices.Clone(u.list), other)
+// some returns those witnesses of a group that a function reports.
+func (u *universe) some(g ir.Group, is func(*Witness) bool) (out []*Witness) {
+	for i := range u.list {
+		if w := &u.list[i]; w.Group == g && is(w) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // Universe returns the witnesses of a subject in a fixed order:
@@ -169,11 +174,16 @@ func (u *universe) matches(patterns map[ir.Group][]ir.Pattern) {
 				return
 			}
 			for _, sample := range samples(g, p) {
-				folded := policy.Fold(sample)
-				if strings.ContainsRune(sample, 0) || u.plan != nil && alike[folded] { // no system opens or runs a NUL
+				if strings.ContainsRune(sample, 0) { // no system opens or runs that
 					continue
 				}
-				alike[folded] = true
+				if u.plan != nil {
+					folded := policy.Fold(sample)
+					if alike[folded] {
+						continue
+					}
+					alike[folded] = true
+				}
 				u.add(g, sample, "match of an artifact")
 			}
 		}
@@ -189,20 +199,6 @@ func (u *universe) named(calls []policy.Action) {
 
 // ofName is the class of a call that a rule of an artifact names.
 const ofName = "named by an artifact"
-
-// namedBeside returns the calls of a group that rules name, but for some witnesses.
-func (u *universe) namedBeside(some []Witness, g ir.Group) (out []*Witness) {
-	for i := range u.list {
-		if w := &u.list[i]; w.Group == g && w.Class == ofName {
-			out = append(out, w)
-		}
-	}
-	for i := range some { // another surface may be about to decide one
-		action := some[i].Action
-		out = slices.DeleteFunc(out, func(w *Witness) bool { return w.Action == action })
-	}
-	return out
-}
 
 func (u *universe) add(g ir.Group, arg, class string) {
 	if (g == ir.Read || g == ir.Edit) && looksOutside().MatchString(arg) {
