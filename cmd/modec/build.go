@@ -425,12 +425,19 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 			return edited(d) && contract.ForMachines(d.Path)
 		})
 	}
-	if next := e.mended(drift); next != "" {
-		if c.Staged {
-			next += thenStage
-		}
+	if next := e.nextStep(drift, c.Staged); next != "" {
 		e.ui.note("next: %s\n", next)
 	}
+}
+
+// nextStep says what to do after which files are as the source makes them, in git's index where that is judged; ""
+// where they are.
+func (e *env) nextStep(drift []output.Change, staged bool) string {
+	next := e.mended(drift)
+	if staged && next != "" {
+		next += "; then `git add` the files above and " + output.LockFile
+	}
+	return next
 }
 
 // mended returns the command after which files are as the source makes them, "" where they are.
@@ -478,9 +485,6 @@ func present(res *compiler.Result, changes []output.Change) (there *compiler.Res
 	})
 	return &some, missing
 }
-
-// thenStage is what remains to do after a build where git's index is judged.
-const thenStage = "; then `git add` the files above and " + output.LockFile
 
 // staleOf returns the files that a build wrote from another source, and that nobody changed.
 func staleOf(changes []output.Change) []string {

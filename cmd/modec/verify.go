@@ -107,7 +107,7 @@ func (c *verifyCmd) Run(e *env) error {
 	e.ui.findings(diags, rest-1-len(missing))
 	e.ui.own(diags)
 	if len(missing) > 0 {
-		e.ui.missing(missing, c.next(e, gone))
+		e.ui.missing(missing, e.nextStep(gone, c.Staged))
 		return failed
 	}
 	switch {
@@ -122,15 +122,6 @@ func (c *verifyCmd) Run(e *env) error {
 		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), same, outcomeOf(report, diags))
 	e.ui.acceptances(accepting)
 	return failed
-}
-
-// next says what brings back files that are gone.
-func (c *verifyCmd) next(e *env, gone []output.Change) string {
-	next := e.mended(gone)
-	if c.Staged {
-		next += thenStage
-	}
-	return next
 }
 
 // provesNothing reports whether nothing was compared of a project that decides something.

@@ -163,16 +163,10 @@ func listed(project fs.FS) (out []contract.Lodger) {
 
 // hooks returns those of the project. Codex takes their allow in the place of a person alone.
 func hooks(project fs.FS) (out []contract.Lodger) {
-	add := func(root *located.Value, err error) {
-		if err == nil {
-			out = append(out, contract.Hooks(root.Get("hooks"), hook.Permission)...)
-		}
+	if root, err := contract.ReadJSONC(project, format.HooksFile); err == nil {
+		out = contract.Hooks(root.Get("hooks"), hook.Permission)
 	}
-	add(contract.ReadJSONC(project, format.HooksFile))
-	if data, err := contract.ReadImport(project, format.ConfigFile); err == nil {
-		add(located.TOML(format.ConfigFile, data))
-	}
-	return out
+	return append(out, contract.Hooks(config(project).Get("hooks"), hook.Permission)...)
 }
 
 // Beside returns Codex's settings and hooks.
