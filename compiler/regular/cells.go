@@ -326,13 +326,18 @@ func (s *Space) product(a, b *machine) *machine {
 	if m := s.products[key]; m != nil {
 		return m
 	}
-	m := &machine{}
-	s.products[key] = m
+	m := s.multiply(a, b)
+	s.products[key] = &m
+	s.size += m.size()
+	return &m
+}
+
+// multiply makes it.
+func (s *Space) multiply(a, b *machine) (m machine) {
 	if a.ok && b.ok {
 		w := walk{Space: s, a: a, b: b}
 		if s.draft.reset(); w.run(&s.draft, MostStates) {
-			*m = s.draft.compact()
-			s.size += m.size()
+			m = s.draft.compact()
 		}
 	}
 	return m
@@ -473,7 +478,7 @@ func (s *numberedPairs) reset() {
 func (s *numberedPairs) at(n int) (a, b int32) { return int32(s.all[n] >> 32), int32(s.all[n]) }
 
 func (s *numberedPairs) number(a, b int32) (n int, known bool) {
-	key := uint64(a)<<32 | uint64(b)
+	key := uint64(a)<<32 | uint64(uint32(b))
 	hash := key * 0x9e3779b97f4a7c15 // Knuth's multiplicative method
 	n, known = s.table.number(uint32(hash>>32), func(n int) bool { return s.all[n] == key })
 	if !known {

@@ -51,11 +51,17 @@ func (s *Space) piecesOf(l Language, within bool, most int) *pieces {
 		}
 		return p
 	}
-	if s.scratch == nil {
-		s.scratch = newSpace(s.partitions).CutAt(byte(s.separator))
+	var p *pieces
+	if !within && s.combined(l) {
+		p = s.combine(l, most)
+	} else {
+		if s.scratch == nil {
+			s.scratch = newSpace(s.partitions).CutAt(byte(s.separator))
+		}
+		s.scratch.forget()
+		p = s.scratch.cutUp(s.scratch.take(s, l, map[Language]Language{}), within, most)
 	}
-	s.scratch.forget()
-	p := s.scratch.cutUp(s.scratch.take(s, l, map[Language]Language{}), within, most)
+	p.most = most
 	s.cut[name] = p
 	s.pieces += p.letters.size() + 5*len(p.next)
 	return p
@@ -65,7 +71,7 @@ func (s *Space) piecesOf(l Language, within bool, most int) *pieces {
 func (s *Space) cutUp(l Language, within bool, most int) *pieces {
 	states := []Language{l}
 	at := map[Language]int32{l: 0, None: -1}
-	p := &pieces{letters: &machine{}, most: most}
+	p := &pieces{letters: &machine{}}
 	cut := s.bySet(letterSet(rune(s.separator)))
 	begun := s.work
 	var letters []*machine
@@ -92,18 +98,16 @@ func (s *Space) cutUp(l Language, within bool, most int) *pieces {
 	if joint == nil || s.work-begun > workFor(most) {
 		return p
 	}
-	p.letters, p.states, p.work = joint, len(states), s.work-begun
-	for n := 0; n < len(kinds); n += len(of) {
-		for i, kind := range kinds[n : n+len(of)] {
-			k := of[i]
-			row := int(kind) * k.width
-			p.ends = append(p.ends, k.ends[row:row+k.width]...)
-			for _, l := range k.left[row : row+k.width] {
-				p.next = append(p.next, at[l])
+	t := places{kinds: len(kinds) / len(of)}
+	for i, k := range of {
+		for place := range k.width {
+			for n := i; n < len(kinds); n += len(of) {
+				x := int(kinds[n])*k.width + place
+				t.add(at[k.left[x]], k.ends[x])
 			}
 		}
 	}
-	return p
+	return t.least(joint, s.work-begun)
 }
 
 // workFor returns how much work a language may take for most states: at least what most single subjects take.

@@ -215,6 +215,25 @@ func TestNotRegular(t *testing.T) {
 	}
 }
 
+// mixed returns a language that is made of some others.
+func mixed(r *rand.Rand, s *regular.Space, of []regular.Language, deep int) regular.Language {
+	one := func() regular.Language { return mixed(r, s, of, deep-1) }
+	if deep == 0 {
+		return of[r.IntN(len(of))]
+	}
+	switch r.IntN(5) {
+	case 0:
+		return s.Not(one())
+	case 1:
+		return s.And(one(), one())
+	case 2:
+		return s.Or(one(), one(), one())
+	case 3:
+		return s.Without(one(), one())
+	}
+	return one()
+}
+
 // Every combination that a text meets is a cell, and its text meets it.
 func TestCells(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -229,6 +248,13 @@ func TestCells(t *testing.T) {
 			expr := expression(r, 3, false)
 			if l, err := s.Go(expr); err == nil {
 				of, exprs = append(of, l), append(exprs, expr)
+			}
+		}
+		if n%4 > 1 {
+			all := s.Or(regular.Empty, s.Cat(s.And(regular.Some, s.Chars(alphabet())), regular.All)) // and is not seen to be
+			pool := append(slices.Clone(of), all)
+			for i := range of {
+				of[i] = mixed(r, s, pool, 3)
 			}
 		}
 		within, err := s.Go(`^[^/]+(?:/[^/]+)*$`)

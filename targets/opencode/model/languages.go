@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -70,6 +71,10 @@ func (l *lists) session(s *Session, of policy.Field) {
 		alikeDenied, alikeAsked := l.decided(s, g, l.alike)
 		l.all = append(l.all, denied, asked, alikeDenied, alikeAsked)
 	case ir.Command:
+		if scattered(s.about(keys[g])) > mostScattered {
+			l.err = errScattered
+			return
+		}
 		denied, asked := l.decided(s, g, func(r *format.Rule) regular.Language {
 			return l.of(l.Once(ofCommand(r.Pattern), func() (regular.Language, error) {
 				return l.program.Command(l.Space, r.Pattern)
@@ -87,6 +92,24 @@ func (l *lists) session(s *Session, of policy.Field) {
 		}
 		l.all = append(l.all, l.Or(off...))
 	}
+}
+
+// mostScattered is how many patterns may look for parts one behind the other anywhere in a line: how far a line is in
+// each of them makes states of its own.
+const mostScattered = 8
+
+var errScattered = errors.New("its rules look for many letters anywhere in a line")
+
+// scattered counts the patterns of some rules that look for more than three parts.
+func scattered(rules []format.Rule) (n int) {
+	seen := map[string]bool{}
+	for _, r := range rules {
+		if strings.Count(r.Pattern, "*") > 4 && !seen[r.Pattern] {
+			seen[r.Pattern] = true
+			n++
+		}
+	}
+	return n
 }
 
 // tools adds what decides about the tools of a server.

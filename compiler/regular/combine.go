@@ -1,0 +1,191 @@
+package regular
+
+import "slices"
+
+// What languages are cut into is put together: of a language without those of a list that many others are without, too,
+// the list is cut once.
+
+// combined reports whether a language is made of others that are cut for themselves.
+func (s *Space) combined(l Language) bool {
+	switch n := &s.nodes[l]; n.operation {
+	case and:
+		return true
+	case not:
+		return l > Some
+	case or:
+		return slices.ContainsFunc(s.operandsOf(l), s.combined)
+	}
+	return false
+}
+
+// combine returns the pieces of such a language.
+func (s *Space) combine(l Language, most int) *pieces {
+	op := s.nodes[l].operation
+	if op == not {
+		return s.piecesOf(s.nodes[l].a, false, most).complement()
+	}
+	var parts []*pieces
+	var rest []Language // of which the union is cut as it is
+	for _, o := range s.operandsOf(l) {
+		if op == or && !s.combined(o) {
+			rest = append(rest, o)
+		} else {
+			parts = append(parts, s.piecesOf(o, false, most))
+		}
+	}
+	if len(rest) > 0 {
+		parts = append(parts, s.piecesOf(s.Or(rest...), false, most))
+	}
+	p := parts[0]
+	for _, next := range parts[1:] {
+		p = s.joinPieces(op, p, next)
+	}
+	p.most = most
+	return p
+}
+
+// complement returns the pieces of every other text.
+func (p *pieces) complement() *pieces {
+	if !p.letters.ok {
+		return p
+	}
+	t := places{kinds: len(p.next) / p.states}
+	for place := range Language(p.states) {
+		for kind := range int32(t.kinds) {
+			next := p.after(place, kind)
+			if next < 0 {
+				next = Language(p.states)
+			}
+			t.add(int32(next), !p.endsAfter(place, kind))
+		}
+	}
+	if slices.Contains(p.next, -1) {
+		for range t.kinds {
+			t.add(int32(p.states), true)
+		}
+	}
+	return t.least(p.letters, p.work)
+}
+
+// joinPieces returns the pieces of the texts that two languages have in common, or that either has.
+func (s *Space) joinPieces(op operation, a, b *pieces) *pieces {
+	out := &pieces{letters: &machine{}, work: a.work + b.work}
+	letters := s.multiply(a.letters, b.letters)
+	if !letters.ok {
+		return out
+	}
+	t := places{kinds: len(letters.pairs)}
+	var met numberedPairs
+	met.number(0, 0)
+	for at := 0; at < met.used; at++ {
+		if met.used > mostPlaces {
+			return out
+		}
+		m, n := met.at(at)
+		for _, kind := range letters.pairs {
+			x, y := a.after(Language(m), kind[0]), b.after(Language(n), kind[1])
+			endsX, endsY := a.endsAfter(Language(m), kind[0]), b.endsAfter(Language(n), kind[1])
+			ends := endsX && endsY
+			if op == or {
+				ends = endsX || endsY
+			}
+			next := -1
+			if x >= 0 && y >= 0 || op == or && (x >= 0 || y >= 0) {
+				next, _ = met.number(int32(x), int32(y))
+			}
+			t.add(int32(next), ends)
+		}
+	}
+	return t.least(&letters, out.work+len(t.next)/lookups)
+}
+
+// places are what may be left of a language where a piece begins, each with what is left behind a piece of each kind.
+type places struct {
+	kinds int
+	next  []int32 // -1 where nothing is left
+	ends  []bool
+}
+
+func (t *places) add(next int32, ends bool) { t.next, t.ends = append(t.next, next), append(t.ends, ends) }
+
+// least returns pieces of which places are one where the same is left, and kinds that do the same. A place at which
+// nothing is left is none.
+func (t *places) least(letters *machine, work int) *pieces {
+	if t.kinds == 0 {
+		return &pieces{letters: letters, states: 1, work: work}
+	}
+	nothing := int32(len(t.next) / t.kinds)
+	for range t.kinds {
+		t.add(-1, false)
+	}
+	// All are one until what is behind them differs (Moore's algorithm).
+	class := make([]int32, nothing+1)
+	row := make([]Language, t.kinds)
+	var rows numbered
+	for classes := 0; classes != rows.used || classes == 0; {
+		classes = rows.used
+		rows.reset(t.kinds)
+		now := make([]int32, len(class))
+		for place := range class {
+			for kind := range row {
+				at := place*t.kinds + kind
+				next := t.next[at]
+				if next < 0 {
+					next = nothing
+				}
+				row[kind] = Language(class[next]) << 1
+				if t.ends[at] {
+					row[kind]++
+				}
+			}
+			n, _ := rows.number(row)
+			now[place] = int32(n)
+		}
+		class = now
+	}
+	// Nothing is left at most at one of them, which is no place, unless it is where the language begins.
+	dead := Language(class[nothing])
+	var kept []int
+	for place := range rows.used {
+		if Language(place) != dead || place == 0 {
+			kept = append(kept, place)
+		}
+	}
+	p := &pieces{states: len(kept), work: work}
+	of := make([]int32, t.kinds)
+	column := make([]Language, len(kept))
+	var columns numbered
+	columns.reset(len(kept))
+	for kind := range t.kinds {
+		for i, place := range kept {
+			column[i] = rows.at(place)[kind]
+		}
+		n, known := columns.number(column)
+		of[kind] = int32(n)
+		if known {
+			continue
+		}
+		for _, x := range column {
+			next := x >> 1
+			switch {
+			case next == dead:
+				next = -1
+			case next > dead && dead > 0:
+				next--
+			}
+			p.next, p.ends = append(p.next, int32(next)), append(p.ends, x&1 == 1)
+		}
+	}
+	p.letters = letters
+	if columns.used < t.kinds {
+		m := *letters
+		m.pairs, m.labels = nil, slices.Clone(m.labels)
+		for i, label := range m.labels {
+			if label >= 0 {
+				m.labels[i] = of[label]
+			}
+		}
+		p.letters = &m
+	}
+	return p
+}
