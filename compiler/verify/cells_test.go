@@ -187,6 +187,24 @@ func TestSampled(t *testing.T) {
 	}
 }
 
+// Of patterns that look for many parts anywhere in a line, more than a few are not looked at.
+func TestScattered(t *testing.T) {
+	const why = "its rules look for many letters anywhere in a line"
+	for n := 8; n <= 9; n++ {
+		var deny []string
+		for i := range n {
+			deny = append(deny, fmt.Sprintf(`"%c * b * c * d"`, 'p'+i))
+		}
+		source := fmt.Sprintf(`{"roles": {"a": {"can": {"command": {"allow": ["ls *"], "deny": [%s]}}}}}`,
+			strings.Join(deny, ","))
+		report, _ := compileSource(t, "baseline = \"a\"\n[targets.opencode]\n", source).Verify(t.Context(), 1, nil)
+		sampled := slices.ContainsFunc(report.Surfaces[0].Sampled, func(x verify.Sampled) bool { return x.Why == why })
+		if sampled != (n > 8) || report.Wider() > 0 {
+			t.Errorf("%d patterns: %v, %d wider", n, report.Surfaces[0].Sampled, report.Wider())
+		}
+	}
+}
+
 // An exception for one argument accepts that one, and not all that are decided like it.
 func TestExceptionForOne(t *testing.T) {
 	files := memfs.FS{

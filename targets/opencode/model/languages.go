@@ -101,15 +101,14 @@ const mostScattered = 8
 var errScattered = errors.New("its rules look for many letters anywhere in a line")
 
 // scattered counts the patterns of some rules that look for more than three parts.
-func scattered(rules []format.Rule) (n int) {
+func scattered(rules []format.Rule) int {
 	seen := map[string]bool{}
 	for _, r := range rules {
-		if strings.Count(r.Pattern, "*") > 4 && !seen[r.Pattern] {
+		if strings.Count(r.Pattern, "*") > 4 {
 			seen[r.Pattern] = true
-			n++
 		}
 	}
-	return n
+	return len(seen)
 }
 
 // tools adds what decides about the tools of a server.
