@@ -8,21 +8,18 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// unknown begins the names that stand for those that nothing names.
-const unknown = "modec-unlisted"
-
 // HasUnknown reports whether a text has such a name.
-func HasUnknown(text string) bool { return strings.Contains(text, unknown) }
+func HasUnknown(text string) bool { return strings.Contains(text, policy.Unlisted) }
 
 // UnknownTool is a tool name that no inventory has. It stands for every tool of a server
 // that the source does not list.
-const UnknownTool = unknown + "-tool"
+const UnknownTool = policy.UnlistedTool
 
 // UnknownServer is a server name that no inventory has.
-const UnknownServer = unknown + "-server"
+const UnknownServer = policy.UnlistedServer
 
 // UnknownMode is the name of a mode or subagent that no project has.
-const UnknownMode = unknown + "-mode"
+const UnknownMode = policy.Unlisted + "-mode"
 
 // Most is the highest decision of any mode, and of any role.
 type Most struct{ Modes, Roles ir.Decision }

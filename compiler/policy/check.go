@@ -131,8 +131,19 @@ func CheckPath(text string) error {
 	return nil
 }
 
+// Unlisted begins the names that stand for all those that nothing names. A pattern matches these only where it matches
+// every name.
+const (
+	Unlisted       = "modec-unlisted"
+	UnlistedTool   = Unlisted + "-tool"
+	UnlistedServer = Unlisted + "-server"
+)
+
 // Wildcard reports whether name matches a pattern of "*" and "?".
 func Wildcard(pattern, name string) bool {
+	if name == UnlistedTool || name == UnlistedServer {
+		return pattern != "" && strings.Trim(pattern, "*") == ""
+	}
 	i, at, star, back := 0, 0, -1, 0
 	for {
 		switch {

@@ -228,7 +228,7 @@ func TestAssumed(t *testing.T) {
 		}
 		want := []string{"s:t"}
 		if !closed {
-			want = []string{"s:t", "s:" + contract.UnknownTool, "s (resource)", "s (prompt)", contract.UnknownServer + ":" + contract.UnknownTool}
+			want = []string{"s:t", "s:unlisted", "s (resource)", "s (prompt)", contract.UnknownServer + ":unlisted"}
 		}
 		wider = slices.Compact(wider) // both halves
 		if d := cmp.Diff(want, wider); d != "" {

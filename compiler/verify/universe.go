@@ -332,7 +332,7 @@ func (u *universe) tools() {
 			tool := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: sv.Tools[j].Name}
 			u.witness(Witness{Action: tool, Class: "tool"})
 		}
-		other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool}
+		other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: u.unlisted()}
 		u.witness(Witness{Action: other, Class: "unlisted tool", Assumed: closed && len(sv.Tools) > 0})
 		fallback := u.subject.Decide(other).Decision
 		for _, k := range []struct {
@@ -346,8 +346,20 @@ func (u *universe) tools() {
 			u.witness(Witness{Action: a, Class: k.name, Assumed: assumed})
 		}
 	}
-	unlisted := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
+	unlisted := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: u.unlisted()}
 	u.witness(Witness{Action: unlisted, Class: "unlisted server", Assumed: closed})
+}
+
+// unlisted returns a name of a tool that no rule names.
+func (u *universe) unlisted() string {
+	for _, name := range []string{"unlisted", "x", "zq"} {
+		if !slices.ContainsFunc(u.subject.Rules(ir.MCP), func(r ir.Rule) bool {
+			return r.Pattern.Kind == ir.Plain && policy.Wildcard(r.Pattern.Text, name)
+		}) {
+			return name
+		}
+	}
+	return "unlisted"
 }
 
 // novel reports whether a rule has another shape than those before it: the same signs around
