@@ -106,7 +106,9 @@ type places struct {
 	ends  []bool
 }
 
-func (t *places) add(next int32, ends bool) { t.next, t.ends = append(t.next, next), append(t.ends, ends) }
+func (t *places) add(next int32, ends bool) {
+	t.next, t.ends = append(t.next, next), append(t.ends, ends)
+}
 
 // least returns pieces of which places are one where the same is left, and kinds that do the same. A place at which
 // nothing is left is none.
