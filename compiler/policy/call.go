@@ -371,6 +371,9 @@ func (a *analysis) guess(w word, by reader) {
 	}
 }
 
+// unredirected hides what redirects in a shell alone: to a program it is a word.
+var unredirected = strings.NewReplacer("<", `\<`, ">", `\>`)
+
 // probe judges by deny and ask what may be a script, or an option with one.
 func (a *analysis) probe(text string, by reader) {
 	if strings.HasPrefix(text, "-") {
@@ -379,6 +382,9 @@ func (a *analysis) probe(text string, by reader) {
 		} else if len(text) > 2 {
 			text = text[2:]
 		}
+	}
+	if by == byProgram {
+		text = unredirected.Replace(text)
 	}
 	within := analysis{place: a.place, scripts: a.scripts, depth: a.depth}
 	within.script(text, dirs{unknown: true})
