@@ -104,11 +104,10 @@ func (e *emitter) unsaidTools(p *profile) {
 		if r := p.elsewhere(); decided(r) == ir.Deny && !e.deniesServers(p) {
 			p.addUnsaid(ir.MCP, r.Pos, "servers that the inventory does not list")
 		}
-		for i := range e.in.Project.Servers {
-			sv := &e.in.Project.Servers[i]
-			if p.tool(sv.Name, contract.UnknownTool) == ir.Deny && !p.whole(sv, ir.Deny) {
-				p.addUnsaid(ir.MCP, sv.Pos, fmt.Sprintf("tools of %q that the inventory does not list", sv.Name))
-			}
+	}
+	for i := range e.in.Project.Servers {
+		if sv := &e.in.Project.Servers[i]; e.deniesUnlisted(p, sv) && !p.whole(sv, ir.Deny) {
+			p.addUnsaid(ir.MCP, sv.Pos, fmt.Sprintf("tools of %q that the inventory does not list", sv.Name))
 		}
 	}
 	if can := e.in.Project.Can(p.ref); can.MCP != nil {
@@ -118,6 +117,12 @@ func (e *emitter) unsaidTools(p *profile) {
 			}
 		}
 	}
+}
+
+// deniesUnlisted reports whether a subject denies tools of a server because nothing names them. A server without a list
+// has such tools in a closed inventory, too.
+func (e *emitter) deniesUnlisted(p *profile, sv *ir.Server) bool {
+	return !e.in.Project.ListsTools(sv) && p.tool(sv.Name, contract.UnknownTool) == ir.Deny
 }
 
 // hooked reports whether a profile has hooks: where it says anything at all, or with auto
@@ -175,6 +180,11 @@ func (e *emitter) refusedTools(p *profile) (out []unsaid) {
 		for _, t := range sv.Tools {
 			if p.tool(sv.Name, t.Name) == ir.Deny {
 				out = append(out, unsaid{fmt.Sprintf("the tool %q of %q", t.Name, sv.Name), sv.Pos})
+			}
+		}
+		for _, r := range p.subject.UnlistedToolRules(sv.Name) {
+			if r.Decision == ir.Deny {
+				out = append(out, unsaid{fmt.Sprintf("the tools %q of %q", r.Pattern.Text, sv.Name), r.Pos})
 			}
 		}
 	}

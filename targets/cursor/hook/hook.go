@@ -103,8 +103,12 @@ func Left(s *policy.Subject, servers []ir.Server, g ir.Group) bool {
 					return false
 				}
 			}
+			if len(s.UnlistedToolRules(servers[i].Name)) > 0 {
+				return false
+			}
 		}
-		return left(s.Decide(policy.Action{Group: g, Server: contract.UnknownServer, Arg: contract.UnknownTool}))
+		return left(s.Decide(policy.Action{Group: g, Server: contract.UnknownServer, Arg: contract.UnknownTool})) &&
+			len(s.UnlistedToolRules(contract.UnknownServer)) == 0
 	case ir.Read, ir.Edit: // what lies outside the project too
 		return left(s.Default(g)) && len(s.Rules(g)) == 0 && left(s.Decide(policy.Action{Group: g, Arg: ".."}))
 	}
