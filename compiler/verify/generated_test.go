@@ -317,6 +317,17 @@ func TestOrdinarySources(t *testing.T) {
 			"edit": {"default": "allow", "ask": ["a:*/**"]}, "read": {"deny": ["~/y:*/", "q?:*/"]}}}}`,
 		"a list of hosts beside an allow": `"roles": {"a": {"can": {"default": "allow", "web": {"allow": ["a.example.com"]}}}},
 			"modes": {"a": {` + mode + `, "can": {"default": "allow", "web": {"allow": ["*.de"]}}}}`,
+		"most names held back": `"roles": {"a": {"can": {"edit": {"default": "agent", "allow": ["m*/**"],
+			"deny": ["**/[!a]*"]}}}}`,
+		"names of some letters held back": `"roles": {"a": {"can": {"edit": {"default": "allow", "ask": ["**/a??*/**", "??*"]}}}}`,
+		"a server without a list of tools": `"servers": {"l": {"command": "l", "tools": {"get": {}}}, "n": {"command": "n"}},
+			"roles": {"a": {"can": {"mcp": {"*": {"default": "deny", "ask": ["*tool"]}, "l": {"ask": ["??*"]}}}}}`,
+		"tools denied of a server without a list": `"servers": {"n": {"command": "n"}},
+			"roles": {"a": {"can": {"mcp": {"n": {"default": "agent", "deny": ["*d", "m?"]}}}}}`,
+		"every name allowed, and no resource": `"servers": {"s": {"command": "s", "tools": {"get": {}}}},
+			"modes": {"a": {` + mode + `, "can": {"mcp": {"s": {"default": "deny", "allow": ["?", "??*"]}}}}}`,
+		"names with a backslash": `"modes": {"a": {` + mode + `, "can": {"read": {"default": "ask", "deny": ["/*o*", "b/*.key"]},
+			"edit": {"default": "allow", "deny": ["/*o*", "b/*.key"]}}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "true", "false"} {
