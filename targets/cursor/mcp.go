@@ -85,10 +85,8 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 			out = append(out, server+":*")
 			continue
 		}
-		for _, r := range p.subject.UnlistedToolRules(sv.Name) {
-			if r.Decision == ir.Deny && want == ir.Deny {
-				out = append(out, server+":"+widened(r.Pattern.Text))
-			}
+		if want == ir.Deny {
+			out = append(out, p.unlistedTools(sv.Name, server)...)
 		}
 		lowest := p.lowest(sv)
 		for _, t := range sv.Tools {
@@ -102,6 +100,27 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// unlistedTools returns what denies the tools of a server that the inventory does not list and that rules name: in their
+// own names, and in those that an agent gives to its model. in is the server as an entry has it.
+func (p *profile) unlistedTools(server, in string) (entries []string) {
+	for _, r := range p.subject.UnlistedToolRules(server) {
+		if r.Decision != ir.Deny {
+			continue
+		}
+		var given strings.Builder
+		for _, c := range r.Pattern.Text {
+			if c == '*' || c == '?' {
+				given.WriteRune(c)
+			} else {
+				given.WriteString(policy.AgentName(string(c)))
+			}
+		}
+		entries = append(entries, in+":"+widened(r.Pattern.Text), in+":"+widened(given.String()))
+	}
+	slices.Sort(entries)
+	return slices.Compact(entries)
 }
 
 // whole reports whether every tool of a server has a decision, unknown ones too.
@@ -166,7 +185,14 @@ func (e *emitter) denied(p *profile) []string {
 			list = append(list, "user-"+entry, "project-*-"+entry)
 		}
 	}
-	return list
+	if e.in.Project.ClosedInventory {
+		return list
+	}
+	every := p.unlistedTools(contract.UnknownServer, "*") // servers that nobody lists have no other name
+	list = slices.DeleteFunc(list, func(entry string) bool {
+		return slices.ContainsFunc(every, func(of string) bool { return strings.HasSuffix(entry, of[1:]) })
+	})
+	return append(every, list...)
 }
 
 // unlistedDenied adds to a list of what never runs the server whole that has tools which no token denies.

@@ -113,10 +113,28 @@ func (e *emitter) unsaidTools(p *profile) {
 	if can := e.in.Project.Can(p.ref); can.MCP != nil {
 		for i := range can.MCP.Entries {
 			if entry := &can.MCP.Entries[i]; entry.Resources != nil && entry.Resources.Decision == ir.Deny {
-				p.addUnsaid(ir.MCP, entry.Resources.Pos, fmt.Sprintf("resources of %q", entry.Key))
+				p.resources = append(p.resources, unsaid{fmt.Sprintf("resources of %q", entry.Key), entry.Resources.Pos})
 			}
 		}
 	}
+	p.unsaid[ir.MCP] = append(p.unsaid[ir.MCP], p.resources...)
+	if len(p.unsaid[ir.MCP]) == 0 {
+		delete(p.unsaid, ir.MCP)
+	}
+}
+
+// beyondTools reports whether a subject says of a server's resources or prompts what no token does. A closed inventory
+// has those alone of which somebody writes.
+func (e *emitter) beyondTools(p *profile) bool {
+	return slices.ContainsFunc(e.in.Project.Servers, func(sv ir.Server) bool {
+		says := func(k policy.MCPKind) ir.Decision {
+			return decided(p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool, Kind: k}))
+		}
+		return slices.ContainsFunc([]policy.MCPKind{policy.Resource, policy.Prompt}, func(k policy.MCPKind) bool {
+			d := says(k)
+			return d < ir.Allow && !(e.in.Project.ClosedInventory && d == says(policy.Tool))
+		})
+	})
 }
 
 // deniesUnlisted reports whether a subject denies tools of a server because nothing names them. A server without a list
@@ -186,6 +204,14 @@ func (e *emitter) refusedTools(p *profile) (out []unsaid) {
 			if r.Decision == ir.Deny {
 				out = append(out, unsaid{fmt.Sprintf("the tools %q of %q", r.Pattern.Text, sv.Name), r.Pos})
 			}
+		}
+	}
+	if e.in.Project.ClosedInventory {
+		return out
+	}
+	for _, r := range p.subject.UnlistedToolRules(contract.UnknownServer) {
+		if r.Decision == ir.Deny {
+			out = append(out, unsaid{fmt.Sprintf("the tools %q of every server", r.Pattern.Text), r.Pos})
 		}
 	}
 	return out
