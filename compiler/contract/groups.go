@@ -24,7 +24,7 @@ func least(s *policy.Subject, g ir.Group) ir.Decision {
 	other := d
 	switch g {
 	case ir.Read, ir.Edit:
-		other = s.Decide(policy.Action{Group: g, Arg: "/modec-unlisted"})
+		other = s.Beyond(g)
 	case ir.Web:
 		other = s.Decide(policy.Action{Group: g})
 	}

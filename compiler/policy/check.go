@@ -144,6 +144,14 @@ func Wildcard(pattern, name string) bool {
 	if name == UnlistedTool || name == UnlistedServer {
 		return pattern != "" && strings.Trim(pattern, "*") == ""
 	}
+	return matchWild(pattern, name, 0)
+}
+
+// WildcardCovers reports whether a pattern of "*" and "?" matches each name that another one matches.
+func WildcardCovers(wide, narrow string) bool { return matchWild(wide, narrow, '*') }
+
+// matchWild reports whether name matches a pattern of which "?" stands for any letter but one.
+func matchWild(pattern, name string, but byte) bool {
 	i, at, star, back := 0, 0, -1, 0
 	for {
 		switch {
@@ -153,13 +161,12 @@ func Wildcard(pattern, name string) bool {
 			star, back = i, at
 			i++
 			continue
-		case i < len(pattern) && at < len(name) && (pattern[i] == '?' || pattern[i] == name[at]):
-			n := 1
-			if pattern[i] == '?' {
-				_, n = utf8.DecodeRuneInString(name[at:])
-			}
-			i++
-			at += n
+		case i < len(pattern) && at < len(name) && pattern[i] == name[at]:
+			i, at = i+1, at+1
+			continue
+		case i < len(pattern) && at < len(name) && pattern[i] == '?' && (but == 0 || name[at] != but):
+			_, n := utf8.DecodeRuneInString(name[at:])
+			i, at = i+1, at+n
 			continue
 		}
 		if star < 0 || back >= len(name) {

@@ -26,7 +26,7 @@ func Covers(g ir.Group, wide, narrow ir.Pattern) bool {
 		suffix, ok := strings.CutPrefix(wide.Text, "*")
 		return ok && strings.HasSuffix(narrow.Text, suffix) && (suffix == "" || narrow.Text != suffix[1:])
 	}
-	return Wildcard(wide.Text, narrow.Text) && !strings.Contains(narrow.Text, "?")
+	return WildcardCovers(wide.Text, narrow.Text)
 }
 
 func globCovers(wide, narrow string) bool {

@@ -300,6 +300,44 @@ func (s *Subject) Outside(g ir.Group) Result {
 	return *r
 }
 
+// Beyond returns the decision for paths outside of the project that no rule names: that of a rule which matches all of
+// them, and else the default within [Subject.Outside].
+func (s *Subject) Beyond(g ir.Group) Result {
+	if r, ok := s.alike(g, "/zq", "/a", "/b/.c", "/D_e/f-1"); ok {
+		return r
+	}
+	rest, ceiling := s.Default(g), s.Outside(g)
+	return *both(&rest, &ceiling)
+}
+
+// Unnamed returns the decision for arguments of read, edit, command or web that no rule names: that of a rule which
+// matches all of them, and else the default.
+func (s *Subject) Unnamed(g ir.Group) Result {
+	of := []string{"zq", "a", "b/.c", "D_e/f-1"}
+	switch g {
+	case ir.Command:
+		of = []string{"zq", "a b", "c.d --e f_g"}
+	case ir.Web:
+		of = []string{"zq.zq", "a.b-c.de"}
+	}
+	if r, ok := s.alike(g, of...); ok {
+		return r
+	}
+	return s.Default(g)
+}
+
+// alike returns the decision for some arguments that have no letter in common, and whether it is the same for all.
+func (s *Subject) alike(g ir.Group, of ...string) (r Result, ok bool) {
+	for i, arg := range of {
+		one := s.Decide(Action{Group: g, Arg: arg})
+		if i > 0 && one.Decision != r.Decision {
+			return Result{}, false
+		}
+		r = one
+	}
+	return r, true
+}
+
 // UnknownTool returns the decision for a tool that maps to no group.
 func (s *Subject) UnknownTool() Result {
 	var written []*side

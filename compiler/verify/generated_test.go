@@ -336,6 +336,17 @@ func TestOrdinarySources(t *testing.T) {
 			"roles": {"a": {"can": {"mcp": {"n": {"default": "agent", "prompts": "deny"}}}}}`,
 		"names with a backslash": `"modes": {"a": {` + mode + `, "can": {"read": {"default": "ask", "deny": ["/*o*", "b/*.key"]},
 			"edit": {"default": "allow", "deny": ["/*o*", "b/*.key"]}}}}`,
+		"letters that names of nothing have": `"servers": {"s": {"command": "s", "tools": {"get": {}}}, "m": {"command": "m"}},
+			"roles": {"a": {"can": {"mcp": {"*": {"default": "deny", "allow": ["*e*", "m*"]}, "m": {"default": "ask",
+			"allow": ["*-*"]}}, "read": {"default": "deny", "ask": ["**/*e*"]}, "default": "ask"}}}`,
+		"letters that no path outside has": `"roles": {"a": {"can": {"read": {"allow": ["[!a]*", "*e*"], "default": "deny"},
+			"outside": {"edit": "allow"}}}}`,
+		"an ask that names paths outside": `"roles": {"a": {"can": {"edit": {"default": "allow", "ask": ["**/*e*"]},
+			"read": {"default": "allow", "deny": ["**/x*"]}, "outside": "allow"}}}`,
+		"tools of one letter": `"servers": {"m": {"command": "m"}}, "roles": {"a": {"can": {"mcp":
+			{"m": {"default": "allow", "ask": ["??*"], "deny": ["??*", "*e*"]}}}}}`,
+		"letters of commands that nothing names": `"roles": {"a": {"modes": ["a"], "can": {"edit": {"deny": ["*d"]}}}},
+			"modes": {"a": {` + mode + `, "can": {"command": {"default": "agent", "allow": ["*e*"]}}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "true", "false"} {

@@ -300,7 +300,7 @@ func (w *writer) losesMoves() {
 func (w *writer) holdsFiles() bool {
 	s := w.subject
 	for _, g := range []ir.Group{ir.Edit, ir.Read} {
-		outside := decidedOn(s, policy.Action{Group: g, Arg: "/modec-unlisted"})
+		outside := decided(s.Beyond(g))
 		said := len(s.Rules(g)) > 0 || s.Default(g).Decision != ir.Agent
 		if outside < ir.Allow ||
 			said && (s.Restricts(g) || decided(s.Default(g)) < ir.Allow || decided(s.Outside(g)) < ir.Allow) {

@@ -23,6 +23,7 @@ var agent = &lastmatch.Agent{
 		Unlisted: codeUnlisted,
 	},
 	Own:         &lastmatch.Own{Files: format.OwnFiles, AgentAt: format.AgentAt, Nulls: opencode.WithNulls},
+	Reads:       "opencode",
 	SessionFile: format.SessionFile,
 	BuiltIn:     format.BuiltIn,
 	Reserved:    reserved,
@@ -63,7 +64,7 @@ func (kilo) Emit(in contract.Input) ([]contract.File, diag.List) {
 		e.Role(&in.Project.Roles[i])
 	}
 	if p, ok := e.Project(); ok {
-		project(e, &p, slices.Contains(in.Beside, "opencode"), hasOlder(in.Source))
+		project(e, &p, slices.Contains(in.Beside, agent.Reads), hasOlder(in.Source))
 	}
 	return e.Emitted()
 }

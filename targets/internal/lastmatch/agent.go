@@ -22,6 +22,8 @@ type Agent struct {
 
 	// Own says what a source may say in the agent's own words, nil: settings of an agent alone.
 	Own *Own
+	// Reads is the agent whose file it reads before its own; "" for none.
+	Reads string
 
 	// SessionFile returns the file of the sessions of a subject.
 	SessionFile func(ir.SubjectRef) string

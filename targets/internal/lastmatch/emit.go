@@ -45,6 +45,7 @@ type keyed struct {
 	key  string
 	base ir.Decision
 	list []entry
+	says bool // the base is written also where the floor is the same
 }
 
 // New returns the emitter of a project for an agent.
@@ -132,6 +133,7 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 // key adds a key. What is left to the agent is said where a floor would take it away.
 func (w *writer) key(key string, base ir.Decision, list []entry) {
 	w.decided = append(w.decided, key)
+	says := false
 	base, list = w.bounded(key, base, list)
 	if key == format.Bash && base != ir.Agent && len(w.halves) == 0 {
 		list = append(w.ownLines(), list...)
@@ -146,7 +148,7 @@ func (w *writer) key(key string, base ir.Decision, list []entry) {
 		case w.floor == ir.Agent && len(list) == 0:
 			return
 		case w.floor == ir.Agent:
-			w.keys = append(w.keys, keyed{key, base, list})
+			w.keys = append(w.keys, keyed{key: key, base: base, list: list})
 			return
 		case key == format.Read:
 			list = append([]entry{{"*.env", ir.Ask}, {"*.env.*", ir.Ask}, {"*.env.example", ir.Allow}}, list...)
@@ -155,6 +157,7 @@ func (w *writer) key(key string, base ir.Decision, list []entry) {
 			base = ir.Ask
 		case key == format.Bash && len(w.agent.Unasked) > 0:
 			base = ir.Ask
+			says = slices.Contains(w.in.Beside, w.agent.Reads) // which permits there what it does unasked itself
 			for i, pattern := range w.agent.Unasked {
 				list = slices.Insert(list, i, entry{pattern, ir.Allow})
 			}
@@ -166,7 +169,7 @@ func (w *writer) key(key string, base ir.Decision, list []entry) {
 		key = format.WebFetch
 	}
 	if len(list) > 0 || base != w.floor || key == format.Outside {
-		w.keys = append(w.keys, keyed{key, base, list})
+		w.keys = append(w.keys, keyed{key, base, list, says})
 		return
 	}
 	w.floored = append(w.floored, key)
@@ -196,13 +199,42 @@ func (w *writer) ownEntries(key string) (list []entry) {
 
 // tool adds a key of tools of MCP servers.
 func (w *writer) tool(key string, d ir.Decision) {
-	if w.decides(key) == d && !strings.HasSuffix(key, "*") {
+	if w.alreadySays(key, d) && !strings.HasSuffix(key, "*") {
 		return
 	}
 	w.keys = slices.DeleteFunc(w.keys, func(k keyed) bool { return k.key == key })
-	if d != w.decides(key) || strings.HasSuffix(key, "*") && w.floor != ir.Agent && d != w.floor {
-		w.keys = append(w.keys, keyed{key, d, nil})
+	if !w.alreadySays(key, d) || strings.HasSuffix(key, "*") && w.floor != ir.Agent && d != w.floor {
+		w.keys = append(w.keys, keyed{key: key, base: d})
 	}
+}
+
+// alreadySays reports whether the keys so far decide so about each tool that a key names.
+func (w *writer) alreadySays(key string, d ir.Decision) bool {
+	if !strings.ContainsAny(key, "*?") {
+		return w.decides(key) == d
+	}
+	for _, k := range slices.Backward(w.keys) {
+		switch {
+		case len(k.list) > 0:
+		case policy.WildcardCovers(k.key, key):
+			return k.base == d
+		case k.base != d && alikeUntilWild(k.key, key): // it may decide about some of them
+			return false
+		}
+	}
+	return w.toAgent(w.floor) == d
+}
+
+// alikeUntilWild reports whether two keys are alike as far as neither has a wildcard.
+func alikeUntilWild(a, b string) bool {
+	until := func(key string) string {
+		if i := strings.IndexAny(key, "*?"); i >= 0 {
+			key = key[:i]
+		}
+		return key
+	}
+	a, b = until(a), until(b)
+	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
 // decides returns what the keys so far decide about a tool of a server.
@@ -249,7 +281,7 @@ func (w *writer) object() contract.Object {
 			continue
 		}
 		entries := k.list
-		if k.base != w.floor && k.base != ir.Agent {
+		if (k.base != w.floor || k.says) && k.base != ir.Agent {
 			entries = append([]entry{{format.Every, k.base}}, entries...)
 		}
 		last := make(map[string]int, len(entries))

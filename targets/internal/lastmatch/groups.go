@@ -177,14 +177,12 @@ func (w *writer) commands() {
 
 // leavesFiles reports whether some paths are left to the agent.
 func (w *writer) leavesFiles(g ir.Group) bool {
-	return slices.ContainsFunc([]string{unlisted[g], "/modec-unlisted"}, func(file string) bool {
-		return decidedOn(w.subject, policy.Action{Group: g, Arg: file}) == ir.Agent
-	})
+	return decided(w.subject.Unnamed(g)) == ir.Agent || w.outside(g) == ir.Agent
 }
 
 // holdsFiles reports whether a group of paths holds anything back.
 func (w *writer) holdsFiles(g ir.Group) bool {
-	if decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"}) < ir.Allow { // outside of the project
+	if w.outside(g) < ir.Allow { // outside of the project
 		return true
 	}
 	for _, s := range w.stated(g) {
@@ -320,7 +318,7 @@ func (w *writer) beyond(g ir.Group, base ir.Decision, list []entry) []entry {
 }
 
 func (w *writer) outwards(g ir.Group, base ir.Decision, list []entry) []entry {
-	out := decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"})
+	out := w.outside(g)
 	if out >= min(base, ir.Allow) && !slices.ContainsFunc(list, func(e entry) bool { return e.decision > out }) {
 		return list
 	}
@@ -343,11 +341,14 @@ func (w *writer) outwards(g ir.Group, base ir.Decision, list []entry) []entry {
 	}
 	var before, beyond []entry
 	for _, e := range list[:at] { // the last one that matches decides
-		if strings.HasPrefix(e.pattern, "..") && e.decision < out {
+		switch {
+		case e.decision < out && strings.HasPrefix(e.pattern, ".."):
 			beyond = append(beyond, e)
-		} else {
-			before = append(before, e)
+			continue
+		case e.decision < out && strings.HasPrefix(e.pattern, "*"):
+			beyond = append(beyond, entry{"../" + e.pattern, e.decision})
 		}
+		before = append(before, e)
 	}
 	return slices.Concat(before, []entry{{"..", out}, {"../*", out}}, beyond, list[at:])
 }
@@ -361,7 +362,7 @@ func other(g ir.Group) ir.Group {
 
 // outside returns what is decided of a file outside of the project.
 func (w *writer) outside(g ir.Group) ir.Decision {
-	return decidedOn(w.subject, policy.Action{Group: g, Arg: "/modec-unlisted"})
+	return decided(w.subject.Beyond(g))
 }
 
 // resources adds the resources of MCP servers, which are read by the rules of files.

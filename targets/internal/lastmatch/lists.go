@@ -347,10 +347,6 @@ func (w *writer) unnamed(s *policy.Subject, g ir.Group) ir.Decision {
 	return decided(s.Default(g))
 }
 
-// unlisted are arguments that no list names but one that names all.
-var unlisted = map[ir.Group]string{ir.Read: "modec-unlisted", ir.Edit: "modec-unlisted", ir.Command: "modec-unlisted",
-	ir.Web: "modec-unlisted.example"}
-
 // rest returns what no list names.
 func (w *writer) rest(g ir.Group, sides []side) ir.Decision {
 	rest := ir.Agent
@@ -363,6 +359,6 @@ func (w *writer) rest(g ir.Group, sides []side) ir.Decision {
 	case len(w.subject.Sides()) == 1:
 		return decided(w.subject.Default(g))
 	default:
-		return decidedOn(w.subject, policy.Action{Group: g, Arg: unlisted[g]})
+		return decided(w.subject.Unnamed(g))
 	}
 }
