@@ -385,6 +385,8 @@ func TestToolsOfEveryServer(t *testing.T) {
 		`{"mcp": {"*": {"default": "agent", "deny": ["x*", "?o"]}}}`,
 		`{"mcp": {"*": {"default": "ask", "deny": ["x*"]}}}`,
 		`{"mcp": {"**": {"default": "deny", "ask": ["*"], "deny": ["x.?"]}}}`,
+		`{"mcp": {"*": {"default": "deny", "allow": ["Get*"], "deny": ["*-all", "s-*"]}}}`,
+		`{"mcp": {"m*": "agent", "*-*": "ask"}, "default": "deny"}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "true", "false"} {
 			config := "inventory = \"open\"\n[targets.roo]\ndialect = \"mcp-restrictions\"\n[targets.zoo]\n"
