@@ -102,8 +102,8 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 	return slices.Compact(out)
 }
 
-// unlistedTools returns what denies the tools of a server that the inventory does not list and that rules name: in their
-// own names, and in those that an agent gives to its model. in is the server as an entry has it.
+// unlistedTools returns what denies the tools of a server that the inventory does not list and that rules name: in
+// their own names, and in those that an agent gives to its model. in is the server as an entry has it.
 func (p *profile) unlistedTools(server, in string) (entries []string) {
 	for _, r := range p.subject.UnlistedToolRules(server) {
 		if r.Decision != ir.Deny {

@@ -112,8 +112,9 @@ func (e *emitter) unsaidTools(p *profile) {
 	}
 	if can := e.in.Project.Can(p.ref); can.MCP != nil {
 		for i := range can.MCP.Entries {
-			if entry := &can.MCP.Entries[i]; entry.Resources != nil && entry.Resources.Decision == ir.Deny {
-				p.resources = append(p.resources, unsaid{fmt.Sprintf("resources of %q", entry.Key), entry.Resources.Pos})
+			entry := &can.MCP.Entries[i]
+			if r := entry.Resources; r != nil && r.Decision == ir.Deny {
+				p.resources = append(p.resources, unsaid{fmt.Sprintf("resources of %q", entry.Key), r.Pos})
 			}
 		}
 	}
@@ -128,7 +129,8 @@ func (e *emitter) unsaidTools(p *profile) {
 func (e *emitter) beyondTools(p *profile) bool {
 	return slices.ContainsFunc(e.in.Project.Servers, func(sv ir.Server) bool {
 		says := func(k policy.MCPKind) ir.Decision {
-			return decided(p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool, Kind: k}))
+			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool, Kind: k}
+			return decided(p.subject.Decide(a))
 		}
 		return slices.ContainsFunc([]policy.MCPKind{policy.Resource, policy.Prompt}, func(k policy.MCPKind) bool {
 			d := says(k)

@@ -131,8 +131,8 @@ func (q *question) server(id string, a policy.Action) policy.Result {
 	return all
 }
 
-// ownNames returns what a server of the user's own may be called in the source: its id, and that without a prefix of the
-// IDE, every way to take project-N-FOLDER- away counted.
+// ownNames returns what a server of the user's own may be called in the source: its id, and that without a prefix of
+// the IDE, every way to take project-N-FOLDER- away counted.
 func ownNames(id string) []string {
 	if i := strings.LastIndex(id, "::mcpScope:"); i >= 0 {
 		id = id[:i]
