@@ -344,7 +344,7 @@ func TestOrdinarySources(t *testing.T) {
 		"an ask that names paths outside": `"roles": {"a": {"can": {"edit": {"default": "allow", "ask": ["**/*e*"]},
 			"read": {"default": "allow", "deny": ["**/x*"]}, "outside": "allow"}}}`,
 		"tools of one letter": `"servers": {"m": {"command": "m"}}, "roles": {"a": {"can": {"mcp":
-			{"m": {"default": "allow", "ask": ["??*"], "deny": ["??*", "*e*"]}}}}}`,
+			{"m": {"default": "agent", "allow": ["x*"], "deny": ["??*", "*o"]}}}}}`,
 		"letters of commands that nothing names": `"roles": {"a": {"modes": ["a"], "can": {"edit": {"deny": ["*d"]}}}},
 			"modes": {"a": {` + mode + `, "can": {"command": {"default": "agent", "allow": ["*e*"]}}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,

@@ -468,14 +468,22 @@ func messageAction(q *question) opinion {
 
 // workflowAction judges a script that starts subagents of any name. Where the subject may not
 // start each of them, a person is asked. Observed on 2.1.330: a subagent that a rule denies by
-// its name starts in no script, and one that a rule asks about does.
+// its name starts in no script, and one that a rule asks about does. What a mode denies is in no
+// rule: then no script runs in it.
 func workflowAction(q *question) opinion {
 	o := messageAction(q)
-	p := q.Policy.Project()
-	for i := range p.Modes {
-		r := q.subject.Decide(policy.Action{Group: ir.Modes, Arg: p.Modes[i].Slug})
-		if r.Decision < ir.Allow && o.Decision > ir.Ask {
-			o.Result, o.Decision = r, ir.Ask
+	names := q.Policy.Project().ModeNames()
+	for _, r := range q.subject.Rules(ir.Modes) {
+		names = append(names, r.Pattern.Text)
+	}
+	for _, slug := range names {
+		r := q.subject.Decide(policy.Action{Group: ir.Modes, Arg: slug})
+		limit := ir.Ask
+		if r.Decision == ir.Deny && q.Subject.Mode != "" {
+			limit = ir.Deny
+		}
+		if r.Decision < ir.Allow && o.Decision > limit {
+			o.Result, o.Decision = r, limit
 		}
 	}
 	return o
