@@ -317,6 +317,22 @@ func TestOrdinarySources(t *testing.T) {
 			"edit": {"default": "allow", "ask": ["a:*/**"]}, "read": {"deny": ["~/y:*/", "q?:*/"]}}}}`,
 		"a list of hosts beside an allow": `"roles": {"a": {"can": {"default": "allow", "web": {"allow": ["a.example.com"]}}}},
 			"modes": {"a": {` + mode + `, "can": {"default": "allow", "web": {"allow": ["*.de"]}}}}`,
+		"most names held back": `"roles": {"a": {"can": {"edit": {"default": "agent", "allow": ["m*/**"],
+			"deny": ["**/[!a]*"]}}}}`,
+		"a server without a list of tools": `"servers": {"l": {"command": "l", "tools": {"get": {}}}, "n": {"command": "n"}},
+			"roles": {"a": {"can": {"mcp": {"*": {"default": "deny", "ask": ["*tool"]}, "l": {"ask": ["??*"]}}}}}`,
+		"tools denied of a server without a list": `"servers": {"n": {"command": "n"}},
+			"roles": {"a": {"can": {"mcp": {"n": {"default": "agent", "deny": ["*d", "m?"]}}}}}`,
+		"every name allowed, and no resource": `"servers": {"s": {"command": "s", "tools": {"get": {}}}},
+			"modes": {"a": {` + mode + `, "can": {"mcp": {"s": {"default": "deny", "allow": ["?", "??*"]}}}}}`,
+		"tools denied by a sign that an agent replaces": `"servers": {"n": {"command": "n"}},
+			"roles": {"a": {"can": {"mcp": {"n": {"default": "ask", "deny": ["get.a*", "*.*"]}}}}}`,
+		"one server that is asked about": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
+			"roles": {"a": {"can": {"mcp": {"n": "ask"}}}}`,
+		"resources alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
+			"roles": {"a": {"can": {"mcp": {"n": {"default": "agent", "resources": "deny"}}}}}`,
+		"prompts alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
+			"roles": {"a": {"can": {"mcp": {"n": {"default": "agent", "prompts": "deny"}}}}}`,
 		"letters that names of nothing have": `"servers": {"s": {"command": "s", "tools": {"get": {}}}, "m": {"command": "m"}},
 			"roles": {"a": {"can": {"mcp": {"*": {"default": "deny", "allow": ["*e*", "m*"]}, "m": {"default": "ask",
 			"allow": ["*-*"]}}, "read": {"default": "deny", "ask": ["**/*e*"]}, "default": "ask"}}}`,
@@ -355,6 +371,30 @@ func TestOrdinarySources(t *testing.T) {
 					neverWider(t, memfs.FS{"modec/a.json": []byte("{" + source + "}"), "modec.toml": []byte(config)})
 				})
 			}
+		}
+	}
+}
+
+// TestToolsOfEveryServer denies tools of servers that nobody lists, for targets that name no server there.
+func TestToolsOfEveryServer(t *testing.T) {
+	const server = `{"servers": {"n": {"command": "n", "tools": {"get": {}}}}, `
+	for _, can := range []string{
+		`{"mcp": {"*": {"default": "agent", "deny": ["x*", "?o"]}}}`,
+		`{"mcp": {"*": {"default": "ask", "deny": ["x*"]}}}`,
+		`{"mcp": {"**": {"default": "deny", "ask": ["*"], "deny": ["x.?"]}}}`,
+		`{"mcp": {"*": {"default": "deny", "allow": ["Get*"], "deny": ["*-all", "s-*"]}}}`,
+		`{"mcp": {"m*": "agent", "*-*": "ask"}, "default": "deny"}`,
+	} {
+		for _, hooks := range []string{`"auto"`, "true", "false"} {
+			config := "inventory = \"open\"\n[targets.roo]\ndialect = \"mcp-restrictions\"\n[targets.zoo]\n"
+			modes := server + `"modes": {"a": {"name": "A", "roleDefinition": "r", "can": ` + can + `}}}`
+			neverWider(t, memfs.FS{"modec/a.json": []byte(modes), "modec.toml": []byte(config)})
+			config = "inventory = \"open\"\nbaseline = \"a\"\n"
+			for _, name := range []string{"codex", "copilot", "cursor"} {
+				config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
+			}
+			roles := server + `"roles": {"a": {"can": ` + can + `}}}`
+			neverWider(t, memfs.FS{"modec/a.json": []byte(roles), "modec.toml": []byte(config)})
 		}
 	}
 }

@@ -334,6 +334,7 @@ func (u *universe) tools() {
 		}
 		other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: u.unlisted()}
 		u.witness(Witness{Action: other, Class: "unlisted tool", Assumed: closed && len(sv.Tools) > 0})
+		other.Arg = contract.UnknownTool // which no pattern of some names decides
 		fallback := u.subject.Decide(other).Decision
 		for _, k := range []struct {
 			kind      policy.MCPKind
@@ -350,9 +351,9 @@ func (u *universe) tools() {
 	u.witness(Witness{Action: unlisted, Class: "unlisted server", Assumed: closed})
 }
 
-// unlisted returns a name of a tool that no rule names.
+// unlisted returns a name of a tool that no rule names, where there is one.
 func (u *universe) unlisted() string {
-	for _, name := range []string{"unlisted", "x", "zq"} {
+	for _, name := range []string{"unlisted", "x", "zq", "7", "Q_7"} {
 		if !slices.ContainsFunc(u.subject.Rules(ir.MCP), func(r ir.Rule) bool {
 			return r.Pattern.Kind == ir.Plain && policy.Wildcard(r.Pattern.Text, name)
 		}) {

@@ -114,7 +114,7 @@ func (s *session) unknown() ir.Decision {
 // leavesServers reports whether the subject says nothing of MCP.
 func (s *session) leavesServers() bool {
 	for _, name := range append(contract.StartedFor(s.in.Project, s.subject), contract.UnknownServer) {
-		for _, kind := range []policy.MCPKind{policy.Tool, policy.Resource} {
+		for _, kind := range []policy.MCPKind{policy.Tool, policy.Resource, policy.Prompt} {
 			a := policy.Action{Group: ir.MCP, Server: name, Arg: contract.UnknownTool, Kind: kind}
 			if s.decide(a) != ir.Agent {
 				return false
@@ -122,7 +122,7 @@ func (s *session) leavesServers() bool {
 		}
 		if sv := s.in.Project.Server(name); sv != nil && slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool {
 			return s.tool(name, t.Name) != ir.Agent
-		}) {
+		}) || len(s.subject.UnlistedToolRules(name)) > 0 {
 			return false
 		}
 	}

@@ -133,7 +133,7 @@ func (s *session) leavesServers() bool {
 		}
 		if sv := s.in.Project.Server(name); sv != nil && slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool {
 			return s.tool(name, t.Name) != ir.Agent
-		}) {
+		}) || len(s.subject.UnlistedToolRules(name)) > 0 {
 			return false
 		}
 	}

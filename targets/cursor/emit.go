@@ -21,15 +21,16 @@ type emitter struct {
 
 // profile is one subject that files are written for.
 type profile struct {
-	ref     ir.SubjectRef
-	label   string // "role:developer": what --subject takes
-	dir     string
-	subject *policy.Subject
-	pos     diag.Pos
-	unsaid  map[ir.Group][]unsaid // what no token says
-	hooked  bool                  // the subject has hooks
-	chosen  bool                  // the files of the project as a whole are the subject's
-	listed  bool                  // so is its permissions.json
+	ref       ir.SubjectRef
+	label     string // "role:developer": what --subject takes
+	dir       string
+	subject   *policy.Subject
+	pos       diag.Pos
+	unsaid    map[ir.Group][]unsaid // what no token says
+	resources []unsaid              // those of them about resources of servers
+	hooked    bool                  // the subject has hooks
+	chosen    bool                  // the files of the project as a whole are the subject's
+	listed    bool                  // so is its permissions.json
 }
 
 // Emit compiles a profile for each role and for the chosen mode, and the
@@ -90,7 +91,8 @@ func (e *emitter) emit(p *profile) {
 	e.organisation(p)
 	commands := e.commands(p)
 	lists, tokens := e.lists(p, commands, p.closes), e.tokens(p, commands)
-	if first, _ := p.unheld(); len(lists)+len(tokens) == 0 && first != "" { // its files say that it is there
+	if first, _ := p.unheld(); len(lists)+len(tokens) == 0 && (first != "" || !p.hooked && e.beyondTools(p)) {
+		// Its files say that it is there.
 		tokens = permissions([]string{}, []string{})
 	}
 	switch {
@@ -248,6 +250,9 @@ func (p *profile) unheld() (ir.Group, unsaid) {
 		if len(p.unsaid[g]) > 0 && !p.hooked {
 			return g, p.unsaid[g][0]
 		}
+	}
+	if len(p.resources) > 0 && !p.hooked {
+		return ir.MCP, p.resources[0]
 	}
 	return "", unsaid{}
 }

@@ -85,10 +85,8 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 			out = append(out, server+":*")
 			continue
 		}
-		for _, r := range p.subject.UnlistedToolRules(sv.Name) {
-			if r.Decision == ir.Deny && want == ir.Deny {
-				out = append(out, server+":"+widened(r.Pattern.Text))
-			}
+		if want == ir.Deny {
+			out = append(out, p.unlistedTools(sv.Name, server)...)
 		}
 		lowest := p.lowest(sv)
 		for _, t := range sv.Tools {
@@ -102,6 +100,27 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// unlistedTools returns what denies the tools of a server that the inventory does not list and that rules name: in
+// their own names, and in those that an agent gives to its model. in is the server as an entry has it.
+func (p *profile) unlistedTools(server, in string) (entries []string) {
+	for _, r := range p.subject.UnlistedToolRules(server) {
+		if r.Decision != ir.Deny {
+			continue
+		}
+		var given strings.Builder
+		for _, c := range r.Pattern.Text {
+			if c == '*' || c == '?' {
+				given.WriteRune(c)
+			} else {
+				given.WriteString(policy.AgentName(string(c)))
+			}
+		}
+		entries = append(entries, in+":"+widened(r.Pattern.Text), in+":"+widened(given.String()))
+	}
+	slices.Sort(entries)
+	return slices.Compact(entries)
 }
 
 // whole reports whether every tool of a server has a decision, unknown ones too.
@@ -148,10 +167,19 @@ func (e *emitter) allowed(p *profile) []string {
 	return slices.Compact(list)
 }
 
-// denied returns what never runs. Without hooks Cursor would ask about a tool or a server
-// that the inventory does not list: where the inventory is open they are denied whole.
+// denied returns what never runs. Without hooks Cursor would ask about a tool or a server that the inventory does not
+// list: where there may be some that the subject denies, the server, or every server, is denied whole.
 func (e *emitter) denied(p *profile) []string {
+	if !e.in.Project.ClosedInventory && (e.deniesServers(p) ||
+		!p.hooked && decided(p.elsewhere()) == ir.Deny && e.closed(p, ir.MCP)) {
+		return []string{"*:*"}
+	}
 	list := e.entries(p, ir.Deny)
+	if !p.hooked && (e.in.Project.ClosedInventory || decided(p.elsewhere()) > ir.Deny) {
+		for i := range e.in.Project.Servers {
+			list = e.unlistedDenied(p, &e.in.Project.Servers[i], list)
+		}
+	}
 	if e.in.Options.Bool("aliases") {
 		for _, entry := range slices.Clone(list) {
 			list = append(list, "user-"+entry, "project-*-"+entry)
@@ -160,32 +188,27 @@ func (e *emitter) denied(p *profile) []string {
 	if e.in.Project.ClosedInventory {
 		return list
 	}
-	if e.deniesServers(p) {
-		return []string{"*:*"}
-	}
-	if p.hooked {
+	every := p.unlistedTools(contract.UnknownServer, "*") // servers that nobody lists have no other name
+	list = slices.DeleteFunc(list, func(entry string) bool {
+		return slices.ContainsFunc(every, func(of string) bool { return strings.HasSuffix(entry, of[1:]) })
+	})
+	return append(every, list...)
+}
+
+// unlistedDenied adds to a list of what never runs the server whole that has tools which no token denies.
+func (e *emitter) unlistedDenied(p *profile, sv *ir.Server, list []string) []string {
+	before := widened(sv.Name) + ":"
+	if !e.deniesUnlisted(p, sv) || slices.Contains(list, before+"*") ||
+		e.in.Excepts(p.ref, sv.Name, "*", contract.ByGroup) != nil {
 		return list
 	}
-	if decided(p.elsewhere()) == ir.Deny {
-		if e.closed(p, ir.MCP) {
-			return []string{"*:*"}
-		}
-		return list
-	}
-	for i := range e.in.Project.Servers {
-		sv := &e.in.Project.Servers[i]
-		whole := widened(sv.Name) + ":*"
-		r := p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
-		if decided(r) == ir.Deny && !slices.Contains(list, whole) &&
-			e.in.Excepts(p.ref, sv.Name, "*", contract.ByGroup) == nil {
-			e.loss(p, ir.MCP, codeDeny, r.Pos,
-				"no token denies tools of %q that the inventory does not list, and hooks are off: the server is denied",
-				sv.Name).
-				Hint("turn hooks on, or close the inventory")
-			list = append(list, whole)
-		}
-	}
-	return list
+	r := p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
+	e.loss(p, ir.MCP, codeDeny, r.Pos,
+		"no token denies tools of %q that the inventory does not list, and hooks are off: the server is denied",
+		sv.Name).
+		Hint("turn hooks on, or list its tools in a closed inventory")
+	list = slices.DeleteFunc(list, func(entry string) bool { return strings.HasPrefix(entry, before) })
+	return append(list, before+"*")
 }
 
 const provenance = "// Written by modec for %s from the project's source; edits are overwritten.\n" +

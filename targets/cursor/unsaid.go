@@ -104,20 +104,45 @@ func (e *emitter) unsaidTools(p *profile) {
 		if r := p.elsewhere(); decided(r) == ir.Deny && !e.deniesServers(p) {
 			p.addUnsaid(ir.MCP, r.Pos, "servers that the inventory does not list")
 		}
-		for i := range e.in.Project.Servers {
-			sv := &e.in.Project.Servers[i]
-			if p.tool(sv.Name, contract.UnknownTool) == ir.Deny && !p.whole(sv, ir.Deny) {
-				p.addUnsaid(ir.MCP, sv.Pos, fmt.Sprintf("tools of %q that the inventory does not list", sv.Name))
-			}
+	}
+	for i := range e.in.Project.Servers {
+		if sv := &e.in.Project.Servers[i]; e.deniesUnlisted(p, sv) && !p.whole(sv, ir.Deny) {
+			p.addUnsaid(ir.MCP, sv.Pos, fmt.Sprintf("tools of %q that the inventory does not list", sv.Name))
 		}
 	}
 	if can := e.in.Project.Can(p.ref); can.MCP != nil {
 		for i := range can.MCP.Entries {
-			if entry := &can.MCP.Entries[i]; entry.Resources != nil && entry.Resources.Decision == ir.Deny {
-				p.addUnsaid(ir.MCP, entry.Resources.Pos, fmt.Sprintf("resources of %q", entry.Key))
+			entry := &can.MCP.Entries[i]
+			if r := entry.Resources; r != nil && r.Decision == ir.Deny {
+				p.resources = append(p.resources, unsaid{fmt.Sprintf("resources of %q", entry.Key), r.Pos})
 			}
 		}
 	}
+	p.unsaid[ir.MCP] = append(p.unsaid[ir.MCP], p.resources...)
+	if len(p.unsaid[ir.MCP]) == 0 {
+		delete(p.unsaid, ir.MCP)
+	}
+}
+
+// beyondTools reports whether a subject says of a server's resources or prompts what no token does. A closed inventory
+// has those alone of which somebody writes.
+func (e *emitter) beyondTools(p *profile) bool {
+	return slices.ContainsFunc(e.in.Project.Servers, func(sv ir.Server) bool {
+		says := func(k policy.MCPKind) ir.Decision {
+			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool, Kind: k}
+			return decided(p.subject.Decide(a))
+		}
+		return slices.ContainsFunc([]policy.MCPKind{policy.Resource, policy.Prompt}, func(k policy.MCPKind) bool {
+			d := says(k)
+			return d < ir.Allow && !(e.in.Project.ClosedInventory && d == says(policy.Tool))
+		})
+	})
+}
+
+// deniesUnlisted reports whether a subject denies tools of a server because nothing names them. A server without a list
+// has such tools in a closed inventory, too.
+func (e *emitter) deniesUnlisted(p *profile, sv *ir.Server) bool {
+	return !e.in.Project.ListsTools(sv) && p.tool(sv.Name, contract.UnknownTool) == ir.Deny
 }
 
 // hooked reports whether a profile has hooks: where it says anything at all, or with auto
@@ -176,6 +201,19 @@ func (e *emitter) refusedTools(p *profile) (out []unsaid) {
 			if p.tool(sv.Name, t.Name) == ir.Deny {
 				out = append(out, unsaid{fmt.Sprintf("the tool %q of %q", t.Name, sv.Name), sv.Pos})
 			}
+		}
+		for _, r := range p.subject.UnlistedToolRules(sv.Name) {
+			if r.Decision == ir.Deny {
+				out = append(out, unsaid{fmt.Sprintf("the tools %q of %q", r.Pattern.Text, sv.Name), r.Pos})
+			}
+		}
+	}
+	if e.in.Project.ClosedInventory {
+		return out
+	}
+	for _, r := range p.subject.UnlistedToolRules(contract.UnknownServer) {
+		if r.Decision == ir.Deny {
+			out = append(out, unsaid{fmt.Sprintf("the tools %q of every server", r.Pattern.Text), r.Pos})
 		}
 	}
 	return out

@@ -46,7 +46,9 @@
 // # Known holes of the agent
 //
 // fileRegex and the ignore file compare letters as they are. On a file system that ignores their
-// case or form, another spelling of a denied or guarded path (.GIT) opens it.
+// case or form, another spelling of a denied or guarded path (.GIT) opens it. The ignore file is
+// about paths in which each backslash is a slash (toPosix), also where a name has one: "/*.key" does
+// not refuse a\b.key.
 //
 // Roo does not test the regex on a write without content, on the target of a
 // move in apply_patch, and in generate_image; a command that it runs may write

@@ -130,14 +130,19 @@ func (e *emitter) unlisted(m *ir.Mode, s *policy.Subject) (use, bool) {
 	}
 	u := use{server: &server{Server: &ir.Server{}}}
 	r := s.Decide(policy.Action{Group: ir.MCP, Server: unlistedServer, Arg: contract.UnknownTool})
-	if r.Decision == ir.Deny {
+	if u.some = r.Decision > ir.Deny; !u.some {
 		u.denied, u.at = "servers that the inventory does not list", r.Pos
+	}
+	for _, r := range s.UnlistedToolRules(unlistedServer) {
+		if r.Decision == ir.Deny && u.denied == "" {
+			u.denied, u.at = strconv.Quote(r.Pattern.Text)+" of servers that the inventory does not list", r.Pos
+		}
+	}
+	if u.denied != "" {
 		if x := e.in.ExceptsGroup(ir.SubjectRef{Mode: m.Slug}, ir.MCP); x != nil {
 			u.denied, u.widens = "", []widening{{x, u.denied}}
 		}
-		return u, true
 	}
-	u.some = true
 	return u, true
 }
 

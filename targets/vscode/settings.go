@@ -352,7 +352,7 @@ func (e *emitter) edits(own *ownEntries) contract.Object {
 		list.add(everyFile, asked)
 	}
 	allows := e.permitted(&list, rules, rest)
-	if err := e.heldFiles(&list, rules, allows, rest); err != nil {
+	if e.heldFiles(&list, rules, allows, rest) {
 		list = entries{}
 		list.add(everyFile, asked)
 	}
@@ -385,8 +385,9 @@ func (e *emitter) permitted(list *entries, rules []ir.Rule, rest ir.Decision) (a
 	return allows
 }
 
-// heldFiles adds what rules hold back of what is permitted. It fails where no glob says that.
-func (e *emitter) heldFiles(list *entries, rules, allows []ir.Rule, rest ir.Decision) error {
+// heldFiles adds what rules hold back of what is permitted, and reports whether that is all: what one of them says, or
+// what no glob says.
+func (e *emitter) heldFiles(list *entries, rules, allows []ir.Rule, rest ir.Decision) (all bool) {
 	for _, r := range rules {
 		meets := func(a ir.Rule) bool { return e.in.Policy.Meet(r, a) }
 		if r.Decision == ir.Allow || rest < ir.Allow && !slices.ContainsFunc(allows, meets) {
@@ -400,13 +401,14 @@ func (e *emitter) heldFiles(list *entries, rules, allows []ir.Rule, rest ir.Deci
 		if err != nil {
 			e.loss(ir.Edit, codeEdit, r.Pos, errEach, r.Pattern, err, ir.Edit).
 				Hint("write it as a plain glob")
-			return err
+			return true
 		}
 		for _, g := range globs {
+			all = all || g == everyFile
 			list.add(g, asked)
 		}
 	}
-	return nil
+	return all
 }
 
 // shorten takes out what asks about files of a folder about all of which another entry asks.
@@ -473,17 +475,20 @@ func globOf(text string, u use) (string, error) {
 	text = strings.TrimPrefix(text, "./")
 	folder := strings.HasSuffix(text, "/")
 	name := strings.Trim(text, "/")
-	deep := !strings.Contains(strings.TrimSuffix(text, "/"), "/")
-	if u != permits {
-		name = loose(name)
-	} else if strings.ContainsAny(name, `[]{}\`) {
-		return "", errors.New("it has brackets or backslashes")
-	}
-	if deep && name != "**" {
+	deep := !strings.Contains(strings.TrimSuffix(text, "/"), "/") && name != "**"
+	if deep {
 		name = "**/" + name
 	}
+	switch exact := name; {
+	case u != permits:
+		if name = loose(name); every(name) && !every(exact) {
+			return "", errors.New("it is about nearly every name")
+		}
+	case strings.ContainsAny(name, `[]{}\`):
+		return "", errors.New("it has brackets or backslashes")
+	}
 	switch {
-	case name == "**" && u != permits:
+	case u != permits && every(name):
 		name = everyFile
 	case strings.HasSuffix(name, "/**"):
 	case u == holdsBack, u == guards && folder: // and what is below
@@ -494,8 +499,30 @@ func globOf(text string, u use) (string, error) {
 	return name, nil
 }
 
-// loose replaces the signs of a glob that VS Code reads in another way by "*".
+// every reports whether a glob matches every file of a project: a "*" alone is any name below the folders before it.
+func every(glob string) bool {
+	names := strings.Split(glob, "/")
+	if last := len(names) - 1; last > 0 && names[last] == "*" {
+		names = names[:last]
+	}
+	return !slices.ContainsFunc(names, func(n string) bool { return n != "**" })
+}
+
+// loose replaces the signs of a glob that VS Code reads in another way by "*". What it replaces is of a name, and does
+// not become a "**" of folders.
 func loose(glob string) string {
+	names := strings.Split(glob, "/")
+	for i, n := range names {
+		if n != "**" {
+			names[i] = severalStars().ReplaceAllString(looseName(n), "*")
+		}
+	}
+	return strings.Join(names, "/")
+}
+
+var severalStars = lazy.Regexp(`\*+`)
+
+func looseName(glob string) string {
 	var b strings.Builder
 	for i := 0; i < len(glob); i++ {
 		switch c := glob[i]; c {

@@ -77,7 +77,11 @@ func TestSettings(t *testing.T) {
 		"an expression":     {`"can": {"edit": {"allow": ["a", {"regex": "b$"}], "default": "deny"}}`, "vscode-edit", "a", "b"},
 		"one that holds":    {`"can": {"edit": {"allow": ["a"], "deny": [{"regex": "^a$"}], "default": "ask"}}`, "vscode-edit", "", "a;b"},
 		"brackets":          {`"can": {"edit": {"allow": ["src/**"], "deny": ["src/[ab].go"], "default": "ask"}}`, "", "src/x/a.go", "src/a.go;src/c.go"},
-		"silence":           {`"permissionMode": "default"`, "", "", ""},
+		"most names": {`"can": {"edit": {"allow": ["m*/**"], "deny": ["**/[!a]*"], "default": "agent"}}`, "vscode-edit", "",
+			"m/x;b;a/b;x\n.md"},
+		"names in a folder":      {`"can": {"edit": {"default": "allow", "deny": ["f/??*"]}}`, "", "b;a/f/x", "f/ab;f/x\n.md;f/ab/c"},
+		"everything in a folder": {`"can": {"edit": {"default": "allow", "ask": ["**/**/*"]}}`, "", "", "b;a/b;x\n.md"},
+		"silence":                {`"permissionMode": "default"`, "", "", ""},
 	} {
 		text, code := built(t, "baseline = \"r\"\n", c.can)
 		if code != c.code {

@@ -211,10 +211,17 @@ func (q *question) tool() opinion {
 			o.asks = session.Lacking() == ir.Ask && (found == 1 || o.asks)
 		}
 	}
-	if found == 0 { // a server of somebody's own
-		server, tool := format.ToolServer(q.Tool)
-		o.server, o.about = server, tool
-		o.Result = q.caller.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+	if found > 0 {
+		return o
+	}
+	o.server, o.about = format.ToolServer(q.Tool) // a server of somebody's own
+	for _, server := range unwritten(o.server) {
+		for _, tool := range unwritten(o.about) {
+			r := q.caller.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+			if found++; found == 1 || r.Decision < o.Decision {
+				o.Result = r
+			}
+		}
 	}
 	return o
 }
@@ -231,12 +238,20 @@ func (q *question) named(sv *ir.Server, as string) (names []string) {
 	if len(names) > 0 && q.Policy.Project().ListsTools(sv) {
 		return names
 	}
-	for _, other := range []string{"_", "-", "."} {
-		if name := strings.ReplaceAll(as, "_", other); !slices.Contains(names, name) {
+	for _, name := range unwritten(as) {
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// unwritten returns what a name may be that Codex writes so.
+func unwritten(as string) []string {
+	if !strings.Contains(as, "_") {
+		return []string{as}
+	}
+	return []string{as, strings.ReplaceAll(as, "_", "-"), strings.ReplaceAll(as, "_", ".")}
 }
 
 // resource decides reading a server's resources, of all servers where the call names none. Codex does not ask.

@@ -97,14 +97,22 @@ func Left(s *policy.Subject, servers []ir.Server, g ir.Group) bool {
 	case ir.Unknown:
 		return left(s.UnknownTool())
 	case ir.MCP:
+		names := []string{contract.UnknownServer}
 		for i := range servers {
-			for _, t := range append([]ir.Tool{{Name: contract.UnknownTool}}, servers[i].Tools...) {
+			names = append(names, servers[i].Name)
+			for _, t := range servers[i].Tools {
 				if !left(s.Decide(policy.Action{Group: g, Server: servers[i].Name, Arg: t.Name})) {
 					return false
 				}
 			}
 		}
-		return left(s.Decide(policy.Action{Group: g, Server: contract.UnknownServer, Arg: contract.UnknownTool}))
+		return !slices.ContainsFunc(names, func(server string) bool {
+			says := func(k policy.MCPKind) bool {
+				return !left(s.Decide(policy.Action{Group: g, Server: server, Arg: contract.UnknownTool, Kind: k}))
+			}
+			return says(policy.Tool) || says(policy.Resource) || says(policy.Prompt) ||
+				len(s.UnlistedToolRules(server)) > 0
+		})
 	case ir.Read, ir.Edit: // what lies outside the project too
 		return left(s.Default(g)) && len(s.Rules(g)) == 0 && left(s.Decide(policy.Action{Group: g, Arg: ".."}))
 	}

@@ -344,6 +344,20 @@ func TestAmbiguousServers(t *testing.T) {
 	}
 }
 
+// What a pattern of servers says holds for their names, and not for a prefix before them.
+func TestServersOfOnesOwn(t *testing.T) {
+	p := shop.Role(ir.Can{MCP: shop.MCP(ir.Deny, ir.MCPEntry{Key: "*-*", Default: &ir.Default{Decision: ir.Ask}})})
+	for id, want := range map[string]string{
+		"a-b": "ask", "user-a-b": "ask", "user-zz": "deny", "project-0-x-zz": "deny", "zz": "deny",
+		"a-b::mcpScope:x": "ask", "zz::mcpScope:a-b": "deny",
+	} {
+		payload := `{"hook_event_name":"beforeMCPExecution","tool_name":"t","tool_input":"{}","mcp_server_name":"` + id + `"}`
+		if got, _ := permission(t, ask(p, payload, false)); got != want {
+			t.Errorf("%s: got %q, want %q", id, got, want)
+		}
+	}
+}
+
 // A relative path starts at every workspace root; the lowest decision holds.
 func TestSeveralRoots(t *testing.T) {
 	for roots, want := range map[string]string{`["/w"]`: "", `["/w","/other"]`: "deny", `["/w/secrets"]`: "deny",

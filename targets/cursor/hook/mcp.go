@@ -121,8 +121,7 @@ func (q *question) server(id string, a policy.Action) policy.Result {
 	case own && id == "":
 		return refused("a server that nothing identifies")
 	case own: // a server of the user's own
-		a.Server = id
-		all = decided(q.subject.Decide(a))
+		all = q.lowest(ownNames(id), a)
 		if all.Decision == ir.Allow {
 			all.Decision = ir.Ask
 		}
@@ -130,6 +129,21 @@ func (q *question) server(id string, a policy.Action) policy.Result {
 		all.Decision, all.Rule = ir.Ask, "a server id that may mean several"
 	}
 	return all
+}
+
+// ownNames returns what a server of the user's own may be called in the source: its id, and that without a prefix of
+// the IDE, every way to take project-N-FOLDER- away counted.
+func ownNames(id string) []string {
+	if i := strings.LastIndex(id, "::mcpScope:"); i >= 0 {
+		id = id[:i]
+	}
+	names := []string{id}
+	for i := range id {
+		if id[i] == '-' && IsAlias(format.Fold(id), format.Fold(id[i+1:])) {
+			names = append(names, id[i+1:])
+		}
+	}
+	return names
 }
 
 // lowest decides an action on several servers.

@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/recent"
 )
 
@@ -208,8 +209,27 @@ func (g *ignoreFile) refuses(path string) *ignoreRule {
 	if !inside || len(g.rules) == 0 {
 		return nil
 	}
-	// toPosix, on every system.
-	path = strings.ReplaceAll(path, `\`, "/")
+	return g.tested(strings.ReplaceAll(path, `\`, "/")) // toPosix, on every system
+}
+
+// names returns the rule that would make a path with backslashes inaccessible if Roo took them for a part of names, as
+// POSIX does, nil for none.
+func (g *ignoreFile) names(path string) *ignoreRule {
+	if !strings.Contains(path, `\`) || len(g.rules) == 0 {
+		return nil
+	}
+	path, inside := resolvedPath(path)
+	if !inside {
+		return nil
+	}
+	if r := g.tested(path); r != nil {
+		return r
+	}
+	return g.tested(policy.Fold(path))
+}
+
+// tested returns the rule that ignores a path with slashes, nil for none.
+func (g *ignoreFile) tested(path string) *ignoreRule {
 	if path == "" || relativeStart().MatchString(path) {
 		return nil // npm ignore throws, and Roo lets through what throws
 	}

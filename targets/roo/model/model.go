@@ -161,7 +161,19 @@ func (d *decider) read(m *mode, path string) contract.Verdict {
 	if r := d.ignore.refuses(policy.Fold(path)); r != nil {
 		return inOtherLetters(r.text, d.ignore.pos(r))
 	}
+	if r := d.ignore.names(path); r != nil {
+		return withBackslash(r.text, d.ignore.pos(r))
+	}
 	return verdict(ir.Ask, contract.Access, g.text, g.at)
+}
+
+// withBackslash is the verdict about a path in which a rule of the ignore file would match a name that has a backslash.
+func withBackslash(rule string, at diag.Pos) contract.Verdict {
+	v := verdict(ir.Deny, contract.Access, rule, at)
+	v.Hole = &contract.Hole{Decision: ir.Ask,
+		Why: "the ignore file is about paths in which each backslash is a slash: a file that has one in its name is " +
+			"another one there"}
+	return v
 }
 
 // inOtherLetters is the verdict about a path that differs from a refused one only in letters
@@ -224,6 +236,9 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 	}
 	if g.regex != nil && g.regex.prepared().sameFile(path) {
 		return inOtherLetters(g.text, g.at)
+	}
+	if r := d.ignore.names(path); r != nil {
+		return withBackslash(r.text, d.ignore.pos(r))
 	}
 	return verdict(ir.Ask, contract.Access, g.text, g.at)
 }

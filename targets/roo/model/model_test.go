@@ -87,7 +87,7 @@ const threeServers = `{"mcpServers": {
 
 func TestDecide(t *testing.T) {
 	files := tree(map[string]string{
-		".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "secrets/\n*.pem\n!ok.pem\n*.png\n",
+		".roomodes": threeModes, ".roo/mcp.json": threeServers, ".rooignore": "secrets/\n*.pem\n!ok.pem\n*.png\nb/*.key\n",
 	})
 	type row struct {
 		mode   string
@@ -105,6 +105,10 @@ func TestDecide(t *testing.T) {
 		{"writer", on(ir.Read, "/etc/passwd"), "ask - + ask", ""},
 		{"writer", on(ir.Read, "~/x"), "ask - + ask", ""},
 		{"writer", on(ir.Read, `C:\x`), "ask - + ask", ""},
+		{"writer", on(ir.Read, `b\x.key`), "deny access", ""},
+		{"writer", on(ir.Read, `b/x\y.key`), "deny access + ask", ""}, // one name where a backslash is no slash
+		{"writer", on(ir.Read, `b/X\y.KEY`), "deny access + ask", ""},
+		{"writer", on(ir.Read, `c/x\y.key`), "ask access", ""},
 		{"writer", on(ir.Read, "a\x00"), "deny -", ""},
 		{"writer", on(ir.Read, ".rooignore"), "deny access", ""},
 		{"writer", on(ir.Read, ".zooignore"), "ask access", "deny access"},
