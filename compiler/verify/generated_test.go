@@ -344,6 +344,9 @@ func TestOrdinarySources(t *testing.T) {
 			{"m": {"default": "agent", "allow": ["x*"], "deny": ["??*", "*o"]}}}}}`,
 		"letters of commands that nothing names": `"roles": {"a": {"modes": ["a"], "can": {"edit": {"deny": ["*d"]}}}},
 			"modes": {"a": {` + mode + `, "can": {"command": {"default": "agent", "allow": ["*e*"]}}}}`,
+		"a subagent without some tools of a server": `"servers": {"s": {"command": "s", "tools": {"get": {}, "a-b": {}}}},
+			"roles": {"a": {"permissionMode": "bypassPermissions", "modes": ["a"], "can": {"mcp": "allow"}}},
+			"modes": {"a": {` + mode + `, "can": {"mcp": {"s": {"default": "agent", "deny": ["*-*"]}}}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "true", "false"} {
@@ -386,10 +389,11 @@ func TestToolsOfEveryServer(t *testing.T) {
 		`{"mcp": {"m*": "agent", "*-*": "ask"}, "default": "deny"}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "true", "false"} {
-			config := "inventory = \"open\"\n[targets.roo]\ndialect = \"mcp-restrictions\"\n[targets.zoo]\n"
+			config := "inventory = \"open\"\n[targets.roo]\ndialect = \"mcp-restrictions\"\n[targets.zoo]\n" +
+				"[targets.gemini]\n[targets.opencode]\n[targets.kilo]\n"
 			modes := server + `"modes": {"a": {"name": "A", "roleDefinition": "r", "can": ` + can + `}}}`
 			neverWider(t, memfs.FS{"modec/a.json": []byte(modes), "modec.toml": []byte(config)})
-			config = "inventory = \"open\"\nbaseline = \"a\"\n"
+			config = "inventory = \"open\"\nbaseline = \"a\"\n[targets.gemini]\n[targets.opencode]\n[targets.kilo]\n"
 			for _, name := range []string{"codex", "copilot", "cursor"} {
 				config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
 			}

@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/gemini/format"
 	"modec.dev/modec/targets/internal/persona"
 )
@@ -203,6 +204,7 @@ func (e *emitter) tools(w *writer) (out []string, limited bool) {
 			most[t] = max(most[t], r.decision)
 		}
 	}
+	w.separate(most)
 	for t, d := range most {
 		if d > ir.Deny && t != format.Every && t != format.Invoke && t != readMany {
 			out = append(out, t)
@@ -210,6 +212,48 @@ func (e *emitter) tools(w *writer) (out []string, limited bool) {
 	}
 	slices.Sort(out)
 	return out, true
+}
+
+// separate puts in the place of all tools of servers, where some are denied, those that are not: a list has no
+// exceptions.
+func (w *writer) separate(most map[string]ir.Decision) {
+	denied := func(begin string) bool {
+		for tool, d := range most {
+			if d == ir.Deny && strings.HasPrefix(tool, begin) {
+				return true
+			}
+		}
+		return false
+	}
+	servers := w.in.Project.Servers
+	if all := most[format.EveryMCP]; all > ir.Deny && denied("mcp_") {
+		for i := range servers {
+			every := format.ToolName(servers[i].Name, format.Every)
+			if _, said := most[every]; !said && format.Named(servers[i].Name, format.Every) {
+				most[every] = all
+			}
+		}
+		most[format.EveryMCP] = ir.Deny
+	}
+	for i := range servers {
+		sv := &servers[i]
+		every := format.ToolName(sv.Name, format.Every)
+		if most[every] == ir.Deny || !denied(format.ToolName(sv.Name, "")) {
+			continue
+		}
+		for _, t := range sv.Tools {
+			tool, r := format.ToolName(sv.Name, t.Name), w.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+			if _, said := most[tool]; !said && format.Named(sv.Name, t.Name) {
+				most[tool] = decided(r)
+			}
+		}
+		if !w.subject.ListsTools(sv) && most[every] > ir.Deny {
+			w.loss(ir.MCP, codeUnlisted, w.pos, "the list of tools of a subagent has no exceptions: it has no tool of %q "+
+				"that the inventory does not list", sv.Name).
+				Hintf("list the server's tools: `modec inventory %s --update`", sv.Name)
+		}
+		most[every] = ir.Deny
+	}
 }
 
 // readMany is a tool that agents cannot have.

@@ -350,6 +350,13 @@ func (e *emitter) gives(server string, r *policy.Result) bool {
 func (w *writer) servers() {
 	elsewhere := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
 	unlisted := w.subject.Decide(elsewhere)
+	if !w.in.Project.ClosedInventory {
+		if lowered := lower(w.subject, elsewhere.Server, &unlisted); lowered != nil {
+			w.loss(ir.MCP, codeUnlisted, lowered.Pos, "Gemini CLI has no patterns of tool names: %s decides about every "+
+				"tool of the servers that the inventory does not have", lowered.Pattern).
+				Hint("list all servers with their tools, and write inventory = \"closed\" in modec.toml")
+		}
+	}
 	least, late := ir.Agent, true
 	resource := func(server, arg string) {
 		r := w.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: arg, Kind: policy.Resource})
@@ -415,17 +422,22 @@ func (w *writer) server(sv *ir.Server, unlisted *policy.Result) {
 // restOf returns what is decided about the tools of a server that the inventory does not list, and the rule that
 // lowers it where Gemini CLI has no such rule.
 func restOf(s *policy.Subject, sv *ir.Server, of *policy.Result) (rest ir.Decision, lowered *ir.Rule) {
-	rest = decided(*of)
-	if s.ListsTools(sv) {
-		return rest, nil
+	if !s.ListsTools(sv) {
+		lowered = lower(s, sv.Name, of)
 	}
-	for _, r := range s.UnlistedToolRules(sv.Name) {
-		if r.Decision < min(rest, ir.Allow) { // an allow holds nothing back
-			rest, lowered = r.Decision, &r
-			*of = policy.Result{Decision: rest, Pos: r.Pos}
+	return decided(*of), lowered
+}
+
+// lower makes what is decided about tools that nobody lists the least that a rule decides about some of them, and
+// returns that rule.
+func lower(s *policy.Subject, server string, of *policy.Result) (lowered *ir.Rule) {
+	for _, r := range s.UnlistedToolRules(server) {
+		if r.Decision < min(decided(*of), ir.Allow) { // an allow holds nothing back
+			lowered = &r
+			*of = policy.Result{Decision: r.Decision, Pos: r.Pos}
 		}
 	}
-	return rest, lowered
+	return lowered
 }
 
 // isDistinct reports whether some subject says otherwise about a tool than about the tools of its server that the

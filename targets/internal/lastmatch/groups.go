@@ -430,12 +430,30 @@ func (w *writer) servers() {
 		return 0
 	})
 	w.leaves = w.leavesServers(all)
+	w.elsewhere()
 	for _, sv := range all {
 		w.server(sv)
 	}
 	for _, sv := range all {
 		w.collisions(sv)
 	}
+}
+
+// elsewhere puts before all other keys what rules say of tools of servers that the inventory does not have.
+func (w *writer) elsewhere() {
+	if w.in.Project.ClosedInventory {
+		return
+	}
+	rest := decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool})
+	var keys []keyed
+	for _, d := range []ir.Decision{ir.Ask, ir.Deny} {
+		for _, r := range w.subject.UnlistedToolRules(contract.UnknownServer) {
+			if r.Decision == d && d < min(rest, ir.Allow) && r.Pattern.Kind == ir.Plain {
+				keys = append(keys, keyed{key: "*_" + pattern(r.Pattern.Text), base: d})
+			}
+		}
+	}
+	w.keys = append(keys, w.keys...)
 }
 
 // leavesServers reports whether a subject says nothing of any server, and its file nothing but what is said in
