@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -89,7 +90,7 @@ func (p *pass) highest(ref ir.SubjectRef, g ir.Group) ir.Decision {
 	if err != nil {
 		return ir.Deny
 	}
-	top := p.decide(ref, policy.Action{Group: g, Server: "modec-unlisted", Arg: "modec-unlisted"}).Decision
+	top := p.decide(ref, policy.Action{Group: g, Server: contract.UnknownServer, Arg: contract.UnknownTool}).Decision
 	for _, r := range s.Rules(g) {
 		top = max(top, r.Decision)
 	}
