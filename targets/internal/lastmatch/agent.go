@@ -36,6 +36,8 @@ type Agent struct {
 	Searches, Harmless []string
 	// Unasked are the commands that it runs by itself without asking about them, where it asks about the others.
 	Unasked []string
+	// Denied are tools of its own that it denies by itself.
+	Denied []string
 	// Secret are files that are read unasked only where a pattern of their own allows it.
 	Secret []string
 	// Protected are files about which it asks before it writes them, whatever is allowed.

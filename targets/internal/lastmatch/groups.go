@@ -444,13 +444,19 @@ func (w *writer) elsewhere() {
 	if w.in.Project.ClosedInventory {
 		return
 	}
-	rest := decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool})
 	var keys []keyed
 	for _, d := range []ir.Decision{ir.Ask, ir.Deny} {
 		for _, r := range w.subject.UnlistedToolRules(contract.UnknownServer) {
-			if r.Decision == d && d < min(rest, ir.Allow) && r.Pattern.Kind == ir.Plain {
-				keys = append(keys, keyed{key: "*_" + pattern(r.Pattern.Text), base: d})
+			key := "*_" + pattern(r.Pattern.Text)
+			if r.Decision != d || d >= w.toAgent(w.floor) {
+				continue
 			}
+			base := d
+			if slices.ContainsFunc(w.agent.Denied, func(tool string) bool { return format.Match(key, tool) }) {
+				base = ir.Deny
+			}
+			keys = slices.DeleteFunc(keys, func(k keyed) bool { return k.key == key })
+			keys = append(keys, keyed{key: key, base: base})
 		}
 	}
 	w.keys = append(keys, w.keys...)
