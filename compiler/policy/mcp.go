@@ -405,6 +405,29 @@ func (s *Subject) UnlistedToolRules(server string) (rules []ir.Rule) {
 	return rules
 }
 
+// AllowedNames returns the names of tools that allows of a server have in full, where the inventory does not list its
+// tools: a rule that names a tool says that there is one.
+func (s *Subject) AllowedNames(server string) (names []string) {
+	sv := s.engine.project.Server(server)
+	if sv != nil && s.ListsTools(sv) {
+		return nil
+	}
+	for _, side := range s.stating(ir.MCP) {
+		for i := range side.mcp.entries {
+			e := &side.mcp.entries[i]
+			if !e.rulesFor(ir.Allow, server) {
+				continue
+			}
+			for _, r := range e.rules[ir.Allow] {
+				if r.kind == ir.Plain && !strings.ContainsAny(r.text, "*?") && !slices.Contains(names, r.text) {
+					names = append(names, r.text)
+				}
+			}
+		}
+	}
+	return names
+}
+
 func toolNamed(d ir.Decision, pattern string, at diag.Pos) ir.Rule {
 	return ir.Rule{Decision: d, Pattern: ir.Pattern{Kind: ir.Plain, Text: pattern}, Pos: at}
 }

@@ -390,9 +390,10 @@ func TestToolsOfEveryServer(t *testing.T) {
 			modes := server + `"modes": {"a": {"name": "A", "roleDefinition": "r", "can": ` + can + `}}}`
 			neverWider(t, memfs.FS{"modec/a.json": []byte(modes), "modec.toml": []byte(config)})
 			config = "inventory = \"open\"\nbaseline = \"a\"\n"
-			for _, name := range []string{"codex", "copilot", "cursor"} {
+			for _, name := range []string{"claude", "codex", "copilot", "cursor"} {
 				config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
 			}
+			config += "[targets.thurbox]\n"
 			roles := server + `"roles": {"a": {"can": ` + can + `}}}`
 			neverWider(t, memfs.FS{"modec/a.json": []byte(roles), "modec.toml": []byte(config)})
 		}

@@ -607,11 +607,25 @@ func (c *compiler) mcp() {
 	if d := c.elsewhere(); d < ir.Allow && (c.approves() || d < def && c.everyServer()) {
 		c.out.add(d, "mcp__*")
 	}
+	c.otherTools()
 	if def == ir.Agent {
 		return // no rule is about the resources of one server
 	}
 	if d := c.resources(); d < ir.Allow {
 		c.out.add(d, format.ResourceTools...)
+	}
+}
+
+// otherTools denies or asks about tools of servers that the inventory does not list, which rules for every server name.
+func (c *compiler) otherTools() {
+	if c.noOthers {
+		return
+	}
+	rest := c.elsewhere()
+	for _, r := range c.s.UnlistedToolRules(contract.UnknownServer) {
+		if r.Decision == ir.Deny || r.Decision == ir.Ask && (rest > ir.Ask || c.approves()) {
+			c.out.add(r.Decision, "mcp__*__"+toolPattern(r))
+		}
 	}
 }
 
@@ -722,7 +736,8 @@ func (c *compiler) server(sv *ir.Server) {
 func (c *compiler) unlistedTools(sv *ir.Server, name string, asks bool) bool {
 	rules := c.s.UnlistedToolRules(sv.Name)
 	for _, r := range rules {
-		if r.Decision == ir.Allow && c.tool(sv, contract.UnknownTool) != ir.Allow && c.allowsTool(sv, r) {
+		if r.Decision == ir.Allow && c.tool(sv, contract.UnknownTool) != ir.Allow && c.allowsTool(sv, r) &&
+			c.tellsApart(sv, &r) {
 			asks = true // else the rule would allow what is asked about
 			c.out.add(ir.Allow, name+"__"+toolPattern(r))
 		}
@@ -759,6 +774,28 @@ func (c *compiler) askServer(sv *ir.Server, name string) {
 func (c *compiler) allowsTool(sv *ir.Server, r ir.Rule) bool {
 	return !strings.Contains(r.Pattern.Text, "?") &&
 		c.tool(sv, strings.ReplaceAll(r.Pattern.Text, "*", contract.UnknownTool)) == ir.Allow
+}
+
+// tellsApart reports whether an allow of tools may stand in a rule, where a sign that no name has there is "_": for one
+// tool, beside which nobody expects another of the same letters, and not for a pattern, which many others may match.
+func (c *compiler) tellsApart(sv *ir.Server, r *ir.Rule) bool {
+	name := toolPattern(*r)
+	if name == r.Pattern.Text {
+		return true
+	}
+	list := fmt.Sprintf("list the tools: modec inventory %s --update", sv.Name)
+	if strings.Contains(name, "*") {
+		c.e.loss(c.name, r.Pos, ir.MCP, codeToolName, "to Claude Code %q of %q is %q, which other tools may match: what "+
+			"it allows is not allowed", r.Pattern.Text, sv.Name, name).
+			Hint(list)
+		return false
+	}
+	c.e.diags.Notef(codeToolName, r.Pos, "to Claude Code the tool %q of %q is %q, as one of that name would be, which "+
+		"is assumed not to exist", r.Pattern.Text, sv.Name, name).
+		Target("claude").
+		Subject(c.name).
+		Hint(list)
+	return true
 }
 
 // toolPattern returns a pattern of tools as it stands in a rule, which has no "?".
