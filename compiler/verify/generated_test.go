@@ -344,6 +344,12 @@ func TestOrdinarySources(t *testing.T) {
 			{"m": {"default": "agent", "allow": ["x*"], "deny": ["??*", "*o"]}}}}}`,
 		"letters of commands that nothing names": `"roles": {"a": {"modes": ["a"], "can": {"edit": {"deny": ["*d"]}}}},
 			"modes": {"a": {` + mode + `, "can": {"command": {"default": "agent", "allow": ["*e*"]}}}}`,
+		"the folder above all others": `"roles": {"a": {"can": {"read": {"default": "allow", "ask": ["/**"]},
+			"outside": {"read": "allow"}}}}`,
+		"one below the home folder, with all in it": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["~/.ssh/**"]},
+			"outside": {"edit": "allow"}}}}`,
+		"wildcards that begin outside": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["/*/x"]},
+			"read": {"default": "allow", "ask": ["*/e*"]}, "outside": "allow"}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "true", "false"} {
@@ -396,6 +402,31 @@ func TestToolsOfEveryServer(t *testing.T) {
 			config += "[targets.thurbox]\n"
 			roles := server + `"roles": {"a": {"can": ` + can + `}}}`
 			neverWider(t, memfs.FS{"modec/a.json": []byte(roles), "modec.toml": []byte(config)})
+		}
+	}
+}
+
+// Claude Code has names of tools in fewer letters: an allow of one tool stays, one of a pattern does not.
+func TestToolsOfOneName(t *testing.T) {
+	for _, c := range []struct{ mode, role string }{
+		{`{"default": "ask"}`, `{"default": "ask", "allow": ["put.x", "put.y", "*.z"]}`},
+		{`{"default": "agent"}`, `{"default": "agent", "allow": ["put.x", "*.z"], "ask": ["get", "?o*"]}`},
+		{`{"default": "agent"}`, `{"default": "deny", "allow": ["put.x"]}`},
+		{`{"default": "ask", "deny": ["*_*"]}`, `{"default": "ask", "allow": ["put.x"], "deny": ["get*"]}`},
+		{`{"default": "deny", "allow": ["put.x"]}`, `{"default": "allow", "deny": ["*_x"]}`},
+		{`{"default": "ask", "allow": ["put.x"]}`, `{"default": "allow", "ask": ["put_x"]}`},
+	} {
+		for _, key := range []string{"m", "*"} {
+			source := fmt.Sprintf(`{"servers": {"m": {"command": "m"}},
+				"modes": {"a": {"name": "A", "roleDefinition": "r", "can": {"mcp": {%q: %s}}}},
+				"roles": {"a": {"can": {"mcp": {%[1]q: %[3]s}}, "modes": ["a"]}}}`, key, c.mode, c.role)
+			for _, hooks := range []string{`"auto"`, "true", "false"} {
+				for _, inventory := range []string{"open", "closed"} {
+					config := fmt.Sprintf("inventory = %q\nbaseline = \"a\"\n[targets.claude]\nhooks = %s\n[targets.thurbox]\n",
+						inventory, hooks)
+					neverWider(t, memfs.FS{"modec/a.json": []byte(source), "modec.toml": []byte(config)})
+				}
+			}
 		}
 	}
 }
