@@ -405,12 +405,16 @@ func (s *Subject) UnlistedToolRules(server string) (rules []ir.Rule) {
 	return rules
 }
 
-// AllowedNames returns the names of tools that allows of a server have in full, where the inventory does not list its
-// tools: a rule that names a tool says that there is one.
-func (s *Subject) AllowedNames(server string) (names []string) {
-	sv := s.engine.project.Server(server)
-	if sv != nil && s.ListsTools(sv) {
-		return nil
+// KnownTools returns the tools of a server of which the source says that they exist, where the inventory may lack some:
+// those that it lists, and those that an allow has in full.
+func (s *Subject) KnownTools(server string) (names []string) {
+	if sv := s.engine.project.Server(server); sv != nil {
+		if s.ListsTools(sv) {
+			return nil
+		}
+		for i := range sv.Tools {
+			names = append(names, sv.Tools[i].Name)
+		}
 	}
 	for _, side := range s.stating(ir.MCP) {
 		for i := range side.mcp.entries {

@@ -406,24 +406,37 @@ func TestToolsOfEveryServer(t *testing.T) {
 	}
 }
 
-// Claude Code has names of tools in fewer letters: an allow of one tool stays, one of a pattern does not.
+// Agents have names of tools in fewer letters: an allow of one tool stays, one of a pattern does not.
 func TestToolsOfOneName(t *testing.T) {
-	for _, c := range []struct{ mode, role string }{
-		{`{"default": "ask"}`, `{"default": "ask", "allow": ["put.x", "put.y", "*.z"]}`},
-		{`{"default": "agent"}`, `{"default": "agent", "allow": ["put.x", "*.z"], "ask": ["get", "?o*"]}`},
-		{`{"default": "agent"}`, `{"default": "deny", "allow": ["put.x"]}`},
-		{`{"default": "ask", "deny": ["*_*"]}`, `{"default": "ask", "allow": ["put.x"], "deny": ["get*"]}`},
-		{`{"default": "deny", "allow": ["put.x"]}`, `{"default": "allow", "deny": ["*_x"]}`},
-		{`{"default": "ask", "allow": ["put.x"]}`, `{"default": "allow", "ask": ["put_x"]}`},
+	for _, c := range []struct {
+		mode, role string
+		listed     bool // tools are, put.x too
+	}{
+		{`{"default": "ask"}`, `{"default": "ask", "allow": ["put.x", "put.y", "*.z"]}`, false},
+		{`{"default": "agent"}`, `{"default": "agent", "allow": ["put.x", "*.z"], "ask": ["get", "?o*"]}`, false},
+		{`{"default": "agent"}`, `{"default": "deny", "allow": ["put.x"]}`, false},
+		{`{"default": "ask", "deny": ["*_*"]}`, `{"default": "ask", "allow": ["put.x"], "deny": ["get*"]}`, false},
+		{`{"default": "deny", "allow": ["put.x"]}`, `{"default": "allow", "deny": ["*_x"]}`, false},
+		{`{"default": "ask", "allow": ["put.x"]}`, `{"default": "allow", "ask": ["put_x"]}`, false},
+		{`{"default": "ask"}`, `{"default": "deny", "allow": ["put-x.y", "get-all"], "ask": ["put.z"]}`, false},
+		{`{"default": "ask"}`, `{"default": "ask", "allow": ["put-x"], "deny": ["put.*"]}`, false},
+		{`{"default": "ask"}`, `{"default": "ask", "allow": ["put.x"]}`, true},
+		{`{"default": "ask", "deny": ["*-x"]}`, `{"default": "deny", "allow": ["put.x"], "ask": ["get"]}`, true},
 	} {
 		for _, key := range []string{"m", "*"} {
-			source := fmt.Sprintf(`{"servers": {"m": {"command": "m"}},
+			tools := ""
+			if c.listed {
+				tools = `, "tools": {"put.x": {}, "get": {}}`
+			}
+			source := fmt.Sprintf(`{"servers": {"m": {"command": "m"%s}},
 				"modes": {"a": {"name": "A", "roleDefinition": "r", "can": {"mcp": {%q: %s}}}},
-				"roles": {"a": {"can": {"mcp": {%[1]q: %[3]s}}, "modes": ["a"]}}}`, key, c.mode, c.role)
+				"roles": {"a": {"can": {"mcp": {%[2]q: %[4]s}}, "modes": ["a"]}}}`, tools, key, c.mode, c.role)
 			for _, hooks := range []string{`"auto"`, "true", "false"} {
 				for _, inventory := range []string{"open", "closed"} {
-					config := fmt.Sprintf("inventory = %q\nbaseline = \"a\"\n[targets.claude]\nhooks = %s\n[targets.thurbox]\n",
-						inventory, hooks)
+					config := fmt.Sprintf("inventory = %q\nbaseline = \"a\"\n[targets.thurbox]\n", inventory)
+					for _, name := range []string{"claude", "codex", "copilot"} {
+						config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
+					}
 					neverWider(t, memfs.FS{"modec/a.json": []byte(source), "modec.toml": []byte(config)})
 				}
 			}

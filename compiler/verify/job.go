@@ -216,14 +216,14 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 	}
 }
 
-// alike reports whether a tool differs from one that an allow names in letters only that the agent does not tell apart,
-// and nothing but what holds for all tools of the server decides about it: nobody says that it exists.
+// alike reports whether a tool differs from a known one that is allowed in letters only that the agent does not tell
+// apart, and nothing but what holds for all tools of the server decides about it: nobody says that it exists.
 func (j *job) alike(subject *policy.Subject, a policy.Action, source *policy.Result) bool {
 	d, ok := j.decider.(contract.Renaming)
 	if !ok || a.Group != ir.MCP || a.Kind != policy.Tool || source.Decision == ir.Allow {
 		return false
 	}
-	names, tool := subject.AllowedNames(a.Server), a.Arg
+	names, tool := subject.KnownTools(a.Server), a.Arg
 	if len(names) == 0 || slices.Contains(names, tool) {
 		return false
 	}

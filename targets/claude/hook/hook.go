@@ -559,17 +559,15 @@ func (q *question) mcp(rest string) opinion {
 // toolsNamed returns the tools of a server that have a name in mcp__SERVER__TOOL: of those that the inventory has, and
 // that an allow names where it does not have all.
 func (q *question) toolsNamed(sv *ir.Server, name string) (tools []string) {
-	for _, t := range sv.Tools {
-		if rule.Name(t.Name) == name {
-			tools = append(tools, t.Name)
-		}
+	for i := range sv.Tools {
+		tools = append(tools, sv.Tools[i].Name)
 	}
-	for _, t := range q.subject.AllowedNames(sv.Name) {
-		if rule.Name(t) == name {
+	for _, t := range q.subject.KnownTools(sv.Name) {
+		if !slices.Contains(tools, t) {
 			tools = append(tools, t)
 		}
 	}
-	return tools
+	return slices.DeleteFunc(tools, func(t string) bool { return rule.Name(t) != name })
 }
 
 // unlisted decides a tool of a server that the inventory does not have.

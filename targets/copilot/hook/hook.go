@@ -302,7 +302,8 @@ func (q *question) tool() opinion {
 			if listed && p.ListsTools(sv) {
 				continue
 			}
-			for _, name := range unlisted(tool) {
+			is := func(name string) bool { return format.Plain(name) == tool }
+			for _, name := range q.caller.ToolsNamed(sv.Name, unlisted(tool), is) {
 				try(sv.Name, name)
 			}
 		}
