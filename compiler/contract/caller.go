@@ -48,6 +48,9 @@ func (c *Caller) Decide(a policy.Action) policy.Result {
 	return c.over(func(s *policy.Subject) policy.Result { return s.Decide(a) })
 }
 
+// KnownTools returns the tools of a server of which the inventory does not list all, as [policy.Subject.KnownTools] does.
+func (c *Caller) KnownTools(server string) []string { return c.subject.KnownTools(server) }
+
 // ToolsNamed returns those of the tools of a server that a name may stand for, as an agent writes it, that are to be
 // decided: these names, but for those about which nothing but what holds for every tool decides, where it is the name
 // of a known tool that is allowed. is reports whether it is that of a tool.
