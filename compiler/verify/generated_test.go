@@ -346,6 +346,9 @@ func TestOrdinarySources(t *testing.T) {
 			"modes": {"a": {` + mode + `, "can": {"command": {"default": "agent", "allow": ["*e*"]}}}}`,
 		"the folder above all others": `"roles": {"a": {"can": {"read": {"default": "allow", "ask": ["/**"]},
 			"outside": {"read": "allow"}}}}`,
+		"the folder above all others beside a mode that approves": `"roles": {"a": {"permissionMode": "auto", "can":
+			{"read": {"default": "allow", "deny": ["/**"]}, "outside": {"read": "agent"}}}, "b": {"permissionMode":
+			"bypassPermissions", "can": {"read": {"default": "allow", "ask": ["/**"]}, "outside": {"read": "allow"}}}}`,
 		"one below the home folder, with all in it": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["~/.ssh/**"]},
 			"outside": {"edit": "allow"}}}}`,
 		"wildcards that begin outside": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["/*/x"]},

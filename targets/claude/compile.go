@@ -398,7 +398,7 @@ func (c *compiler) closed(g ir.Group) bool {
 	}
 	open := c.s.Default(g).Decision > ir.Deny || c.timed(g) != nil
 	for _, r := range c.s.Rules(g) {
-		if r.DeniesAll() {
+		if r.Decision == ir.Deny && isAll(g, &r) {
 			return true
 		}
 		open = open || r.Decision > ir.Deny
@@ -461,11 +461,19 @@ var protected = []string{".git", ".vscode", ".claude", ".mcp.json"}
 // what is not listed, and Claude Code would not, or nothing is listed.
 func (c *compiler) asksWhole(g ir.Group, approves bool) bool {
 	d := c.s.Default(g).Decision
-	return approves && (d == ir.Ask || d == ir.Deny) || slices.ContainsFunc(c.s.Rules(g), asksAll)
+	return approves && (d == ir.Ask || d == ir.Deny) || slices.ContainsFunc(c.s.Rules(g), asksAll(g))
 }
 
-// asksAll reports whether a rule asks about everything.
-func asksAll(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pattern.Everything() }
+// asksAll returns whether a rule asks about all of a group.
+func asksAll(g ir.Group) func(ir.Rule) bool {
+	return func(r ir.Rule) bool { return r.Decision == ir.Ask && isAll(g, &r) }
+}
+
+// isAll reports whether a rule is about all of a group. A rule of Claude Code's own about /** is not about "/" itself.
+func isAll(g ir.Group, r *ir.Rule) bool {
+	files := g == ir.Read || g == ir.Edit
+	return r.Pattern.Everything() || files && r.Pattern.Kind == ir.Plain && r.Pattern.Text == "/**"
+}
 
 // listsNone reports whether a group allows nothing by its rules, at no time.
 func (c *compiler) listsNone(g ir.Group) bool {
@@ -918,7 +926,7 @@ func (c *compiler) asksOfAll(g ir.Group) bool {
 	if g == ir.MCP {
 		return slices.Contains(c.out.ask, "mcp__*") && !c.everyServer()
 	}
-	return slices.Contains(c.out.ask, format.Tools[g][0]) && !slices.ContainsFunc(c.s.Rules(g), asksAll)
+	return slices.Contains(c.out.ask, format.Tools[g][0]) && !slices.ContainsFunc(c.s.Rules(g), asksAll(g))
 }
 
 // allowedAt returns where the role allows something of a group. It reports false where it does
