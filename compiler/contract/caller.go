@@ -48,7 +48,7 @@ func (c *Caller) Decide(a policy.Action) policy.Result {
 	return c.over(func(s *policy.Subject) policy.Result { return s.Decide(a) })
 }
 
-// KnownTools returns the tools of a server of which the inventory does not list all, as [policy.Subject.KnownTools] does.
+// KnownTools returns known tools of a server of which the inventory may lack some ([policy.Subject.KnownTools]).
 func (c *Caller) KnownTools(server string) []string { return c.subject.KnownTools(server) }
 
 // ToolsNamed returns those of the tools of a server that a name may stand for, as an agent writes it, that are to be

@@ -220,7 +220,7 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 // apart, and nothing but what holds for all tools of the server decides about it: nobody says that it exists.
 func (j *job) alike(subject *policy.Subject, a policy.Action, source *policy.Result) bool {
 	d, ok := j.decider.(contract.Renaming)
-	if !ok || a.Group != ir.MCP || a.Kind != policy.Tool || source.Decision == ir.Allow {
+	if !ok || subject == nil || a.Group != ir.MCP || a.Kind != policy.Tool || source.Decision == ir.Allow {
 		return false
 	}
 	names, tool := subject.KnownTools(a.Server), a.Arg

@@ -70,13 +70,13 @@ func holdsMore(r ir.Rule) bool {
 	return r.Decision < ir.Allow && (unsaid(r) || astray(r.Pattern.Text))
 }
 
-// losesOutside reports paths outside the project that the source allows, and that are asked about since one of its rules
-// holds some back of which no rule of Claude Code is.
+// losesOutside reports paths outside the project that the source allows, and that are asked about since one of its
+// rules holds some back of which no rule of Claude Code is.
 func (c *compiler) losesOutside(g ir.Group) {
 	rules := c.s.Rules(g)
 	if i := slices.IndexFunc(rules, holdsMore); i >= 0 && slices.Contains(c.bare, g) {
-		c.e.loss(c.name, rules[i].Pos, g, codeAllow, "no rule holds back all that %q matches outside the project: Claude "+
-			"Code asks about everything there", rules[i].Pattern.Text).
+		c.e.loss(c.name, rules[i].Pos, g, codeAllow, "no rule holds back all that %q matches outside the project: "+
+			"Claude Code asks about everything there", rules[i].Pattern.Text).
 			Hint(c.instead("write the pattern without a wildcard at its beginning, or with **/ there"))
 	}
 }
@@ -222,8 +222,8 @@ func (p *pathRules) hold(r *ir.Rule) {
 func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 	if strings.HasPrefix(glob, "~/") { // the home folder, and a folder of that name
 		home := strings.TrimSuffix(glob, "/")
-		if dir := strings.TrimSuffix(home, "/**"); dir != "~" && p.everywhere(p.group) { // else it asks about the folder
-			home = dir
+		if dir := strings.TrimSuffix(home, "/**"); dir != "~" && p.everywhere(p.group) {
+			home = dir // elsewhere Claude Code asks about the folder itself
 		}
 		p.out.add(r.Decision, p.tool+"("+notCommand(home)+")")
 	}
