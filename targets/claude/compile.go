@@ -793,8 +793,8 @@ func (c *compiler) tellsApart(sv *ir.Server, r *ir.Rule) bool {
 	}
 	list := fmt.Sprintf("list the tools: modec inventory %s --update", sv.Name)
 	if strings.Contains(name, "*") {
-		c.e.loss(c.name, r.Pos, ir.MCP, codeToolName, "to Claude Code %q of %q is %q, which other tools may match: what "+
-			"it allows is not allowed", r.Pattern.Text, sv.Name, name).
+		c.e.loss(c.name, r.Pos, ir.MCP, codeToolName, "to Claude Code %q of %q is %q, which other tools may match: "+
+			"what it allows is not allowed", r.Pattern.Text, sv.Name, name).
 			Hint(list)
 		return false
 	}
