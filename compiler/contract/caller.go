@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"slices"
+
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
@@ -44,6 +46,31 @@ func NewCaller(req *HookRequest, disk *Disk, folder string, mode *ir.Mode) (*Cal
 // Decide decides an action of the caller.
 func (c *Caller) Decide(a policy.Action) policy.Result {
 	return c.over(func(s *policy.Subject) policy.Result { return s.Decide(a) })
+}
+
+// KnownTools returns known tools of a server of which the inventory may lack some ([policy.Subject.KnownTools]).
+func (c *Caller) KnownTools(server string) []string { return c.subject.KnownTools(server) }
+
+// ToolsNamed returns those of the tools of a server that a name may stand for, as an agent writes it, that are to be
+// decided: these names, but for those about which nothing but what holds for every tool decides, where it is the name
+// of a known tool that is allowed. is reports whether it is that of a tool.
+func (c *Caller) ToolsNamed(server string, names []string, is func(tool string) bool) []string {
+	a := policy.Action{Group: ir.MCP, Server: server, Arg: UnknownTool}
+	rest, allowed := c.Decide(a), false
+	var known []string
+	for _, tool := range c.subject.KnownTools(server) {
+		if is(tool) {
+			a.Arg = tool
+			known, allowed = append(known, tool), allowed || c.Decide(a).Decision == ir.Allow
+		}
+	}
+	for _, name := range names {
+		a.Arg = name
+		if r := c.Decide(a); !slices.Contains(known, name) && (!allowed || r.Pos != rest.Pos) {
+			known = append(known, name)
+		}
+	}
+	return known
 }
 
 // At decides an action at the disk.

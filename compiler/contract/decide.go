@@ -159,6 +159,13 @@ type Knowing interface {
 	KnownPrograms() []string
 }
 
+// Renaming is a Decider of an agent that has names of tools in fewer letters, so that two may have the same.
+type Renaming interface {
+	Decider
+	// ToolName returns a tool's name as the agent has it.
+	ToolName(name string) string
+}
+
 // Tooled is a Decider of an agent whose files name tools too, some of which no action stands for: a
 // search of the web, and one of several tools that edit.
 type Tooled interface {

@@ -405,6 +405,33 @@ func (s *Subject) UnlistedToolRules(server string) (rules []ir.Rule) {
 	return rules
 }
 
+// KnownTools returns the tools of a server of which the source says that they exist, where the inventory may lack some:
+// those that it lists, and those that an allow has in full.
+func (s *Subject) KnownTools(server string) (names []string) {
+	if sv := s.engine.project.Server(server); sv != nil {
+		if s.ListsTools(sv) {
+			return nil
+		}
+		for i := range sv.Tools {
+			names = append(names, sv.Tools[i].Name)
+		}
+	}
+	for _, side := range s.stating(ir.MCP) {
+		for i := range side.mcp.entries {
+			e := &side.mcp.entries[i]
+			if !e.rulesFor(ir.Allow, server) {
+				continue
+			}
+			for _, r := range e.rules[ir.Allow] {
+				if r.kind == ir.Plain && !strings.ContainsAny(r.text, "*?") && !slices.Contains(names, r.text) {
+					names = append(names, r.text)
+				}
+			}
+		}
+	}
+	return names
+}
+
 func toolNamed(d ir.Decision, pattern string, at diag.Pos) ir.Rule {
 	return ir.Rule{Decision: d, Pattern: ir.Pattern{Kind: ir.Plain, Text: pattern}, Pos: at}
 }

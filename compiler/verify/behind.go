@@ -210,6 +210,14 @@ func (b *behind) Languages(ref ir.SubjectRef, f policy.Field, sp *regular.Space)
 	return nil, regular.ErrNotRegular
 }
 
+// ToolName returns a tool's name as the agent has it.
+func (b *behind) ToolName(name string) string {
+	if r, ok := b.Decider.(contract.Renaming); ok {
+		return r.ToolName(name)
+	}
+	return name
+}
+
 // KnownPrograms returns those of the agent.
 func (b *behind) KnownPrograms() []string {
 	if k, ok := b.Decider.(contract.Knowing); ok {

@@ -347,6 +347,15 @@ func TestOrdinarySources(t *testing.T) {
 		"a subagent without some tools of a server": `"servers": {"s": {"command": "s", "tools": {"get": {}, "a-b": {}}}},
 			"roles": {"a": {"permissionMode": "bypassPermissions", "modes": ["a"], "can": {"mcp": "allow"}}},
 			"modes": {"a": {` + mode + `, "can": {"mcp": {"s": {"default": "agent", "deny": ["*-*"]}}}}}`,
+		"the folder above all others": `"roles": {"a": {"can": {"read": {"default": "allow", "ask": ["/**"]},
+			"outside": {"read": "allow"}}}}`,
+		"the folder above all others beside a mode that approves": `"roles": {"a": {"permissionMode": "auto", "can":
+			{"read": {"default": "allow", "deny": ["/**"]}, "outside": {"read": "agent"}}}, "b": {"permissionMode":
+			"bypassPermissions", "can": {"read": {"default": "allow", "ask": ["/**"]}, "outside": {"read": "allow"}}}}`,
+		"one below the home folder, with all in it": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["~/.ssh/**"]},
+			"outside": {"edit": "allow"}}}}`,
+		"wildcards that begin outside": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["/*/x"]},
+			"read": {"default": "allow", "ask": ["*/e*"]}, "outside": "allow"}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
 		for _, hooks := range []string{`"auto"`, "true", "false"} {
@@ -394,11 +403,50 @@ func TestToolsOfEveryServer(t *testing.T) {
 			modes := server + `"modes": {"a": {"name": "A", "roleDefinition": "r", "can": ` + can + `}}}`
 			neverWider(t, memfs.FS{"modec/a.json": []byte(modes), "modec.toml": []byte(config)})
 			config = "inventory = \"open\"\nbaseline = \"a\"\n[targets.gemini]\n[targets.opencode]\n[targets.kilo]\n"
-			for _, name := range []string{"codex", "copilot", "cursor"} {
+			for _, name := range []string{"claude", "codex", "copilot", "cursor"} {
 				config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
 			}
+			config += "[targets.thurbox]\n"
 			roles := server + `"roles": {"a": {"can": ` + can + `}}}`
 			neverWider(t, memfs.FS{"modec/a.json": []byte(roles), "modec.toml": []byte(config)})
+		}
+	}
+}
+
+// Agents have names of tools in fewer letters: an allow of one tool stays, one of a pattern does not.
+func TestToolsOfOneName(t *testing.T) {
+	for _, c := range []struct {
+		mode, role string
+		listed     bool // tools are, put.x too
+	}{
+		{`{"default": "ask"}`, `{"default": "ask", "allow": ["put.x", "put.y", "*.z"]}`, false},
+		{`{"default": "agent"}`, `{"default": "agent", "allow": ["put.x", "*.z"], "ask": ["get", "?o*"]}`, false},
+		{`{"default": "agent"}`, `{"default": "deny", "allow": ["put.x"]}`, false},
+		{`{"default": "ask", "deny": ["*_*"]}`, `{"default": "ask", "allow": ["put.x"], "deny": ["get*"]}`, false},
+		{`{"default": "deny", "allow": ["put.x"]}`, `{"default": "allow", "deny": ["*_x"]}`, false},
+		{`{"default": "ask", "allow": ["put.x"]}`, `{"default": "allow", "ask": ["put_x"]}`, false},
+		{`{"default": "ask"}`, `{"default": "deny", "allow": ["put-x.y", "get-all"], "ask": ["put.z"]}`, false},
+		{`{"default": "ask"}`, `{"default": "ask", "allow": ["put-x"], "deny": ["put.*"]}`, false},
+		{`{"default": "ask"}`, `{"default": "ask", "allow": ["put.x"]}`, true},
+		{`{"default": "ask", "deny": ["*-x"]}`, `{"default": "deny", "allow": ["put.x"], "ask": ["get"]}`, true},
+	} {
+		for _, key := range []string{"m", "*"} {
+			tools := ""
+			if c.listed {
+				tools = `, "tools": {"put.x": {}, "get": {}}`
+			}
+			source := fmt.Sprintf(`{"servers": {"m": {"command": "m"%s}},
+				"modes": {"a": {"name": "A", "roleDefinition": "r", "can": {"mcp": {%q: %s}}}},
+				"roles": {"a": {"can": {"mcp": {%[2]q: %[4]s}}, "modes": ["a"]}}}`, tools, key, c.mode, c.role)
+			for _, hooks := range []string{`"auto"`, "true", "false"} {
+				for _, inventory := range []string{"open", "closed"} {
+					config := fmt.Sprintf("inventory = %q\nbaseline = \"a\"\n[targets.thurbox]\n", inventory)
+					for _, name := range []string{"claude", "codex", "copilot"} {
+						config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
+					}
+					neverWider(t, memfs.FS{"modec/a.json": []byte(source), "modec.toml": []byte(config)})
+				}
+			}
 		}
 	}
 }

@@ -187,6 +187,7 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 		if w.Group == ir.MCP && j.off[w.Server] && req.Actions == nil {
 			continue
 		}
+		alike := j.alike(u.subject, w.Action, &w.Source)
 		w.Source.Decision = contract.Decision(j.target.Target, &w.Source)
 		v := j.decider.Decide(j.ref, w.Action)
 		if lack := v.Lack; lack != nil && v.At.Line == 0 {
@@ -195,6 +196,7 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 		if j.tells {
 			j.telling.add(&w, &v)
 		}
+		w.Assumed = w.Assumed || alike
 		if j.compiled != nil {
 			compiled := j.compiled.Decide(j.ref, w.Action)
 			j.blame(&w, &v, compiled)
@@ -212,6 +214,27 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 		j.show(req.Seen, &w, v)
 		j.judge(&w, v)
 	}
+}
+
+// alike reports whether a tool differs from a known one that is allowed in letters only that the agent does not tell
+// apart, and nothing but what holds for all tools of the server decides about it: nobody says that it exists.
+func (j *job) alike(subject *policy.Subject, a policy.Action, source *policy.Result) bool {
+	d, ok := j.decider.(contract.Renaming)
+	if !ok || subject == nil || a.Group != ir.MCP || a.Kind != policy.Tool || source.Decision == ir.Allow {
+		return false
+	}
+	names, tool := subject.KnownTools(a.Server), a.Arg
+	if len(names) == 0 || slices.Contains(names, tool) {
+		return false
+	}
+	if a.Arg = contract.UnknownTool; subject.Decide(a).Pos != source.Pos {
+		return false
+	}
+	name := d.ToolName(tool)
+	return slices.ContainsFunc(names, func(other string) bool {
+		a.Arg = other
+		return d.ToolName(other) == name && subject.Decide(a).Decision == ir.Allow
+	})
 }
 
 // blame puts the place in a file of somebody's own that changes what other files say into the place of the rule that
@@ -648,7 +671,7 @@ func (j *job) roleAllows(w *Witness) bool {
 	if d == ir.Agent && j.alone != nil {
 		d = whole(j.alone.Decide(ir.SubjectRef{Role: j.ref.Role}, w.Action)).Decision
 	}
-	return d == ir.Allow
+	return d == ir.Allow || j.alike(j.role, w.Action, &r)
 }
 
 // assumed compares what does not exist if the inventory is complete. It is counted apart.

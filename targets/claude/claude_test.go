@@ -460,6 +460,33 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
+// Claude Code has "_" for other signs in names of tools: without a list of tools an allow of one of them stays, with a
+// note, and that of a pattern is lost.
+func TestToolNames(t *testing.T) {
+	p := project()
+	p.Servers[0].Tools = nil
+	p.Roles[0].Can = ir.Can{MCP: &ir.MCPTable{Default: &ir.Default{Decision: ir.Ask}, Entries: []ir.MCPEntry{
+		{Key: "my docs", Literal: true, Rules: []ir.Rule{ruleOf(ir.Allow, "put.x"), ruleOf(ir.Allow, "*.z"),
+			ruleOf(ir.Allow, "get_*")}}}}}
+	files, diags := emitted(t, p, map[string]any{"hooks": contract.Never})
+	text := files[settingsPath(&p.Roles[0])]
+	for rule, want := range map[string]bool{"mcp__my_docs__put_x": true, "mcp__my_docs__get_*": true, "_z": false} {
+		if got := strings.Contains(text, rule+`"`); got != want {
+			t.Errorf("got %q in the settings: %v, want %v: %s", rule, got, want, text)
+		}
+	}
+	var said []diag.Severity
+	for _, d := range diags {
+		if d.Code == codeToolName && d.Subject == "role dev" {
+			said = append(said, d.Severity)
+		}
+	}
+	slices.Sort(said)
+	if !slices.Equal(said, []diag.Severity{diag.Warning, diag.Note}) {
+		t.Errorf("got %v, want a note and a warning: %v", said, diags)
+	}
+}
+
 // Without the hook too, a rule asks about what the permission mode would approve and the role
 // does not.
 func TestRulesHoldInEveryMode(t *testing.T) {

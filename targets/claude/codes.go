@@ -36,6 +36,7 @@ const (
 	codeServers       diag.Code = "claude-servers"
 	codeServerOff     diag.Code = "claude-server-off"
 	codeTool          diag.Code = "claude-tool"
+	codeToolName      diag.Code = "claude-tool-name"
 	codeUnknownExtra  diag.Code = "claude-unknown-extra"
 	codeWeb           diag.Code = "claude-web"
 )

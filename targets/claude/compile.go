@@ -398,7 +398,7 @@ func (c *compiler) closed(g ir.Group) bool {
 	}
 	open := c.s.Default(g).Decision > ir.Deny || c.timed(g) != nil
 	for _, r := range c.s.Rules(g) {
-		if r.DeniesAll() {
+		if r.Decision == ir.Deny && isAll(g, &r) {
 			return true
 		}
 		open = open || r.Decision > ir.Deny
@@ -461,11 +461,19 @@ var protected = []string{".git", ".vscode", ".claude", ".mcp.json"}
 // what is not listed, and Claude Code would not, or nothing is listed.
 func (c *compiler) asksWhole(g ir.Group, approves bool) bool {
 	d := c.s.Default(g).Decision
-	return approves && (d == ir.Ask || d == ir.Deny) || slices.ContainsFunc(c.s.Rules(g), asksAll)
+	return approves && (d == ir.Ask || d == ir.Deny) || slices.ContainsFunc(c.s.Rules(g), asksAll(g))
 }
 
-// asksAll reports whether a rule asks about everything.
-func asksAll(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pattern.Everything() }
+// asksAll returns whether a rule asks about all of a group.
+func asksAll(g ir.Group) func(ir.Rule) bool {
+	return func(r ir.Rule) bool { return r.Decision == ir.Ask && isAll(g, &r) }
+}
+
+// isAll reports whether a rule is about all of a group. A rule of Claude Code's own about /** is not about "/" itself.
+func isAll(g ir.Group, r *ir.Rule) bool {
+	files := g == ir.Read || g == ir.Edit
+	return r.Pattern.Everything() || files && r.Pattern.Kind == ir.Plain && r.Pattern.Text == "/**"
+}
 
 // listsNone reports whether a group allows nothing by its rules, at no time.
 func (c *compiler) listsNone(g ir.Group) bool {
@@ -607,11 +615,25 @@ func (c *compiler) mcp() {
 	if d := c.elsewhere(); d < ir.Allow && (c.approves() || d < def && c.everyServer()) {
 		c.out.add(d, "mcp__*")
 	}
+	c.otherTools()
 	if def == ir.Agent {
 		return // no rule is about the resources of one server
 	}
 	if d := c.resources(); d < ir.Allow {
 		c.out.add(d, format.ResourceTools...)
+	}
+}
+
+// otherTools denies or asks about tools of servers that the inventory does not list, which rules for every server name.
+func (c *compiler) otherTools() {
+	if c.noOthers {
+		return
+	}
+	rest := c.elsewhere()
+	for _, r := range c.s.UnlistedToolRules(contract.UnknownServer) {
+		if r.Decision == ir.Deny || r.Decision == ir.Ask && (rest > ir.Ask || c.approves()) {
+			c.out.add(r.Decision, "mcp__*__"+toolPattern(r))
+		}
 	}
 }
 
@@ -722,7 +744,8 @@ func (c *compiler) server(sv *ir.Server) {
 func (c *compiler) unlistedTools(sv *ir.Server, name string, asks bool) bool {
 	rules := c.s.UnlistedToolRules(sv.Name)
 	for _, r := range rules {
-		if r.Decision == ir.Allow && c.tool(sv, contract.UnknownTool) != ir.Allow && c.allowsTool(sv, r) {
+		if r.Decision == ir.Allow && c.tool(sv, contract.UnknownTool) != ir.Allow && c.allowsTool(sv, r) &&
+			c.tellsApart(sv, &r) {
 			asks = true // else the rule would allow what is asked about
 			c.out.add(ir.Allow, name+"__"+toolPattern(r))
 		}
@@ -759,6 +782,28 @@ func (c *compiler) askServer(sv *ir.Server, name string) {
 func (c *compiler) allowsTool(sv *ir.Server, r ir.Rule) bool {
 	return !strings.Contains(r.Pattern.Text, "?") &&
 		c.tool(sv, strings.ReplaceAll(r.Pattern.Text, "*", contract.UnknownTool)) == ir.Allow
+}
+
+// tellsApart reports whether an allow of tools may stand in a rule, where a sign that no name has there is "_": for one
+// tool, beside which nobody expects another of the same letters, and not for a pattern, which many others may match.
+func (c *compiler) tellsApart(sv *ir.Server, r *ir.Rule) bool {
+	name := toolPattern(*r)
+	if name == r.Pattern.Text {
+		return true
+	}
+	list := fmt.Sprintf("list the tools: modec inventory %s --update", sv.Name)
+	if strings.Contains(name, "*") {
+		c.e.loss(c.name, r.Pos, ir.MCP, codeToolName, "to Claude Code %q of %q is %q, which other tools may match: "+
+			"what it allows is not allowed", r.Pattern.Text, sv.Name, name).
+			Hint(list)
+		return false
+	}
+	c.e.diags.Notef(codeToolName, r.Pos, "to Claude Code the tool %q of %q is %q, as one of that name would be, which "+
+		"is assumed not to exist", r.Pattern.Text, sv.Name, name).
+		Target("claude").
+		Subject(c.name).
+		Hint(list)
+	return true
 }
 
 // toolPattern returns a pattern of tools as it stands in a rule, which has no "?".
@@ -881,7 +926,7 @@ func (c *compiler) asksOfAll(g ir.Group) bool {
 	if g == ir.MCP {
 		return slices.Contains(c.out.ask, "mcp__*") && !c.everyServer()
 	}
-	return slices.Contains(c.out.ask, format.Tools[g][0]) && !slices.ContainsFunc(c.s.Rules(g), asksAll)
+	return slices.Contains(c.out.ask, format.Tools[g][0]) && !slices.ContainsFunc(c.s.Rules(g), asksAll(g))
 }
 
 // allowedAt returns where the role allows something of a group. It reports false where it does

@@ -52,6 +52,9 @@ func (c *compiler) files(g ir.Group) {
 		c.out.add(ir.Allow, tools...)
 		return
 	}
+	if !p.asksAll && p.losesAllow() {
+		c.losesOutside(g)
+	}
 	if p.def == ir.Allow && p.allowsEdits() && !c.hasRegexHold(g) {
 		c.out.add(ir.Allow, "Edit(./**)")
 	}
@@ -59,8 +62,23 @@ func (c *compiler) files(g ir.Group) {
 
 // opensAll reports whether a group allows every path, in the project and outside: a bare rule says so.
 func (c *compiler) opensAll(g ir.Group) bool {
-	holds := func(r ir.Rule) bool { return r.Decision < ir.Allow && unsaid(r) }
-	return slices.Contains(c.bare, g) && !slices.ContainsFunc(c.s.Rules(g), holds)
+	return slices.Contains(c.bare, g) && !slices.ContainsFunc(c.s.Rules(g), holdsMore)
+}
+
+// holdsMore reports whether no rule of Claude Code holds back every path that one of the source does.
+func holdsMore(r ir.Rule) bool {
+	return r.Decision < ir.Allow && (unsaid(r) || astray(r.Pattern.Text))
+}
+
+// losesOutside reports paths outside the project that the source allows, and that are asked about since one of its
+// rules holds some back of which no rule of Claude Code is.
+func (c *compiler) losesOutside(g ir.Group) {
+	rules := c.s.Rules(g)
+	if i := slices.IndexFunc(rules, holdsMore); i >= 0 && slices.Contains(c.bare, g) {
+		c.e.loss(c.name, rules[i].Pos, g, codeAllow, "no rule holds back all that %q matches outside the project: "+
+			"Claude Code asks about everything there", rules[i].Pattern.Text).
+			Hint(c.instead("write the pattern without a wildcard at its beginning, or with **/ there"))
+	}
 }
 
 // unsaid reports whether no rule of Claude Code finds every path that a rule about paths does.
@@ -203,7 +221,11 @@ func (p *pathRules) hold(r *ir.Rule) {
 
 func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 	if strings.HasPrefix(glob, "~/") { // the home folder, and a folder of that name
-		p.out.add(r.Decision, p.tool+"("+notCommand(strings.TrimSuffix(glob, "/"))+")")
+		home := strings.TrimSuffix(glob, "/")
+		if dir := strings.TrimSuffix(home, "/**"); dir != "~" && p.everywhere(p.group) {
+			home = dir // elsewhere Claude Code asks about the folder itself
+		}
+		p.out.add(r.Decision, p.tool+"("+notCommand(home)+")")
 	}
 	pattern, rooted := held(glob)
 	if p.everywhere(p.group) && (!rooted || strings.HasPrefix(pattern, "**/")) {
@@ -277,6 +299,20 @@ var onDrive = regexp.MustCompile(`^(?:[A-Za-z?*]|\[[^\]]*\]):`)
 // folder by a name that does not begin with it.
 func beyond(glob string) bool {
 	return dialect.Above(glob) || onDrive.MatchString(strings.TrimPrefix(glob, "/")) || strings.HasPrefix(glob, "**/~/")
+}
+
+// astray reports whether a glob finds some paths outside the project that its rule does not: those of which a wildcard
+// at its beginning is "..", "~" or nothing, and the folder above all others.
+func astray(text string) bool {
+	globs, err := policy.ExpandBraces(text)
+	return err != nil || slices.ContainsFunc(globs, func(glob string) bool {
+		rest, rooted := strings.CutPrefix(glob, "/")
+		first, _, more := strings.Cut(rest, "/")
+		if first == "**" {
+			return rooted && strings.Trim(rest, "*/") == ""
+		}
+		return more && strings.ContainsAny(first, "*?[")
+	})
 }
 
 // holdsAbove returns a rule that denies or asks about paths beyond the project.

@@ -16,7 +16,7 @@ import (
 	"modec.dev/modec/targets"
 )
 
-const shop = `{"servers": {"git-hub": {"command": "x", "tools": {"close": {}, "drop.all": {}, "list": {}}}},
+const shop = `{"servers": {"git-hub": {"command": "x", "tools": {"close": {}, "drop.all": {}, "list": {}}}, "own": {"command": "y"}},
 "modes": {"doc-writer": {"name": "D", "roleDefinition": "x", "can": {"command": {"allow": ["make"], "default": "deny"}},
 	"extra": {"codex": {"name": "doc_writer", "file": "docs.toml"}}}, "reader": {"name": "R", "roleDefinition": "x",
 	"can": {"read": "allow", "command": {"allow": ["make"], "default": "ask"},
@@ -27,7 +27,8 @@ const shop = `{"servers": {"git-hub": {"command": "x", "tools": {"close": {}, "d
 		"edit": {"allow": ["src/**"], "deny": ["src/gen/"], "default": "ask"},
 		"command": {"allow": ["make", "make *"], "deny": ["git push *"], "default": "ask"},
 		"modes": {"allow": ["reader", "doc-writer"], "ask": ["code"], "default": "deny"},
-		"mcp": {"git-hub": {"allow": ["list"], "ask": ["close"], "deny": ["drop.all"]}, "default": "ask"},
+		"mcp": {"git-hub": {"allow": ["list"], "ask": ["close"], "deny": ["drop.all"]},
+			"own": {"allow": ["get-all"]}, "default": "ask"},
 		"unknown": "ask"}},
 	"open": {"can": {"modes": {"deny": ["reader", "doc-writer"], "default": "allow"}, "command": "ask"}},
 	"editor": {"can": {"edit": {"ask": ["src/**"], "default": "deny"}, "command": "deny"}}}}`
@@ -118,6 +119,8 @@ func TestHook(t *testing.T) {
 		{"a tool that Codex asks about", dev, call("mcp__git_hub__close", nil), "", ""},
 		{"a denied tool, as Codex writes it", dev, call("mcp__git_hub__drop_all", nil), "deny", "deny"},
 		{"a tool that is not listed", dev, call("mcp__git_hub__new", nil), "", ""},
+		{"a tool that only a rule names", dev, call("mcp__own__get_all", nil), "", "allow"},
+		{"one that nothing names", dev, call("mcp__own__get_one", nil), "", ""},
 		{"a server of somebody's own is not asked about", dev, call("mcp__mine__get", nil), "deny", ""},
 		{"resources", dev, call("read_mcp_resource", map[string]any{"server": "git-hub", "uri": "x"}), "deny", ""},
 		{"resources of all servers", dev, call("list_mcp_resources", nil), "deny", ""},

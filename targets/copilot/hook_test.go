@@ -17,7 +17,7 @@ import (
 )
 
 const shop = `{"servers": {"git-hub": {"command": "x", "tools": {"close": {}, "drop.all": {}, "list": {}}},
-	"git": {"command": "y", "tools": {"hub-list": {}}}},
+	"git": {"command": "y", "tools": {"hub-list": {}}}, "own": {"command": "z"}},
 "modes": {"reader": {"name": "R", "roleDefinition": "x", "can": {"read": "allow", "command": {"allow": ["make"], "default": "ask"},
 	"edit": {"ask": ["src/a.go"]}, "mcp": {"git-hub": {"ask": ["list"]}}}}},
 "roles": {
@@ -27,7 +27,8 @@ const shop = `{"servers": {"git-hub": {"command": "x", "tools": {"close": {}, "d
 		"command": {"allow": ["make", "make *"], "deny": ["git push *"], "default": "ask"},
 		"web": {"allow": ["docs.example.com"], "deny": ["*.evil.example"], "default": "ask"},
 		"modes": {"allow": ["reader"], "ask": ["code"], "default": "deny"},
-		"mcp": {"git-hub": {"allow": ["list"], "ask": ["close"], "deny": ["drop.all"]}, "git": "ask", "default": "ask"},
+		"mcp": {"git-hub": {"allow": ["list"], "ask": ["close"], "deny": ["drop.all"]}, "git": "ask",
+			"own": {"allow": ["get-all"], "default": "deny"}, "default": "ask"},
 		"unknown": "ask"}},
 	"every": {"can": {"read": "allow"}},
 	"free": {"appendSystemPrompt": "x"}}}`
@@ -126,6 +127,8 @@ func TestHook(t *testing.T) {
 		{"a tool that is asked about", dev, call("git-hub-close", nil), "ask"},
 		{"a denied tool, as Copilot writes it", dev, call("git-hub-drop-all", nil), "deny"},
 		{"a tool that is not listed", dev, call("git-hub-new", nil), "ask"},
+		{"a tool that only a rule names", dev, call("own-get-all", nil), "allow"},
+		{"one that nothing names", dev, call("own-get-one", nil), "deny"},
 		{"a server of somebody's own", dev, call("mine-get", nil), "ask"},
 
 		{"a mode's agent", dev, call("task", map[string]any{"agent_type": "reader"}), "allow"},

@@ -225,7 +225,7 @@ func (q *question) about(j *contract.Judgement) string {
 	case ir.MCP:
 		_, name, _ := strings.Cut(strings.TrimPrefix(q.Tool, "mcp__"), "__")
 		if sv := q.Policy.Project().Server(j.Server); sv != nil {
-			if tools := toolsNamed(sv, name); len(tools) == 1 {
+			if tools := q.toolsNamed(sv, name); len(tools) == 1 {
 				return tools[0]
 			}
 		}
@@ -530,7 +530,7 @@ func (q *question) mcp(rest string) opinion {
 		if !ok || tool == "" {
 			continue
 		}
-		tools := toolsNamed(sv, tool)
+		tools := q.toolsNamed(sv, tool)
 		sure = sure || len(tools) > 0 || !strings.Contains(tool, "__")
 		if len(tools) == 0 {
 			tools = []string{tool}
@@ -556,14 +556,18 @@ func (q *question) mcp(rest string) opinion {
 	return opinion{Result: *lowest}
 }
 
-// toolsNamed returns the tools of a server that have a name in mcp__SERVER__TOOL.
-func toolsNamed(sv *ir.Server, name string) (tools []string) {
-	for _, t := range sv.Tools {
-		if rule.Name(t.Name) == name {
-			tools = append(tools, t.Name)
+// toolsNamed returns the tools of a server that have a name in mcp__SERVER__TOOL: of those that the inventory has, and
+// that an allow names where it does not have all.
+func (q *question) toolsNamed(sv *ir.Server, name string) (tools []string) {
+	for i := range sv.Tools {
+		tools = append(tools, sv.Tools[i].Name)
+	}
+	for _, t := range q.subject.KnownTools(sv.Name) {
+		if !slices.Contains(tools, t) {
+			tools = append(tools, t)
 		}
 	}
-	return tools
+	return slices.DeleteFunc(tools, func(t string) bool { return rule.Name(t) != name })
 }
 
 // unlisted decides a tool of a server that the inventory does not have.

@@ -126,6 +126,11 @@ func TestHookNames(t *testing.T) {
 			"mcp__git__x_y", "deny"},
 		{[]ir.MCPEntry{{Key: "git", Literal: true, Default: allow, Rules: []ir.Rule{ruleOf(ir.Ask, "x y")}}},
 			"mcp__git__x_y", "ask"},
+		{[]ir.MCPEntry{{Key: "git", Literal: true, Rules: []ir.Rule{ruleOf(ir.Allow, "put.z")}}}, // nothing lists it
+			"mcp__git__put_z", "allow"},
+		{[]ir.MCPEntry{{Key: "git", Literal: true, Rules: []ir.Rule{ruleOf(ir.Allow, "put.*")}}}, "mcp__git__put_z", "deny"},
+		{[]ir.MCPEntry{{Key: "git", Literal: true, Rules: []ir.Rule{ruleOf(ir.Allow, "put.z"), ruleOf(ir.Ask, "*_z")}}},
+			"mcp__git__put_z", "ask"},
 	} {
 		p := &ir.Project{Version: ir.Version, Servers: []ir.Server{{Name: "git", Type: "stdio", Command: "g",
 			DefaultEnabled: true, Tools: []ir.Tool{{Name: "x.y"}, {Name: "x y"}, {Name: "a__b"}}}},

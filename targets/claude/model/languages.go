@@ -188,6 +188,12 @@ func (l *lists) tools(s *session, server string) {
 // read, or in a mode that accepts edits.
 func KnownPrograms() []string { return known }
 
+// ToolName returns a tool's name as it stands in mcp__SERVER__TOOL.
+func (d *decider) ToolName(name string) string { return ToolName(name) }
+
+// ToolName returns it for every session.
+func ToolName(name string) string { return toolName(name) }
+
 // KnownPrograms returns them for sessions by artifacts.
 func (d *decider) KnownPrograms() []string { return known }
 

@@ -75,10 +75,10 @@ var Harmless = []string{
 func IsTool(name string) bool { return strings.HasPrefix(name, mcpPrefix) }
 
 // ToolName returns the name of a server's tool.
-func ToolName(server, tool string) string { return ServerPrefix(server) + plain(tool) }
+func ToolName(server, tool string) string { return ServerPrefix(server) + Plain(tool) }
 
 // ServerPrefix returns how the names of a server's tools begin.
-func ServerPrefix(server string) string { return mcpPrefix + plain(server) + "__" }
+func ServerPrefix(server string) string { return mcpPrefix + Plain(server) + "__" }
 
 // Alike reports whether a tool of one server may have the name of a tool of another one.
 func (s *Server) Alike(other Server) bool {
@@ -92,8 +92,8 @@ func ToolServer(name string) (server, tool string) {
 	return server, tool
 }
 
-// plain returns a name as Codex hands it to a model: other characters than letters, digits and _ become _.
-func plain(name string) string {
+// Plain returns a name as Codex hands it to a model: other characters than letters, digits and _ become _.
+func Plain(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_':

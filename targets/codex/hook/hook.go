@@ -229,21 +229,15 @@ func (q *question) tool() opinion {
 // named returns the tools of a server that have a name as Codex writes it. Of a server with tools that the inventory
 // does not list, it may be one of these.
 func (q *question) named(sv *ir.Server, as string) (names []string) {
-	prefix := format.ServerPrefix(sv.Name)
 	for i := range sv.Tools {
-		if format.ToolName(sv.Name, sv.Tools[i].Name) == prefix+as {
+		if format.Plain(sv.Tools[i].Name) == as {
 			names = append(names, sv.Tools[i].Name)
 		}
 	}
 	if len(names) > 0 && q.Policy.Project().ListsTools(sv) {
 		return names
 	}
-	for _, name := range unwritten(as) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return q.caller.ToolsNamed(sv.Name, unwritten(as), func(name string) bool { return format.Plain(name) == as })
 }
 
 // unwritten returns what a name may be that Codex writes so.

@@ -7,6 +7,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/targets/codex/format"
 )
 
 // KnownPrograms returns those that remove by force.
@@ -28,6 +29,9 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	}
 	return out
 }
+
+// ToolName returns a tool's name as Codex hands it to a model, after the server's.
+func (d *decider) ToolName(name string) string { return format.Plain(name) }
 
 // Languages returns what decides about a subject's plain arguments: the policy of each hook, the tools that a
 // configuration names, and the folders that no sandbox opens.

@@ -287,6 +287,10 @@ func (q *question) tool() opinion {
 		}
 	}
 	listed := found > 0
+	known := slices.ContainsFunc(p.Servers, func(sv ir.Server) bool {
+		is := func(tool string) bool { return format.ToolName(sv.Name, tool) == q.Tool }
+		return slices.ContainsFunc(q.caller.KnownTools(sv.Name), is)
+	})
 	for at, c := range q.Tool {
 		if c != '-' {
 			continue
@@ -302,11 +306,12 @@ func (q *question) tool() opinion {
 			if listed && p.ListsTools(sv) {
 				continue
 			}
-			for _, name := range unlisted(tool) {
+			is := func(name string) bool { return format.Plain(name) == tool }
+			for _, name := range q.caller.ToolsNamed(sv.Name, unlisted(tool), is) {
 				try(sv.Name, name)
 			}
 		}
-		if !own && !listed { // a server of somebody's own
+		if !own && !listed && !known { // a server of somebody's own
 			try(server, tool)
 		}
 	}

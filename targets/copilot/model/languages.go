@@ -10,6 +10,9 @@ import (
 	"modec.dev/modec/targets/copilot/format"
 )
 
+// ToolName returns a tool's name as Copilot hands it to a model, after the server's.
+func (d *decider) ToolName(name string) string { return format.Plain(name) }
+
 // Languages returns what decides about a subject's plain arguments: the policy of each hook, the tools that a session
 // or an agent names, and what lies in the project.
 func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) (all []regular.Language, err error) {

@@ -111,6 +111,9 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 	return nil, nil
 }
 
+// ToolName returns a tool's name as Claude Code has it.
+func (d *decider) ToolName(name string) string { return claude.ToolName(name) }
+
 // KnownPrograms returns those of Claude Code.
 func (d *decider) KnownPrograms() []string { return claude.KnownPrograms() }
 
