@@ -21,17 +21,24 @@ var (
 	hostPatterns = []any{"*.e.com", "*.com", "modec.dev", "*.modec.dev", "localhost", "a.b.c", "*.b.c"}
 )
 
-// TestDrawnNames compiles sources with such patterns, for three targets each: nothing may be wider.
+// TestDrawnNames compiles sources with such patterns, for three targets each: nothing may be wider. -more
+// draws others, too.
 func TestDrawnNames(t *testing.T) {
 	count := uint64(1000)
 	if testing.Short() {
 		count = 100
 	}
-	for n := range count {
+	draw := func(n uint64) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			neverWider(t, drawnNames(t, n))
 		})
+	}
+	for n := range count {
+		draw(n)
+	}
+	for n := range *more {
+		draw(*from + n)
 	}
 }
 
