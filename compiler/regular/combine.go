@@ -22,7 +22,7 @@ func (s *Space) combined(l Language) bool {
 func (s *Space) combine(l Language, most int) *pieces {
 	op := s.nodes[l].operation
 	if op == not {
-		return s.piecesOf(s.nodes[l].a, false, most).complement()
+		return s.piecesOf(cutName{Language: s.nodes[l].a}, most).complement()
 	}
 	var parts []*pieces
 	var rest []Language // of which the union is cut as it is
@@ -30,11 +30,11 @@ func (s *Space) combine(l Language, most int) *pieces {
 		if op == or && !s.combined(o) {
 			rest = append(rest, o)
 		} else {
-			parts = append(parts, s.piecesOf(o, false, most))
+			parts = append(parts, s.piecesOf(cutName{Language: o}, most))
 		}
 	}
 	if len(rest) > 0 {
-		parts = append(parts, s.piecesOf(s.Or(rest...), false, most))
+		parts = append(parts, s.piecesOf(cutName{Language: s.Or(rest...)}, most))
 	}
 	p := parts[0]
 	for _, next := range parts[1:] {
@@ -61,7 +61,7 @@ func (p *pieces) complement() *pieces {
 	}
 	if slices.Contains(p.next, -1) {
 		for range t.kinds {
-			t.add(int32(p.states), true)
+			t.next, t.ends = append(t.next, int32(p.states)), append(t.ends, true)
 		}
 	}
 	return t.least(p.letters, p.work)
@@ -118,7 +118,7 @@ func (t *places) least(letters *machine, work int) *pieces {
 	}
 	nothing := int32(len(t.next) / t.kinds)
 	for range t.kinds {
-		t.add(-1, false)
+		t.next, t.ends = append(t.next, -1), append(t.ends, false)
 	}
 	// All are one until what is behind them differs (Moore's algorithm).
 	class := make([]int32, nothing+1)

@@ -43,8 +43,8 @@ func (p *pieces) endsAfter(state Language, kind int32) bool {
 }
 
 // piecesOf cuts a language at the separator. Of within, pieces that it does not have are left out.
-func (s *Space) piecesOf(l Language, within bool, most int) *pieces {
-	name := cutName{l, within}
+func (s *Space) piecesOf(name cutName, most int) *pieces {
+	l, within := name.Language, name.within
 	if p := s.cut[name]; p != nil && (p.letters.ok || p.most >= most) {
 		if p.work > workFor(most) {
 			return &pieces{letters: &machine{}} // as it is where it was not cut for more
@@ -195,7 +195,7 @@ func (s *Space) track(of []Language, most int) *track {
 	all := make([]*pieces, len(of))
 	letters := make([]*machine, len(of))
 	for i, l := range of {
-		all[i] = s.piecesOf(l, i == 0, most)
+		all[i] = s.piecesOf(cutName{l, i == 0}, most)
 		letters[i] = all[i].letters
 		t.work = max(t.work, all[i].work)
 	}

@@ -242,14 +242,15 @@ func (w *writer) separate(most map[string]ir.Decision) {
 			continue
 		}
 		for _, t := range sv.Tools {
-			tool, r := format.ToolName(sv.Name, t.Name), w.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
+			tool := format.ToolName(sv.Name, t.Name)
 			if _, said := most[tool]; !said && format.Named(sv.Name, t.Name) {
-				most[tool] = decided(r)
+				a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}
+				most[tool] = decided(w.subject.Decide(a))
 			}
 		}
 		if !w.subject.ListsTools(sv) && most[every] > ir.Deny {
-			w.loss(ir.MCP, codeUnlisted, w.pos, "the list of tools of a subagent has no exceptions: it has no tool of %q "+
-				"that the inventory does not list", sv.Name).
+			w.loss(ir.MCP, codeUnlisted, w.pos, "the list of tools of a subagent has no exceptions: it has no tool "+
+				"of %q that the inventory does not list", sv.Name).
 				Hintf("list the server's tools: `modec inventory %s --update`", sv.Name)
 		}
 		most[every] = ir.Deny

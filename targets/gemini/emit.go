@@ -352,8 +352,8 @@ func (w *writer) servers() {
 	unlisted := w.subject.Decide(elsewhere)
 	if !w.in.Project.ClosedInventory {
 		if lowered := lower(w.subject, elsewhere.Server, &unlisted); lowered != nil {
-			w.loss(ir.MCP, codeUnlisted, lowered.Pos, "Gemini CLI has no patterns of tool names: %s decides about every "+
-				"tool of the servers that the inventory does not have", lowered.Pattern).
+			w.loss(ir.MCP, codeUnlisted, lowered.Pos, "Gemini CLI has no patterns of tool names: %s decides about "+
+				"every tool of the servers that the inventory does not have", lowered.Pattern).
 				Hint("list all servers with their tools, and write inventory = \"closed\" in modec.toml")
 		}
 	}
