@@ -40,7 +40,6 @@ func (s *Space) combine(l Language, most int) *pieces {
 	for _, next := range parts[1:] {
 		p = s.joinPieces(op, p, next)
 	}
-	p.most = most
 	return p
 }
 
@@ -49,19 +48,17 @@ func (p *pieces) complement() *pieces {
 	if !p.letters.ok {
 		return p
 	}
-	t := places{kinds: len(p.next) / p.states}
-	for place := range Language(p.states) {
-		for kind := range int32(t.kinds) {
-			next := p.after(place, kind)
-			if next < 0 {
-				next = Language(p.states)
-			}
-			t.add(int32(next), !p.endsAfter(place, kind))
+	t := places{kinds: p.kinds}
+	everything := int32(p.states) // a place at which the rest is any text
+	for i, next := range p.next {
+		if next < 0 {
+			next = everything
 		}
+		t.add(next, !p.ends[i])
 	}
 	if slices.Contains(p.next, -1) {
 		for range t.kinds {
-			t.next, t.ends = append(t.next, int32(p.states)), append(t.ends, true)
+			t.next, t.ends = append(t.next, everything), append(t.ends, true)
 		}
 	}
 	return t.least(p.letters, p.work)
@@ -101,20 +98,33 @@ func (s *Space) joinPieces(op operation, a, b *pieces) *pieces {
 
 // places are what may be left of a language where a piece begins, each with what is left behind a piece of each kind.
 type places struct {
-	kinds int
-	next  []int32 // -1 where nothing is left
-	ends  []bool
+	states, kinds int     // how many there are; 0 is the language itself
+	next          []int32 // of each place, for each kind: the place behind the separator; -1 where nothing is left
+	ends          []bool  // likewise whether the text may end with the piece
 }
 
 func (t *places) add(next int32, ends bool) {
 	t.next, t.ends = append(t.next, next), append(t.ends, ends)
 }
 
+// after returns the place after a piece of a kind and the separator.
+func (t *places) after(place Language, kind int32) Language {
+	if place < 0 {
+		return -1
+	}
+	return Language(t.next[int(place)*t.kinds+int(kind)])
+}
+
+// endsAfter reports whether a text may end after a piece of a kind.
+func (t *places) endsAfter(place Language, kind int32) bool {
+	return place >= 0 && t.ends[int(place)*t.kinds+int(kind)]
+}
+
 // least returns pieces of which places are one where the same is left, and kinds that do the same. A place at which
 // nothing is left is none.
 func (t *places) least(letters *machine, work int) *pieces {
 	if t.kinds == 0 {
-		return &pieces{letters: letters, states: 1, work: work}
+		return &pieces{places: places{states: 1}, letters: letters, work: work}
 	}
 	nothing := int32(len(t.next) / t.kinds)
 	for range t.kinds {
@@ -153,8 +163,7 @@ func (t *places) least(letters *machine, work int) *pieces {
 			kept = append(kept, place)
 		}
 	}
-	p := &pieces{states: len(kept), work: work}
-	of := make([]int32, t.kinds)
+	of, firsts := make([]int32, t.kinds), []int{}
 	column := make([]Language, len(kept))
 	var columns numbered
 	columns.reset(len(kept))
@@ -163,22 +172,24 @@ func (t *places) least(letters *machine, work int) *pieces {
 			column[i] = rows.at(place)[kind]
 		}
 		n, known := columns.number(column)
-		of[kind] = int32(n)
-		if known {
-			continue
+		if of[kind] = int32(n); !known {
+			firsts = append(firsts, kind)
 		}
-		for _, x := range column {
-			next := x >> 1
+	}
+	p := &pieces{places: places{states: len(kept), kinds: len(firsts)}, letters: letters, work: work}
+	for _, place := range kept {
+		row := rows.at(place)
+		for _, kind := range firsts {
+			next := row[kind] >> 1
 			switch {
 			case next == dead:
 				next = -1
 			case next > dead && dead > 0:
 				next--
 			}
-			p.next, p.ends = append(p.next, int32(next)), append(p.ends, x&1 == 1)
+			p.add(int32(next), row[kind]&1 == 1)
 		}
 	}
-	p.letters = letters
 	if columns.used < t.kinds {
 		m := *letters
 		m.pairs, m.labels = nil, slices.Clone(m.labels)

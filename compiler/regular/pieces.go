@@ -21,25 +21,10 @@ const (
 
 // pieces is what is left of a language after pieces of a text, each with the separator behind it.
 type pieces struct {
+	places
 	letters *machine // of one piece; a label is a kind of piece, which does the same wherever it stands
-	states  int      // how much may be left where a piece begins; 0 is the language itself
-	next    []int32  // of each kind: the state behind the separator for each state; -1 where nothing is left
-	ends    []bool   // likewise whether the text may end with the piece
 	most    int      // the most states for which it was cut
 	work    int      // how much it took
-}
-
-// after returns the state after a piece of a kind and the separator.
-func (p *pieces) after(state Language, kind int32) Language {
-	if state < 0 {
-		return -1
-	}
-	return Language(p.next[int(kind)*p.states+int(state)])
-}
-
-// endsAfter reports whether a text may end after a piece of a kind.
-func (p *pieces) endsAfter(state Language, kind int32) bool {
-	return state >= 0 && p.ends[int(kind)*p.states+int(state)]
 }
 
 // piecesOf cuts a language at the separator. Of within, pieces that it does not have are left out.

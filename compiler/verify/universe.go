@@ -325,14 +325,14 @@ const otherModes = 10
 // tools adds for each server the tools of the inventory, one that it does not list, its
 // resources and its prompts, and a server that is not in the inventory.
 func (u *universe) tools() {
-	closed := u.project.ClosedInventory
+	closed, unlisted := u.project.ClosedInventory, u.unlisted()
 	for i := range u.project.Servers {
 		sv := &u.project.Servers[i]
 		for j := range sv.Tools {
 			tool := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: sv.Tools[j].Name}
 			u.witness(Witness{Action: tool, Class: "tool"})
 		}
-		other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: u.unlisted()}
+		other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: unlisted}
 		u.witness(Witness{Action: other, Class: "unlisted tool", Assumed: closed && len(sv.Tools) > 0})
 		other.Arg = contract.UnknownTool // which no pattern of some names decides
 		fallback := u.subject.Decide(other).Decision
@@ -347,8 +347,8 @@ func (u *universe) tools() {
 			u.witness(Witness{Action: a, Class: k.name, Assumed: assumed})
 		}
 	}
-	unlisted := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: u.unlisted()}
-	u.witness(Witness{Action: unlisted, Class: "unlisted server", Assumed: closed})
+	elsewhere := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: unlisted}
+	u.witness(Witness{Action: elsewhere, Class: "unlisted server", Assumed: closed})
 }
 
 // unlisted returns a name of a tool that no rule names, where there is one.

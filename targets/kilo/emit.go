@@ -31,7 +31,7 @@ var agent = &lastmatch.Agent{
 	Searches:    format.Searches,
 	Harmless:    opencode.Harmless,
 	Unasked:     format.Unasked(),
-	Denied:      []string{"plan_enter", "plan_exit", "repo_clone", "repo_overview"},
+	Denied:      format.Denied,
 	Secret:      format.Secret,
 	// In quotes Kilo replaces signs by "_" before it compares: that of $'…', and the redirect in sh -c 'ls > x'.
 	Expansions: []string{"*_'*"},

@@ -43,7 +43,7 @@ func (e *emitter) reachesServers() bool {
 		if err != nil {
 			return true
 		}
-		a := policy.Action{Group: ir.MCP, Server: unlistedServer, Arg: contract.UnknownTool}
+		a := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
 		return s.Decide(a).Decision > ir.Deny
 	})
 }

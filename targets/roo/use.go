@@ -129,11 +129,11 @@ func (e *emitter) unlisted(m *ir.Mode, s *policy.Subject) (use, bool) {
 		return use{}, false
 	}
 	u := use{server: &server{Server: &ir.Server{}}}
-	r := s.Decide(policy.Action{Group: ir.MCP, Server: unlistedServer, Arg: contract.UnknownTool})
+	r := s.Decide(policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool})
 	if u.some = r.Decision > ir.Deny; !u.some {
 		u.denied, u.at = "servers that the inventory does not list", r.Pos
 	}
-	for _, r := range s.UnlistedToolRules(unlistedServer) {
+	for _, r := range s.UnlistedToolRules(contract.UnknownServer) {
 		if r.Decision == ir.Deny && u.denied == "" {
 			u.denied, u.at = strconv.Quote(r.Pattern.Text)+" of servers that the inventory does not list", r.Pos
 		}
@@ -145,9 +145,6 @@ func (e *emitter) unlisted(m *ir.Mode, s *policy.Subject) (use, bool) {
 	}
 	return u, true
 }
-
-// unlistedServer is a name that no inventory has.
-const unlistedServer = "modec-unlisted-server"
 
 // everything reports whether a mode may use all that it could.
 func everything(uses []use) bool {

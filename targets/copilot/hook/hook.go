@@ -287,7 +287,7 @@ func (q *question) tool() opinion {
 		}
 	}
 	listed := found > 0
-	known := slices.ContainsFunc(p.Servers, func(sv ir.Server) bool {
+	known := listed || slices.ContainsFunc(p.Servers, func(sv ir.Server) bool {
 		is := func(tool string) bool { return format.ToolName(sv.Name, tool) == q.Tool }
 		return slices.ContainsFunc(q.caller.KnownTools(sv.Name), is)
 	})
@@ -311,7 +311,7 @@ func (q *question) tool() opinion {
 				try(sv.Name, name)
 			}
 		}
-		if !own && !listed && !known { // a server of somebody's own
+		if !own && !known { // a server of somebody's own
 			try(server, tool)
 		}
 	}

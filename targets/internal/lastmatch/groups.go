@@ -445,8 +445,9 @@ func (w *writer) elsewhere() {
 		return
 	}
 	var keys []keyed
+	rules := w.subject.UnlistedToolRules(contract.UnknownServer)
 	for _, d := range []ir.Decision{ir.Ask, ir.Deny} {
-		for _, r := range w.subject.UnlistedToolRules(contract.UnknownServer) {
+		for _, r := range rules {
 			key := "*_" + pattern(r.Pattern.Text)
 			if r.Decision != d || d >= w.toAgent(w.floor) {
 				continue

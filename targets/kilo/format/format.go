@@ -96,6 +96,9 @@ func Unasked() (out []string) {
 	return out
 }
 
+// Denied are tools of its own that Kilo denies by itself.
+var Denied = []string{"suggest", "question", "plan_enter", "plan_exit", "repo_clone", "repo_overview"}
+
 // Secret are files that no rule for every file, or for every tool, allows to be read unasked.
 var Secret = []string{"*.env", "*.env.*"}
 

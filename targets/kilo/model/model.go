@@ -143,13 +143,13 @@ func add(d *model.Decider, ref ir.SubjectRef, c *opencode.Config, name string) {
 // byItself are the rules that come with Kilo; ofAgent those of its own agents that differ from what the others have. A
 // mode by the name of one of these has its rules behind them, and "*" takes them back.
 var (
-	byItself = append(own(
-		"*", "*", ir.Allow, "doom_loop", "*", ir.Ask, opencode.Outside, "*", ir.Ask, "suggest", "*", ir.Deny,
-		"question", "*", ir.Deny, "plan_enter", "*", ir.Deny, "plan_exit", "*", ir.Deny, "repo_clone", "*", ir.Deny,
-		"repo_overview", "*", ir.Deny, opencode.Read, "*", ir.Allow, opencode.Read, "*.env", ir.Ask,
-		opencode.Read, "*.env.*", ir.Ask, opencode.Read, "*.env.example", ir.Allow, opencode.Bash, "*", ir.Ask),
-		slices.Concat(unasked(), own("recall", "*", ir.Ask, "kilo_memory_recall", "*", ir.Ask, "kilo_memory_save", "*",
-			ir.Ask))...)
+	byItself = slices.Concat(
+		own("*", "*", ir.Allow, "doom_loop", "*", ir.Ask, opencode.Outside, "*", ir.Ask),
+		denied(),
+		own(opencode.Read, "*", ir.Allow, opencode.Read, "*.env", ir.Ask, opencode.Read, "*.env.*", ir.Ask,
+			opencode.Read, "*.env.example", ir.Allow, opencode.Bash, "*", ir.Ask),
+		unasked(),
+		own("recall", "*", ir.Ask, "kilo_memory_recall", "*", ir.Ask, "kilo_memory_save", "*", ir.Ask))
 	ofAgent = map[string][]opencode.Rule{
 		format.Default: own("question", "*", ir.Allow, "suggest", "*", ir.Allow, "plan_enter", "*", ir.Allow),
 		"debug":        own("question", "*", ir.Allow, "suggest", "*", ir.Allow, "plan_enter", "*", ir.Allow),
@@ -161,6 +161,14 @@ func own(list ...any) (rules []opencode.Rule) {
 	for i := 0; i+2 < len(list); i += 3 {
 		rules = append(rules, opencode.Rule{Key: list[i].(string), Pattern: list[i+1].(string),
 			Decision: list[i+2].(ir.Decision)})
+	}
+	return rules
+}
+
+// denied are the tools that Kilo denies by itself.
+func denied() (rules []opencode.Rule) {
+	for _, tool := range format.Denied {
+		rules = append(rules, opencode.Rule{Key: tool, Pattern: opencode.Every, Decision: ir.Deny})
 	}
 	return rules
 }
