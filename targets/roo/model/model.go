@@ -169,15 +169,15 @@ func (d *decider) read(m *mode, path string) contract.Verdict {
 
 // withBackslash is the verdict about a path in which a rule of the ignore file would match a name that has a backslash.
 func withBackslash(rule string, at diag.Pos) contract.Verdict {
-	return withHole(rule, at, "the ignore file is about paths in which each backslash is a slash: a file that has one in "+
-		"its name is another one there")
+	return withHole(rule, at, "the ignore file is about paths in which each backslash is a slash: a file that has one "+
+		"in its name is another one there")
 }
 
 // inOtherLetters is the verdict about a path that differs from a refused one only in letters
 // that some file systems take for the same.
 func inOtherLetters(rule string, at diag.Pos) contract.Verdict {
-	return withHole(rule, at, "letters are compared as they are: where the file system ignores their case or form, another "+
-		"spelling opens what is refused")
+	return withHole(rule, at, "letters are compared as they are: where the file system ignores their case or form, "+
+		"another spelling opens what is refused")
 }
 
 // withHole is the verdict about a path that a rule refuses but for a hole.
