@@ -537,7 +537,8 @@ func (r *Report) compared(
 			return nil, err
 		}
 		for _, w := range list {
-			if !seen[w.Action] && strings.TrimSpace(w.Arg) != "" {
+			// The tools that stand for unlisted ones are below.
+			if !seen[w.Action] && !w.Unlisted() && strings.TrimSpace(w.Arg) != "" {
 				seen[w.Action] = true
 				c.compare(w.Action)
 			}

@@ -156,6 +156,9 @@ func (all *narrowings) add(n Narrowing, a attempt) {
 		known = &n
 		all.byRule[key] = known
 	}
+	if a.unlisted {
+		a.Arg = contract.UnknownTool
+	}
 	example := secret.Text(diff.Name(a.Action))
 	if known.Count == 0 || len(example) < len(known.Example) {
 		known.Example = example

@@ -223,7 +223,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		}
 		a := attempt{
 			ref: ref, Action: w.Action, said: p.was.Decide(ref, w.Action).Decision,
-			was: p.original.decide(p.was, ref, w.Action), by: w.Source.Pos, guard: w.Source.Guard,
+			was: p.original.decide(p.was, ref, w.Action), by: w.Source.Pos, guard: w.Source.Guard, unlisted: w.Unlisted(),
 		}
 		source := contract.Answer{
 			Decision: contract.Decision(p.original.target, &w.Source), Governs: contract.Both,
@@ -295,6 +295,8 @@ type attempt struct {
 	was   contract.Verdict // the most that the agent makes of it
 	by    diag.Pos         // the rule of the source
 	guard string           // the guarded path that it is
+
+	unlisted bool // it stands for the tools that no rule names
 }
 
 // compare compares an answer of the new project with that of the original and counts it in

@@ -37,6 +37,15 @@ type Witness struct {
 // dressed reports whether an action is another way to write one, or one that is near another.
 func (w *Witness) dressed() bool { return strings.Contains(w.Class, ":") }
 
+// Unlisted reports whether the action stands for all tools of a server that no rule names.
+func (w *Witness) Unlisted() bool { return w.Class == unlistedTool || w.Class == unlistedServer }
+
+// The classes of what stands for tools that no rule names.
+const (
+	unlistedTool   = "unlisted tool"
+	unlistedServer = "unlisted server"
+)
+
 // universe makes the witnesses of one subject, each of them once.
 type universe struct {
 	ctx     context.Context // once it ends, nothing more is decided
@@ -333,7 +342,7 @@ func (u *universe) tools() {
 			u.witness(Witness{Action: tool, Class: "tool"})
 		}
 		other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: unlisted}
-		u.witness(Witness{Action: other, Class: "unlisted tool", Assumed: closed && len(sv.Tools) > 0})
+		u.witness(Witness{Action: other, Class: unlistedTool, Assumed: closed && len(sv.Tools) > 0})
 		other.Arg = contract.UnknownTool // which no pattern of some names decides
 		fallback := u.subject.Decide(other).Decision
 		for _, k := range []struct {
@@ -348,7 +357,7 @@ func (u *universe) tools() {
 		}
 	}
 	elsewhere := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: unlisted}
-	u.witness(Witness{Action: elsewhere, Class: "unlisted server", Assumed: closed})
+	u.witness(Witness{Action: elsewhere, Class: unlistedServer, Assumed: closed})
 }
 
 // unlisted returns a name of a tool that no rule names, where there is one.
