@@ -56,6 +56,9 @@ func (s *Space) Cells(within Language, most int, parts ...[]Language) ([]Cell, b
 	} else {
 		c.list, c.ok = s.byLetter(parts, most)
 	}
+	for i := range c.list {
+		s.size += ofCell + len(c.list[i].Text) + len(c.list[i].In)
+	}
 	return c.list, c.ok
 }
 
@@ -168,7 +171,7 @@ func (m *machine) compact() machine {
 
 // size returns how many bytes a machine takes.
 func (m *machine) size() int {
-	const ofState, ofNumber = 20, 4
+	const ofState = 20
 	return ofState*len(m.steps) + ofNumber*len(m.next)
 }
 
@@ -221,7 +224,7 @@ func (s *Space) fill(of []Language, by labeller, most int) bool {
 		for _, l := range state.of {
 			classes = s.meet(classes, s.classesOf(l))
 		}
-		m.state(classes, s.all[classes].n, by.label(state), how)
+		m.state(classes, int(s.all[classes].n), by.label(state), how)
 	}
 	states.begin(of)
 	meet(step{from: -1})
@@ -416,7 +419,7 @@ func (w *walk) visit(into *machine, a, b int32, by step) int32 {
 	}
 	if into != nil {
 		classes := w.meet(w.a.classes[a], w.b.classes[b])
-		into.state(classes, w.all[classes].n, label, by)
+		into.state(classes, int(w.all[classes].n), label, by)
 	}
 	return int32(number)
 }
@@ -475,6 +478,9 @@ func (s *numberedPairs) reset() {
 	s.table.reset()
 }
 
+// size returns how many bytes they take.
+func (s *numberedPairs) size() int { return 8*len(s.all) + ofSlot*len(s.slots) }
+
 func (s *numberedPairs) at(n int) (a, b int32) { return int32(s.all[n] >> 32), int32(s.all[n]) }
 
 func (s *numberedPairs) number(a, b int32) (n int, known bool) {
@@ -492,6 +498,13 @@ type table struct {
 	slots []slot // a power of two with room to spare
 	used  int
 }
+
+// How many bytes a slot takes, a number, and a cell without its texts.
+const (
+	ofSlot   = 8
+	ofNumber = 4
+	ofCell   = 40
+)
 
 type slot struct {
 	hash   uint32

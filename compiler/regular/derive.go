@@ -1,24 +1,28 @@
 package regular
 
-import "unicode/utf8"
+import (
+	"encoding/binary"
+	"unicode/utf8"
+)
 
 // partition cuts the letters into classes: after letters of one class the same is left of a
 // language. Of two equal ones there is one in a Space.
 type partition struct {
-	of     classes
-	n      int    // how many classes there are
-	number int32  // of the partition in its Space
-	plain  []byte // the plainest letter of each class that the alphabet has, plainest first
+	of    classes
+	n     int32  // how many classes there are
+	plain []byte // the plainest letter of each class that the alphabet has, plainest first
 }
 
 // classes is the class of each letter, numbered by their first letters.
 type classes [utf8.RuneSelf]uint8
 
-// partitions are those of a Space.
+// partitions are those of a Space. There may be many, so they are kept side by side.
 type partitions struct {
 	alphabet Set
-	numbers  map[classes]int32
+	numbers  table
 	all      []*partition
+	room     []partition   // for the next ones
+	letters  []byte        // room for their plainest letters
 	pairs    numberedPairs // those that were met, by their numbers
 	met      []int32       // what each of the pairs has in common
 	both     [utf8.RuneSelf * utf8.RuneSelf]uint8
@@ -27,27 +31,53 @@ type partitions struct {
 // whole is the number of the partition of one class.
 const whole = 0
 
+// How many partitions, and how many of their letters, there is room for at once.
+const (
+	roomForPartitions = 64
+	roomForLetters    = 4096
+)
+
 func newPartitions(alphabet Set) *partitions {
-	p := &partitions{alphabet: alphabet, numbers: map[classes]int32{}}
-	p.intern(classes{}, 1)
+	p := &partitions{alphabet: alphabet}
+	p.intern(&classes{}, 1)
 	return p
 }
 
-func (p *partitions) intern(of classes, n int) int32 {
-	if known, ok := p.numbers[of]; ok {
-		return known
+func (p *partitions) intern(of *classes, n int) int32 {
+	hash := firstHash
+	for i := 0; i < len(of); i += 8 {
+		word := binary.LittleEndian.Uint64(of[i:])
+		hash = hashed(hashed(hash, uint32(word)), uint32(word>>32))
 	}
-	out := &partition{of: of, n: n, number: int32(len(p.all))}
+	number, known := p.numbers.number(folded(hash), func(n int) bool { return p.all[n].of == *of })
+	if known {
+		return int32(number)
+	}
+	if len(p.room) == 0 {
+		p.room = make([]partition, roomForPartitions)
+	}
+	if cap(p.letters)-len(p.letters) < n {
+		p.letters = make([]byte, 0, roomForLetters)
+	}
+	out := &p.room[0]
+	p.room = p.room[1:]
+	begin := len(p.letters)
 	var has [utf8.RuneSelf]bool
 	for _, c := range plainest {
 		if class := of[c]; !has[class] && p.alphabet.has(c) {
 			has[class] = true
-			out.plain = append(out.plain, c)
+			p.letters = append(p.letters, c)
 		}
 	}
+	*out = partition{of: *of, n: int32(n), plain: p.letters[begin:len(p.letters):len(p.letters)]}
 	p.all = append(p.all, out)
-	p.numbers[of] = out.number
-	return out.number
+	return int32(number)
+}
+
+// size returns how many bytes they take.
+func (p *partitions) size() int {
+	const ofPartition, ofLetters = 128 + 32 + 8, 16
+	return (ofPartition+ofLetters)*len(p.all) + ofSlot*len(p.numbers.slots) + p.pairs.size() + ofNumber*len(p.met)
 }
 
 // bySet returns the partition of a set and its complement.
@@ -60,7 +90,7 @@ func (p *partitions) bySet(set Set) int32 {
 			of[c], n = 1, 2
 		}
 	}
-	return p.intern(of, n)
+	return p.intern(&of, n)
 }
 
 // meet returns the coarsest partition that is finer than both.
@@ -91,7 +121,7 @@ func (p *partitions) meet(a, b int32) int32 {
 	for c := range of {
 		p.both[int(x[c])<<7|int(y[c])] = 0
 	}
-	out := p.intern(of, classes)
+	out := p.intern(&of, classes)
 	p.met = append(p.met, out)
 	return out
 }
@@ -152,7 +182,7 @@ func (s *Space) toDerive(l Language) int {
 	}
 	s.counted[l] = s.count
 	n := s.nodes[l]
-	classes := s.all[s.classesOf(l)].n
+	classes := int(s.all[s.classesOf(l)].n)
 	switch n.operation {
 	case cat:
 		if s.nodes[n.a].nullable {

@@ -119,8 +119,7 @@ type Space struct {
 	machines  map[string]*machine
 	products  map[[2]*machine]*machine
 	scratch   *Space // what is left within pieces, of one language at a time
-	size      int    // how many bytes the machines take
-	pieces    int    // how many bytes the pieces of languages take
+	size      int    // how many bytes machines, tracks, cells and the pieces of languages take
 	work      int    // how many operands were taken to derivatives, and joined
 	buffers
 }
@@ -274,19 +273,24 @@ func (s *Space) Once(name any, make func() (Language, error)) (Language, error) 
 
 // Size returns how many bytes the languages take, and how many the states of several of them at once.
 func (s *Space) Size() (languages, states int) {
-	const ofNode, ofSlot, ofNumber, ofPartition, ofUnion = 28, 8, 4, 256, 64
-	languages = ofNode*len(s.nodes) + ofSlot*len(s.forms.slots) + ofNumber*(len(s.joined)+len(s.left)) +
-		ofPartition*len(s.all) + ofUnion*len(s.unions)
+	languages = s.partitions.size() + s.sizeOfNodes()
+	if s.scratch != nil {
+		languages += s.scratch.sizeOfNodes()
+	}
 	return languages, s.size
+}
+
+// sizeOfNodes returns how many bytes the languages take, but for their partitions.
+func (s *Space) sizeOfNodes() int {
+	const ofNode, ofUnion = 28, 64
+	return ofNode*cap(s.nodes) + ofSlot*len(s.forms.slots) + ofNumber*(cap(s.joined)+cap(s.left)+cap(s.begins)+
+		cap(s.counted)+2*cap(s.states.met)) + ofUnion*len(s.unions)
 }
 
 // ForgetStates frees what [Space.Cells] visited. What is known of the languages themselves stays.
 func (s *Space) ForgetStates() {
 	clear(s.cells)
-	if s.pieces > mostPieces {
-		clear(s.cut)
-		s.pieces = 0
-	}
+	clear(s.cut)
 	clear(s.tracks)
 	clear(s.machines)
 	clear(s.products)

@@ -11,12 +11,11 @@ import (
 // that patterns have, times what may be left of each language where a name begins. So they are walked name by name:
 // which names do the same is found out once by letters, for all places at which one may begin.
 
-// mostSteps bounds how often [Space.Cells] takes a piece to a state, mostPlaces what may be left of a language where a
-// piece begins, and mostPieces how many bytes the pieces of languages take until they are forgotten.
+// mostSteps bounds how often [Space.Cells] takes a piece to a state, and mostPlaces what may be left of a language
+// where a piece begins.
 const (
 	mostSteps  = 2_000_000
 	mostPlaces = 1000
-	mostPieces = 16 << 20
 )
 
 // pieces is what is left of a language after pieces of a text, each with the separator behind it.
@@ -48,7 +47,7 @@ func (s *Space) piecesOf(name cutName, most int) *pieces {
 	}
 	p.most = most
 	s.cut[name] = p
-	s.pieces += p.letters.size() + 5*len(p.next)
+	s.size += p.letters.size() + 5*len(p.next)
 	return p
 }
 
@@ -175,8 +174,15 @@ func (s *Space) track(of []Language, most int) *track {
 		}
 		return t
 	}
-	t := &track{most: most}
+	t := s.newTrack(of, most)
 	s.tracks[key] = t
+	s.size += 4 * (len(t.next) + len(t.ends))
+	return t
+}
+
+// newTrack makes it. What took too much is not kept.
+func (s *Space) newTrack(of []Language, most int) *track {
+	t := &track{}
 	all := make([]*pieces, len(of))
 	letters := make([]*machine, len(of))
 	for i, l := range of {
@@ -184,9 +190,10 @@ func (s *Space) track(of []Language, most int) *track {
 		letters[i] = all[i].letters
 		t.work = max(t.work, all[i].work)
 	}
+	tooMuch := &track{most: most, work: t.work}
 	joint, kinds := s.together(letters)
 	if joint == nil {
-		return t
+		return tooMuch
 	}
 	t.letters, t.kinds = joint, len(kinds)/len(of)
 	states := numbered{}
@@ -196,7 +203,7 @@ func (s *Space) track(of []Language, most int) *track {
 	labels := newLabels(len(of) - 1)
 	for at := 0; at < states.used; at++ {
 		if states.used > most || at*t.kinds > mostSteps {
-			return t
+			return tooMuch
 		}
 		copy(state, states.at(at))
 		if cap(t.next)-len(t.next) < t.kinds { // twice the room: there are many
@@ -218,8 +225,7 @@ func (s *Space) track(of []Language, most int) *track {
 			t.next, t.ends = append(t.next, next), append(t.ends, ends)
 		}
 	}
-	t.ok, t.states = true, states.used
-	s.size += 4 * (len(t.next) + len(t.ends))
+	t.ok, t.states, t.next, t.ends = true, states.used, slices.Clone(t.next), slices.Clone(t.ends)
 	return t
 }
 

@@ -27,12 +27,15 @@ type spaces struct {
 	freed sync.Cond
 	free  map[ir.Group][]*space
 	made  map[ir.Group]int
+	count int // of all groups
+	bytes int // what they take together
 }
 
 // space has the languages of a group, for one worker at a time.
 type space struct {
 	*regular.Space
 	within regular.Language // the plain arguments
+	bytes  int              // what it took when it was given back
 }
 
 func newSpace(g ir.Group) *space {
@@ -70,6 +73,7 @@ func (s *spaces) take(of []policy.Field) (int, *space) {
 			}
 			if s.made[g] < s.most() {
 				s.made[g]++
+				s.count++
 				return i, newSpace(g)
 			}
 		}
@@ -77,32 +81,41 @@ func (s *spaces) take(of []policy.Field) (int, *space) {
 	}
 }
 
-// giveBack lets others use a space, or a new one where it is full.
+// giveBack lets others use a space, which keeps no more than its share where all of them take too much.
 func (s *spaces) giveBack(g ir.Group, one *space) {
-	one = one.renewed(g)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.bytes += one.size() - one.bytes; s.bytes > mostBytes {
+		before := one.size()
+		one = one.renewed(g, mostBytes/s.count)
+		s.bytes += one.size() - before
+	}
+	one.bytes = one.size()
 	s.free[g] = append(s.free[g], one)
 	s.freed.Broadcast()
 }
 
-// renewed returns a space that is not full.
-func (s *space) renewed(g ir.Group) *space {
+// size returns how many bytes a space takes.
+func (s *space) size() int {
+	languages, states := s.Size()
+	return languages + states
+}
+
+// renewed returns a space of a group that takes no more than some bytes: this one, with what is left of it.
+func (s *space) renewed(g ir.Group, most int) *space {
 	switch languages, states := s.Size(); {
-	case languages >= mostLanguages:
+	case languages+states <= most:
+	case languages > most/2:
 		return newSpace(g)
-	case states >= mostStates:
+	default:
 		s.ForgetStates()
 	}
 	return s
 }
 
-// mostLanguages bounds how many bytes the languages of a space take, which are then made anew, and mostStates those of
-// the states of several at once.
-const (
-	mostLanguages = 16 << 20
-	mostStates    = 8 << 20
-)
+// mostBytes bounds what the spaces of all groups take together once they are given back: what they know is found out
+// anew.
+const mostBytes = 64 << 20
 
 // ErrManyCells is why a group has too many combinations of languages to look at.
 var ErrManyCells = errors.New("its patterns have too many combinations")

@@ -57,7 +57,7 @@ func EachCelled(req Request, do func(Celled)) error {
 					if in[f.Group] == nil {
 						in[f.Group] = newSpace(f.Group)
 					}
-					in[f.Group] = in[f.Group].renewed(f.Group)
+					in[f.Group] = in[f.Group].renewed(f.Group, mostBytes/len(in))
 					do(j.celled(req.Policy.Project(), subject, f, in[f.Group]))
 				}
 			}
