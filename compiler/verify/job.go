@@ -792,13 +792,12 @@ func (j *job) into(s *Surface) {
 	}
 	s.Utility.Allow.sum(o.Utility.Allow)
 	s.Utility.Ask.sum(o.Utility.Ask)
-	s.Findings = append(s.Findings, o.Findings...)
-	s.Accepted = append(s.Accepted, o.Accepted...)
-	s.Holes = append(s.Holes, o.Holes...)
-	s.Narrower = append(s.Narrower, o.Narrower...)
-	s.HookOnly = append(s.HookOnly, o.HookOnly...)
-	s.Assumed = append(s.Assumed, o.Assumed...)
-	s.Filled = append(s.Filled, o.Filled...)
+	for i, list := range append(kinds(s), &s.Findings) {
+		of := append(kinds(o), &o.Findings)[i]
+		at := len(*list)
+		*list = append(*list, *of...)
+		*of = (*list)[at:len(*list):len(*list)] // there are many
+	}
 	s.Counts.Accepted += o.Counts.Accepted
 	s.Counts.Narrower += o.Counts.Narrower
 	s.Counts.Holes += o.Counts.Holes
