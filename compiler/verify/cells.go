@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -29,6 +30,7 @@ type spaces struct {
 	made  map[ir.Group]int
 	count int // of all groups
 	bytes int // what they take together
+	bound int // the most that they may take; mostBytes where it is 0
 }
 
 // space has the languages of a group, for one worker at a time.
@@ -85,9 +87,10 @@ func (s *spaces) take(of []policy.Field) (int, *space) {
 func (s *spaces) giveBack(g ir.Group, one *space) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.bytes += one.size() - one.bytes; s.bytes > mostBytes {
+	most := cmp.Or(s.bound, mostBytes)
+	if s.bytes += one.size() - one.bytes; s.bytes > most {
 		before := one.size()
-		one = one.renewed(g, mostBytes/s.count)
+		one = one.renewed(g, most/s.count)
 		s.bytes += one.size() - before
 	}
 	one.bytes = one.size()
