@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -30,7 +29,6 @@ type spaces struct {
 	made  map[ir.Group]int
 	count int // of all groups
 	bytes int // what they take together
-	bound int // the most that they may take; mostBytes where it is 0
 }
 
 // space has the languages of a group, for one worker at a time.
@@ -87,10 +85,9 @@ func (s *spaces) take(of []policy.Field) (int, *space) {
 func (s *spaces) giveBack(g ir.Group, one *space) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	most := cmp.Or(s.bound, mostBytes)
-	if s.bytes += one.size() - one.bytes; s.bytes > most {
+	if s.bytes += one.size() - one.bytes; s.bytes > mostBytes {
 		before := one.size()
-		one = one.renewed(g, most/s.count)
+		one = one.renewed(g, mostBytes/s.count)
 		s.bytes += one.size() - before
 	}
 	one.bytes = one.size()
