@@ -1,6 +1,9 @@
 package regular
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // What languages are cut into is put together: of a language without those of a list that many others are without, too,
 // the list is cut once.
@@ -26,7 +29,7 @@ func (s *Space) combine(l Language, most int) *pieces {
 	}
 	var parts []*pieces
 	var rest []Language // of which the union is cut as it is
-	for _, o := range s.operandsOf(l) {
+	for _, o := range s.inOrder(s.operandsOf(l)) {
 		if op == or && !s.combined(o) {
 			rest = append(rest, o)
 		} else {
@@ -41,6 +44,46 @@ func (s *Space) combine(l Language, most int) *pieces {
 		p = s.joinPieces(op, p, next)
 	}
 	return p
+}
+
+// inOrder returns languages in an order that does not depend on what a Space was asked before, as their numbers do: it
+// decides how much it takes to put together what they are cut into.
+func (s *Space) inOrder(of []Language) []Language {
+	return slices.SortedFunc(slices.Values(of), func(a, b Language) int { return cmp.Compare(s.made(a), s.made(b)) })
+}
+
+// made returns a hash of how a language is made: the same in every Space.
+func (s *Space) made(l Language) uint64 {
+	if hash, ok := s.hashes[l]; ok {
+		return hash
+	}
+	n := s.nodes[l]
+	hash := hashed(firstHash, uint32(n.operation))
+	with := func(of uint64) { hash = hashed(hashed(hash, uint32(of)), uint32(of>>32)) }
+	switch n.operation {
+	case chars:
+		for _, letters := range s.setOf(l) {
+			with(letters)
+		}
+	case cat:
+		with(s.made(n.a))
+		with(s.made(n.b))
+	case star, not, skipping:
+		with(s.made(n.a))
+	case before:
+		with(s.made(n.a))
+		for _, c := range []byte(s.texts[n.b]) {
+			hash = hashed(hash, uint32(c))
+		}
+	case or, and:
+		var all uint64 // in whatever order they are
+		for _, o := range s.operandsOf(l) {
+			all += s.made(o)
+		}
+		with(all)
+	}
+	s.hashes[l] = hash
+	return hash
 }
 
 // complement returns the pieces of every other text.

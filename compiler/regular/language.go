@@ -111,6 +111,7 @@ type Space struct {
 	unions   map[string]Language // of what follows one beginning
 	key      []byte              // of such a union
 	texts    []string            // before which languages are asked for
+	hashes   map[Language]uint64 // of those that were put in order
 
 	separator int // letter at which texts are cut into pieces; 0 for none
 	cut       map[cutName]*pieces
@@ -130,7 +131,8 @@ func New(alphabet Set) *Space { return newSpace(newPartitions(alphabet)) }
 
 func newSpace(p *partitions) *Space {
 	s := &Space{partitions: p, ofSet: map[Set]Language{}, named: map[any]Language{}, unions: map[string]Language{},
-		cells: map[string]*cells{}, machines: map[string]*machine{},
+		hashes: map[Language]uint64{},
+		cells:  map[string]*cells{}, machines: map[string]*machine{},
 		products: map[[2]*machine]*machine{}, cut: map[cutName]*pieces{}, tracks: map[string]*track{}}
 	s.begin()
 	return s
@@ -153,6 +155,7 @@ func (s *Space) forget() {
 	clear(s.ofSet)
 	clear(s.named)
 	clear(s.unions)
+	clear(s.hashes)
 	s.ForgetStates()
 	clear(s.cut)
 	s.begin()
@@ -282,9 +285,9 @@ func (s *Space) Size() (languages, states int) {
 
 // sizeOfNodes returns how many bytes the languages take, but for their partitions.
 func (s *Space) sizeOfNodes() int {
-	const ofNode, ofUnion = 28, 64
+	const ofNode, ofUnion, ofHash = 28, 64, 24
 	return ofNode*cap(s.nodes) + ofSlot*len(s.forms.slots) + ofNumber*(cap(s.joined)+cap(s.left)+cap(s.begins)+
-		cap(s.counted)+2*cap(s.states.met)) + ofUnion*len(s.unions)
+		cap(s.counted)+2*cap(s.states.met)) + ofUnion*len(s.unions) + ofHash*len(s.hashes)
 }
 
 // ForgetStates frees what [Space.Cells] visited. What is known of the languages themselves stays.

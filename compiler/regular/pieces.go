@@ -26,29 +26,33 @@ type pieces struct {
 	work    int      // how much it took
 }
 
-// piecesOf cuts a language at the separator. Of within, pieces that it does not have are left out.
+// piecesOf cuts a language at the separator. Of within, pieces that it does not have are left out. What takes more work
+// than there is for most states is not cut, whether or not it was for more.
 func (s *Space) piecesOf(name cutName, most int) *pieces {
-	l, within := name.Language, name.within
-	if p := s.cut[name]; p != nil && (p.letters.ok || p.most >= most) {
-		if p.work > workFor(most) {
-			return &pieces{letters: &machine{}} // as it is where it was not cut for more
-		}
-		return p
+	p := s.cut[name]
+	if p == nil || !p.letters.ok && p.most < most {
+		p = s.newPieces(name, most)
+		p.most = most
+		s.cut[name] = p
+		s.size += p.letters.size() + 5*len(p.next)
 	}
-	var p *pieces
-	if !within && s.combined(l) {
-		p = s.combine(l, most)
-	} else {
-		if s.scratch == nil {
-			s.scratch = newSpace(s.partitions).CutAt(byte(s.separator))
-		}
-		s.scratch.forget()
-		p = s.scratch.cutUp(s.scratch.take(s, l, map[Language]Language{}), within, most)
+	if p.work > workFor(most) {
+		return &pieces{letters: &machine{}}
 	}
-	p.most = most
-	s.cut[name] = p
-	s.size += p.letters.size() + 5*len(p.next)
 	return p
+}
+
+// newPieces does so where the language was not cut for as many states.
+func (s *Space) newPieces(name cutName, most int) *pieces {
+	l, within := name.Language, name.within
+	if !within && s.combined(l) {
+		return s.combine(l, most)
+	}
+	if s.scratch == nil {
+		s.scratch = newSpace(s.partitions).CutAt(byte(s.separator))
+	}
+	s.scratch.forget()
+	return s.scratch.cutUp(s.scratch.take(s, l, map[Language]Language{}), within, most)
 }
 
 // cutUp does so with the one language that a Space has: of what is left within pieces nothing is needed afterwards.

@@ -467,6 +467,60 @@ func TestPiecesOnceMore(t *testing.T) {
 	}
 }
 
+// What is found of languages that are put together, and whether they take too much work, does not depend on what a Space
+// was asked before, on what it forgot, nor on the order in which the languages were made.
+func TestCombinedOnceMore(t *testing.T) {
+	const few = 5000
+	pairs := [][]int{{5, 1, 1}, {6, 6, 1}, {6, 6, 6}, {7, 7, 2}, {7, 7, 7}}
+	given := map[bool]int{}
+	for n, sizes := range pairs {
+		// Each has what its ends say, but not some of a list.
+		made := func(s *regular.Space, backward bool) (regular.Language, []regular.Language) {
+			of := make([]regular.Language, len(sizes))
+			for i := range of {
+				at := i
+				if backward {
+					at = len(of) - 1 - i
+				}
+				of[at] = ending(s, sizes[at], string("ab1"[at]))
+			}
+			not := func(l regular.Language) regular.Language { return s.Not(s.And(l, s.Not(s.Text("a/b")))) }
+			return s.And(s.Not(of[0]), not(of[1]), not(of[2])), of
+		}
+		ask := func(backward bool, before func(s *regular.Space, l regular.Language, of []regular.Language)) string {
+			s := regular.New(alphabet()).CutAt('/')
+			l, of := made(s, backward)
+			before(s, l, of)
+			cells, ok := s.Cells(regular.All, few, []regular.Language{l})
+			given[ok]++
+			return fmt.Sprint(cells, ok)
+		}
+		nothing := func(*regular.Space, regular.Language, []regular.Language) {}
+		want := ask(false, nothing)
+		for name, got := range map[string]string{
+			"made the other way round": ask(true, nothing),
+			"asked with another one": ask(false, func(s *regular.Space, l regular.Language, _ []regular.Language) {
+				s.Cells(regular.All, few, []regular.Language{l, s.Text("a")})
+			}),
+			"asked for more states": ask(true, func(s *regular.Space, l regular.Language, _ []regular.Language) {
+				s.Cells(regular.All, regular.MostStates, []regular.Language{l})
+			}),
+			"forgotten": ask(false, func(s *regular.Space, l regular.Language, of []regular.Language) {
+				s.Cells(regular.All, few, of)
+				s.Cells(regular.All, few, []regular.Language{l})
+				s.ForgetStates()
+			}),
+		} {
+			if got != want {
+				t.Errorf("%d, %s: got %s, want %s", n, name, got, want)
+			}
+		}
+	}
+	if given[true] == 0 || given[false] == 0 {
+		t.Errorf("the languages do not stand on both sides of the bound: %v", given)
+	}
+}
+
 // Where a piece may begin at many places, and goes through many states at each, it is work to look up what is known.
 func TestManyPlaces(t *testing.T) {
 	for _, c := range []struct {
