@@ -15,6 +15,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
