@@ -98,9 +98,13 @@ type Engine struct {
 	mu       sync.Mutex
 	modes    map[string]*side
 	roles    map[string]*side
-	subjects map[ir.SubjectRef]*Subject
-	views    map[string]*Engine // by target: see For
+	subjects map[ir.SubjectRef]*Subject             // modes, and roles
+	pairs    *recent.Cache[ir.SubjectRef, *Subject] // roles in modes: their sides are kept anyway
+	views    map[string]*Engine                     // by target: see For
 }
+
+// mostPairs is how many roles in modes at least an engine keeps.
+const mostPairs = 256
 
 // New prepares an engine. It decides with every time closed: see [Engine.At]. The project's patterns
 // have been checked by the compiler; one that does not compile fails every Subject that uses it.
@@ -111,6 +115,7 @@ func New(p *ir.Project) *Engine {
 		modes:     map[string]*side{},
 		roles:     map[string]*side{},
 		subjects:  map[ir.SubjectRef]*Subject{},
+		pairs:     recent.New[ir.SubjectRef, *Subject](mostPairs),
 		digests:   sync.OnceValue(p.Digests),
 		times:     &times{all: p.Times()},
 	}
@@ -148,6 +153,10 @@ func (e *Engine) Project() *ir.Project { return e.project }
 func (e *Engine) Subject(ref ir.SubjectRef) (*Subject, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	pair := ref.Role != "" && ref.Mode != ""
+	if s, ok := e.pairs.Get(ref); pair && ok {
+		return s, nil
+	}
 	if s := e.subjects[ref]; s != nil {
 		return s, nil
 	}
@@ -170,7 +179,11 @@ func (e *Engine) Subject(ref ir.SubjectRef) (*Subject, error) {
 		s.sides = append(s.sides, side)
 	}
 	s.mcp = sync.OnceValue(s.compileMCP)
-	e.subjects[ref] = s
+	if pair {
+		e.pairs.Put(ref, s)
+	} else {
+		e.subjects[ref] = s
+	}
 	return s, nil
 }
 

@@ -113,7 +113,7 @@ func Keys(req Request, change func(target string, d contract.Decider) contract.D
 	report := &Report{}
 	jobs, more := report.open(&req, subjects(req.Policy.Project()))
 	if change != nil {
-		more = &patterns{}
+		more = newPatterns(nil)
 		seen := map[contract.Decider]contract.Decider{}
 		for _, j := range jobs {
 			if seen[j.decider] == nil {

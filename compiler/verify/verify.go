@@ -27,6 +27,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/compiler/secret"
 )
 
@@ -478,7 +479,7 @@ func (r *Report) reserve(jobs []*job) {
 
 // open reads the artifacts and returns a job for each subject on each surface.
 func (r *Report) open(req *Request, refs []ir.SubjectRef) (jobs []*job, more *patterns) {
-	more = &patterns{servers: servers(req.Policy.Project())}
+	more = newPatterns(servers(req.Policy.Project()))
 	opened := make([]opened, len(req.Targets))
 	var wg sync.WaitGroup
 	for i := range req.Targets {
@@ -594,14 +595,29 @@ func (t *Target) open(req *Request) (o opened) {
 	return o
 }
 
-// patterns are those of the artifacts, by subject, read when they are first asked for, and what rules name.
+// patterns are those of the artifacts, by subject, read when they are asked for, and what rules name. Those of a role in a
+// mode are asked for by one surface after the other; those of the halves by each pair, too.
 type patterns struct {
 	deciders []contract.Patterned
 	naming   []contract.CallNamer
 	servers  []string // of the inventory, and the gateways in their place
 
-	mu sync.Mutex
-	of map[ir.SubjectRef]map[ir.Group][]ir.Pattern
+	mu           sync.Mutex
+	pairs, alone *recent.Cache[ir.SubjectRef, map[ir.Group][]ir.Pattern]
+}
+
+// The subjects of which the patterns are kept at least: more pairs than are compared at once, and the halves of many.
+const (
+	patternedPairs = 16
+	patternedAlone = 256
+)
+
+func newPatterns(servers []string) *patterns {
+	return &patterns{
+		servers: servers,
+		pairs:   recent.New[ir.SubjectRef, map[ir.Group][]ir.Pattern](patternedPairs),
+		alone:   recent.New[ir.SubjectRef, map[ir.Group][]ir.Pattern](patternedAlone),
+	}
 }
 
 func (m *patterns) add(d contract.Decider) {
@@ -638,11 +654,12 @@ func (m *patterns) names(ref ir.SubjectRef) (all []policy.Action) {
 func (m *patterns) get(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if of, ok := m.of[ref]; ok {
-		return of
+	kept := m.alone
+	if ref.Role != "" && ref.Mode != "" {
+		kept = m.pairs
 	}
-	if m.of == nil {
-		m.of = map[ir.SubjectRef]map[ir.Group][]ir.Pattern{}
+	if of, ok := kept.Get(ref); ok {
+		return of
 	}
 	of := map[ir.Group][]ir.Pattern{}
 	for _, d := range m.deciders {
@@ -650,7 +667,7 @@ func (m *patterns) get(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 			of[g] = append(of[g], list...)
 		}
 	}
-	m.of[ref] = of
+	kept.Put(ref, of)
 	return of
 }
 

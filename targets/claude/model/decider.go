@@ -22,6 +22,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/claude/format"
 )
 
@@ -116,6 +117,9 @@ func (o *opener) layers(layers []format.Layer) {
 	}
 }
 
+// deciding is how many sessions of roles in modes at least are kept joined: more than are asked at once.
+const deciding = 16
+
 // decider joins what was opened into sessions.
 func (o *opener) decider() *decider {
 	o.servers = o.serverNames(format.ProjectServers)
@@ -136,6 +140,7 @@ func (o *opener) decider() *decider {
 		}
 	}
 	modes[""] = nil // a role in no mode
+	pairs := recent.New[ir.SubjectRef, *session](deciding)
 	for mode, a := range modes {
 		for role, s := range roles {
 			ref := ir.SubjectRef{Role: role, Mode: mode}
@@ -143,8 +148,15 @@ func (o *opener) decider() *decider {
 				d.sessions[ref] = is(o.session(role, s, nil))
 				continue
 			}
-			// The pairs are most of the sessions, and those that are known from the last run are never asked.
-			d.sessions[ref] = sync.OnceValue(func() *session { return o.session(role, s, a) })
+			// The pairs are most of the sessions: they are joined when they are asked for, and not kept for good.
+			d.sessions[ref] = func() *session {
+				joined, ok := pairs.Get(ref)
+				if !ok {
+					joined = o.session(role, s, a)
+					pairs.Put(ref, joined)
+				}
+				return joined
+			}
 		}
 		d.others[mode] = o.session(another, &settings{}, a)
 		if a != nil {

@@ -114,14 +114,25 @@ func newHostRule(p place, host string) hostRule {
 }
 
 func (rs *ruleSet) join(o *ruleSet) {
-	rs.tools = append(rs.tools, o.tools...)
-	rs.bash = append(rs.bash, o.bash...)
-	rs.power = append(rs.power, o.power...)
-	rs.read = append(rs.read, o.read...)
-	rs.edit = append(rs.edit, o.edit...)
-	rs.hosts = append(rs.hosts, o.hosts...)
-	rs.agents = append(rs.agents, o.agents...)
-	rs.skills = append(rs.skills, o.skills...)
+	rs.tools = union(rs.tools, o.tools)
+	rs.bash = union(rs.bash, o.bash)
+	rs.power = union(rs.power, o.power)
+	rs.read = union(rs.read, o.read)
+	rs.edit = union(rs.edit, o.edit)
+	rs.hosts = union(rs.hosts, o.hosts)
+	rs.agents = union(rs.agents, o.agents)
+	rs.skills = union(rs.skills, o.skills)
+}
+
+// union returns the rules of two lists. Where one is empty it is the other one, which many sessions share.
+func union[R any](a, b []R) []R {
+	switch {
+	case len(b) == 0:
+		return a
+	case len(a) == 0:
+		return slices.Clip(b)
+	}
+	return append(a, b...)
 }
 
 // tool returns the rule that names a whole tool.

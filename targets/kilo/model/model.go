@@ -28,18 +28,21 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	if shared := renamed(readProject(r)); shared != nil {
 		openShared(d, fsys, shared, o)
 	}
-	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c *opencode.Config, agent string) { add(d, ref, c, agent) })
+	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c func() *opencode.Config, agent string) {
+		add(d, ref, c, agent)
+	})
 	return d.List(), r.Diags
 }
 
 // openShared adds the sessions that the files of the project are for.
 func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, o contract.Options) {
+	whole := func() *opencode.Config { return shared }
 	base := o.Everybody()
 	everybody := base != (ir.SubjectRef{}) && says(shared)
 	starts := model.Starts(shared, o, first(shared), format.BuiltIn)
 	for _, start := range starts {
 		if everybody {
-			add(d, base, shared, start)
+			add(d, base, whole, start)
 		}
 	}
 	for i := range shared.Agents {
@@ -49,10 +52,10 @@ func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, o contrac
 		}
 		mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
 		if _, err := fs.Stat(fsys, format.SessionFile(mode)); err != nil {
-			add(d, mode, shared, a.Name)
+			add(d, mode, whole, a.Name)
 		}
 		if everybody {
-			add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, shared, a.Name)
+			add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, whole, a.Name)
 		}
 	}
 }
@@ -127,17 +130,21 @@ func renamed(c *opencode.Config) *opencode.Config {
 }
 
 // add adds the session of an agent of a file.
-func add(d *model.Decider, ref ir.SubjectRef, c *opencode.Config, name string) {
-	s := model.SessionOf(format.BuiltIn, c)
-	s.Rules = slices.Concat(byItself, ofAgent[name], format.Kept(c.Permission))
-	s.Taken = format.Taken(c.Permission)
-	if name == format.Default {
-		s.Rules = append(s.Rules, opencode.Rule{Key: format.Semantic, Pattern: "*", Decision: ir.Allow})
-	}
-	if a := c.Agent(name); a != nil {
-		s.Rules, s.Taken = append(s.Rules, format.Kept(a.Permission)...), append(s.Taken, format.Taken(a.Permission)...)
-	}
-	d.Add(ref, s)
+func add(d *model.Decider, ref ir.SubjectRef, file func() *opencode.Config, name string) {
+	d.Add(ref, func() model.Session {
+		c := file()
+		s := model.SessionOf(format.BuiltIn, c)
+		s.Rules = slices.Concat(byItself, ofAgent[name], format.Kept(c.Permission))
+		s.Taken = format.Taken(c.Permission)
+		if name == format.Default {
+			s.Rules = append(s.Rules, opencode.Rule{Key: format.Semantic, Pattern: "*", Decision: ir.Allow})
+		}
+		if a := c.Agent(name); a != nil {
+			s.Rules = append(s.Rules, format.Kept(a.Permission)...)
+			s.Taken = append(s.Taken, format.Taken(a.Permission)...)
+		}
+		return s
+	})
 }
 
 // byItself are the rules that come with Kilo; ofAgent those of its own agents that differ from what the others have. A

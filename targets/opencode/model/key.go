@@ -13,7 +13,8 @@ func (d *Decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	}
 	var rules [][]format.Rule
 	var agents []map[string]bool
-	for _, s := range d.setups[ref] {
+	for i := range d.setups[ref] {
+		s := d.plain(&d.setups[ref][i])
 		rules, agents = append(rules, s.Rules, s.Taken), append(agents, s.Agents)
 	}
 	key, err := digest.Of([]any{rules, agents}, nil)

@@ -25,8 +25,14 @@ func Governs(string, ir.Group) contract.Halves { return contract.Both }
 type Decider struct {
 	program *Program
 	assumes []string
-	setups  map[ir.SubjectRef][]Session
+	setups  map[ir.SubjectRef][]setup
 	ready   *recent.Cache[place, *Session] // by their keys: there may be one for each role in each mode
+}
+
+// setup is a session of a subject, which is read when it is asked for: there may be one for each role in each mode.
+type setup struct {
+	read    func() Session
+	repeats map[ir.Group]bool // about these an earlier session of the subject decides the same
 }
 
 // place is where a session is among the setups.
@@ -35,7 +41,7 @@ type place struct {
 	at  int
 }
 
-// deciding is of how many sessions at least the rules are kept by their keys, too: more than are asked at once.
+// deciding is how many sessions at least are kept as they were read: more than are asked at once.
 const deciding = 16
 
 // Session is what an agent goes by: its rules in their order, and the agents to which it may hand work.
@@ -47,29 +53,38 @@ type Session struct {
 	program *Program
 	by      map[string][]format.Rule // the rules of some keys
 	folded  map[string][]string      // the patterns of those about files as they are compared in any case
-	repeats map[ir.Group]bool        // about these an earlier session of the subject decides the same
 }
 
 // NewDecider returns a decider for no sessions yet.
 func NewDecider(p *Program, assumes []string) *Decider {
-	return &Decider{p, assumes, map[ir.SubjectRef][]Session{}, recent.New[place, *Session](deciding)}
+	return &Decider{p, assumes, map[ir.SubjectRef][]setup{}, recent.New[place, *Session](deciding)}
 }
 
-// Add adds a session of a subject.
-func (d *Decider) Add(ref ir.SubjectRef, s Session) {
-	s.program = d.program
-	s.repeats = map[ir.Group]bool{}
-	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
-		s.repeats[g] = slices.ContainsFunc(d.setups[ref], func(o Session) bool { return s.decidesLike(&o, g) })
+// Add adds a session of a subject, which read returns, the same each time.
+func (d *Decider) Add(ref ir.SubjectRef, read func() Session) {
+	next := setup{read: read}
+	if earlier := d.setups[ref]; len(earlier) > 0 {
+		next.repeats = map[ir.Group]bool{}
+		s := d.plain(&next)
+		for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
+			next.repeats[g] = slices.ContainsFunc(earlier, func(e setup) bool { return s.decidesLike(d.plain(&e), g) })
+		}
 	}
-	d.setups[ref] = append(d.setups[ref], s)
+	d.setups[ref] = append(d.setups[ref], next)
+}
+
+// plain returns a session as it is read.
+func (d *Decider) plain(of *setup) *Session {
+	s := of.read()
+	s.program = d.program
+	return &s
 }
 
 // session returns one of a subject's, ready to decide.
 func (d *Decider) session(ref ir.SubjectRef, at int) *Session {
 	s, ok := d.ready.Get(place{ref, at})
 	if !ok {
-		byKey := d.setups[ref][at].byKey()
+		byKey := d.plain(&d.setups[ref][at]).byKey()
 		s = &byKey
 		d.ready.Put(place{ref, at}, s)
 	}
@@ -89,10 +104,11 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	d := NewDecider(opencode, assumes)
 	r := &Reader{FS: fsys, Target: "opencode", Title: "opencode", Bad: format.BadFile, Parse: format.ReadConfig}
 	if shared := readProject(r); shared != nil {
+		whole := func() *format.Config { return shared }
 		base := o.Everybody()
 		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
 			for _, start := range Starts(shared, o, format.Start, format.BuiltIn) {
-				add(d, base, shared, start)
+				add(d, base, whole, start)
 			}
 		}
 		for i := range shared.Agents {
@@ -102,14 +118,14 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 			}
 			mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
 			if _, err := fs.Stat(fsys, format.SessionFile(mode)); err != nil {
-				add(d, mode, shared, a.Name)
+				add(d, mode, whole, a.Name)
 			}
 			if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
-				add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, shared, a.Name)
+				add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, whole, a.Name)
 			}
 		}
 	}
-	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c *format.Config, agent string) { add(d, ref, c, agent) })
+	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c func() *format.Config, agent string) { add(d, ref, c, agent) })
 	return d.List(), r.Diags
 }
 
@@ -147,14 +163,18 @@ func readProject(r *Reader) (all *format.Config) {
 	return all
 }
 
-// add adds the sessions of an agent of a file.
-func add(d *Decider, ref ir.SubjectRef, c *format.Config, name string) {
-	s := SessionOf(format.BuiltIn, c)
-	s.Rules = slices.Concat(byItself, ofBuild[name], c.Permission)
-	if a := c.Agent(name); a != nil {
-		s.Rules = append(s.Rules, a.Permission...)
-	}
-	d.Add(ref, s)
+// add adds the session of an agent of a file.
+func add(d *Decider, ref ir.SubjectRef, file func() *format.Config, name string) {
+	d.Add(ref, func() Session {
+		c := file()
+		s := SessionOf(format.BuiltIn, c)
+		var own []format.Rule
+		if a := c.Agent(name); a != nil {
+			own = a.Permission
+		}
+		s.Rules = slices.Concat(byItself, ofBuild[name], c.Permission, own)
+		return s
+	})
 }
 
 // byItself are the rules that come with opencode; ofBuild those of its own agents that differ from what the others

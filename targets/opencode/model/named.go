@@ -20,7 +20,7 @@ func (d *Decider) NamedCalls(ref ir.SubjectRef, servers []string) (all []policy.
 	}
 	known := map[string]bool{format.Every: true}
 	for i := range d.setups[ref] {
-		for _, r := range d.setups[ref][i].Rules {
+		for _, r := range d.session(ref, i).Rules {
 			if r.At.File == "" || known[r.Key] {
 				continue
 			}

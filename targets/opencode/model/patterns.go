@@ -13,9 +13,10 @@ import (
 // a "*" crosses no slash. What no file can be called is left out, and so is what stands for everything.
 func (d *Decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 	out := map[ir.Group][]ir.Pattern{}
-	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
-		for i := range d.setups[ref] {
-			for _, r := range d.setups[ref][i].Rules {
+	for i := range d.setups[ref] {
+		s := d.session(ref, i)
+		for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
+			for _, r := range s.Rules {
 				if r.At.File == "" || r.Decision == ir.Deny || r.Pattern == format.Every ||
 					!format.Match(r.Key, keys[g]) {
 					continue

@@ -6,6 +6,8 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -17,7 +19,12 @@ type Reader struct {
 	Parse         func(file string, data []byte) (*format.Config, diag.List)
 
 	Diags diag.List
+
+	files *recent.Cache[string, *format.Config] // of sessions, those that were read last
 }
+
+// reading is how many files of sessions at least are kept as they were read: those of the roles that are compared at once.
+const reading = 4
 
 // Config reads settings, nil where there are none. Whoever judges goes on without a file that has an error: the program
 // does too, or nothing runs there.
@@ -40,8 +47,9 @@ func (r *Reader) Config(file string) *format.Config {
 }
 
 // Sessions reads the files of sessions in a folder: of each the subject that it starts as, and a role in the modes that
-// are agents there.
-func (r *Reader) Sessions(dir string, add func(ref ir.SubjectRef, c *format.Config, agent string)) {
+// are agents there. Each has its role's whole file, which is kept as its bytes and read again when it is asked for.
+func (r *Reader) Sessions(dir string, add func(ref ir.SubjectRef, c func() *format.Config, agent string)) {
+	r.files = recent.New[string, *format.Config](reading)
 	files, err := fs.Glob(r.FS, dir+"/*.json")
 	if err != nil {
 		r.Diags.Errorf(r.Bad, diag.Pos{File: dir}, "%v", err).Target(r.Target)
@@ -52,13 +60,40 @@ func (r *Reader) Sessions(dir string, add func(ref ir.SubjectRef, c *format.Conf
 		if !ok || c == nil {
 			continue
 		}
-		add(ref, c, c.Default)
+		again, err := r.again(file)
+		if err != nil {
+			continue
+		}
+		add(ref, again, c.Default)
 		for i := range c.Agents {
 			if a := &c.Agents[i]; ref.Role != "" && !a.Disabled && a.Name != c.Default {
-				add(ir.SubjectRef{Role: ref.Role, Mode: contract.Slug(a.Name)}, c, a.Name)
+				add(ir.SubjectRef{Role: ref.Role, Mode: contract.Slug(a.Name)}, again, a.Name)
 			}
 		}
 	}
+}
+
+// again returns what reads a file once more that has no error, as it is now.
+func (r *Reader) again(file string) (func() *format.Config, error) {
+	var data []byte
+	if files, ok := r.FS.(memfs.FS); ok { // it has them anyway
+		data = files[file]
+	} else {
+		var err error
+		if data, err = fs.ReadFile(r.FS, file); err != nil {
+			return nil, err
+		}
+	}
+	parse, files := r.Parse, r.files
+	return func() *format.Config {
+		c, ok := files.Get(file)
+		if !ok {
+			c, _ = parse(file, data)
+			c.Root = nil // of which a session needs nothing
+			files.Put(file, c)
+		}
+		return c
+	}, nil
 }
 
 // SessionOf returns a session with its agents: the program's own, and those of its files.
