@@ -595,8 +595,8 @@ func (t *Target) open(req *Request) (o opened) {
 	return o
 }
 
-// patterns are those of the artifacts, by subject, read when they are asked for, and what rules name. Those of a role in a
-// mode are asked for by one surface after the other; those of the halves by each pair, too.
+// patterns are those of the artifacts, by subject, read when they are asked for, and what rules name. Those of a role
+// in a mode are asked for by one surface after the other; those of the halves by each pair, too.
 type patterns struct {
 	deciders []contract.Patterned
 	naming   []contract.CallNamer

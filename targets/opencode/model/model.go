@@ -125,7 +125,9 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 			}
 		}
 	}
-	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c func() *format.Config, agent string) { add(d, ref, c, agent) })
+	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c func() *format.Config, agent string) {
+		add(d, ref, c, agent)
+	})
 	return d.List(), r.Diags
 }
 

@@ -23,27 +23,42 @@ type Reader struct {
 	files *recent.Cache[string, *format.Config] // of sessions, those that were read last
 }
 
-// reading is how many files of sessions at least are kept as they were read: those of the roles that are compared at once.
+// reading is how many files of sessions at least are kept as they were read: those of the roles that are compared at
+// once.
 const reading = 4
 
 // Config reads settings, nil where there are none. Whoever judges goes on without a file that has an error: the program
 // does too, or nothing runs there.
 func (r *Reader) Config(file string) *format.Config {
-	data, err := fs.ReadFile(r.FS, file)
+	c, _ := r.config(file)
+	return c
+}
+
+// config returns the bytes of the file, too.
+func (r *Reader) config(file string) (*format.Config, []byte) {
+	data, err := r.bytes(file)
 	if err != nil {
 		if diag.Unreadable(r.FS, file, err) {
 			r.Diags.Warnf(r.Bad, diag.Pos{File: file}, "%s cannot read this file: %v", r.Title, err).Target(r.Target)
 		}
-		return nil
+		return nil, nil
 	}
 	c, found := r.Parse(file, data)
 	for i := range found {
 		found[i].Severity = diag.Warning
 	}
 	if r.Diags = append(r.Diags, found...); len(found) > 0 {
-		return nil
+		return nil, nil
 	}
-	return c
+	return c, data
+}
+
+// bytes returns those of a file, which are those that a file system in memory has anyway.
+func (r *Reader) bytes(file string) ([]byte, error) {
+	if files, ok := r.FS.(memfs.FS); ok && files[file] != nil {
+		return files[file], nil
+	}
+	return fs.ReadFile(r.FS, file)
 }
 
 // Sessions reads the files of sessions in a folder: of each the subject that it starts as, and a role in the modes that
@@ -56,14 +71,11 @@ func (r *Reader) Sessions(dir string, add func(ref ir.SubjectRef, c func() *form
 	}
 	for _, file := range files {
 		ref, ok := format.SessionSubject(file)
-		c := r.Config(file)
+		c, data := r.config(file)
 		if !ok || c == nil {
 			continue
 		}
-		again, err := r.again(file)
-		if err != nil {
-			continue
-		}
+		again := r.again(file, data)
 		add(ref, again, c.Default)
 		for i := range c.Agents {
 			if a := &c.Agents[i]; ref.Role != "" && !a.Disabled && a.Name != c.Default {
@@ -73,17 +85,8 @@ func (r *Reader) Sessions(dir string, add func(ref ir.SubjectRef, c func() *form
 	}
 }
 
-// again returns what reads a file once more that has no error, as it is now.
-func (r *Reader) again(file string) (func() *format.Config, error) {
-	var data []byte
-	if files, ok := r.FS.(memfs.FS); ok { // it has them anyway
-		data = files[file]
-	} else {
-		var err error
-		if data, err = fs.ReadFile(r.FS, file); err != nil {
-			return nil, err
-		}
-	}
+// again returns what parses a file once more that has no error.
+func (r *Reader) again(file string, data []byte) func() *format.Config {
 	parse, files := r.Parse, r.files
 	return func() *format.Config {
 		c, ok := files.Get(file)
@@ -93,7 +96,7 @@ func (r *Reader) again(file string) (func() *format.Config, error) {
 			files.Put(file, c)
 		}
 		return c
-	}, nil
+	}
 }
 
 // SessionOf returns a session with its agents: the program's own, and those of its files.
