@@ -223,7 +223,8 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		}
 		a := attempt{
 			ref: ref, Action: w.Action, said: p.was.Decide(ref, w.Action).Decision,
-			was: p.original.decide(p.was, ref, w.Action), by: w.Source.Pos, guard: w.Source.Guard, unlisted: w.Unlisted(),
+			was: p.original.decide(p.was, ref, w.Action), by: w.Source.Pos, guard: w.Source.Guard,
+			unlisted: w.Unlisted(),
 		}
 		source := contract.Answer{
 			Decision: contract.Decision(p.original.target, &w.Source), Governs: contract.Both,

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -29,6 +30,7 @@ type spaces struct {
 	made  map[ir.Group]int
 	count int // of all groups
 	bytes int // what they take together
+	most  int // bytes that they may; 0 for mostBytes
 }
 
 // space has the languages of a group, for one worker at a time.
@@ -51,9 +53,9 @@ func newSpace(g ir.Group) *space {
 	return s
 }
 
-// most is how many spaces a group has: fewer than workers, since each finds out the same, and so many
+// perGroup is how many spaces a group has: fewer than workers, since each finds out the same, and so many
 // that workers do not wait for each other.
-func (*spaces) most() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+func (*spaces) perGroup() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // take returns the number of a field whose group has a space that nobody uses, the first of these, and
 // the space. It waits for one.
@@ -71,7 +73,7 @@ func (s *spaces) take(of []policy.Field) (int, *space) {
 				s.free[g] = s.free[g][:last]
 				return i, one
 			}
-			if s.made[g] < s.most() {
+			if s.made[g] < s.perGroup() {
 				s.made[g]++
 				s.count++
 				return i, newSpace(g)
@@ -85,9 +87,10 @@ func (s *spaces) take(of []policy.Field) (int, *space) {
 func (s *spaces) giveBack(g ir.Group, one *space) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.bytes += one.size() - one.bytes; s.bytes > mostBytes {
+	most := cmp.Or(s.most, mostBytes)
+	if s.bytes += one.size() - one.bytes; s.bytes > most {
 		before := one.size()
-		one = one.renewed(g, mostBytes/s.count)
+		one = one.renewed(g, most/s.count)
 		s.bytes += one.size() - before
 	}
 	one.bytes = one.size()
@@ -115,7 +118,7 @@ func (s *space) renewed(g ir.Group, most int) *space {
 
 // mostBytes bounds what the spaces of all groups take together once they are given back: what they know is found out
 // anew.
-const mostBytes = 64 << 20
+const mostBytes = 40 << 20
 
 // ErrManyCells is why a group has too many combinations of languages to look at.
 var ErrManyCells = errors.New("its patterns have too many combinations")

@@ -1,12 +1,15 @@
 package verify_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
@@ -232,4 +235,31 @@ func TestExceptionForOne(t *testing.T) {
 		}
 	}
 	t.Errorf("nothing is wider: %+v", report.Surfaces[0].Accepted)
+}
+
+// What is found does not depend on what spaces know already, and they keep no more than they may.
+func TestForgetful(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"globs", "opencode", "unicode"} {
+		run := func(u *verify.Universes) string {
+			req := requestOf(compile(t, name))
+			req.Universes = u
+			report, err := verify.Run(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := json.MarshalIndent(report, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+		keeping, forgetful := &verify.Universes{}, verify.Forgetful()
+		if d := cmp.Diff(run(keeping), run(forgetful)); d != "" {
+			t.Errorf("%s (-keeping +forgetting):\n%s", name, d)
+		}
+		if all, most := keeping.SpaceSize(), forgetful.SpaceSize(); most >= all {
+			t.Errorf("%s: got %d bytes where all is forgotten, want less than %d", name, most, all)
+		}
+	}
 }

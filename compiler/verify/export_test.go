@@ -144,3 +144,9 @@ func (k *Keyed) Place(p diag.Pos) diag.Pos {
 	}
 	return p
 }
+
+// Forgetful returns universes of which no space keeps what it has found out.
+func Forgetful() *Universes { return &Universes{spaces: spaces{most: 1}} }
+
+// SpaceSize returns how many bytes their spaces keep.
+func (u *Universes) SpaceSize() int { return u.spaces.bytes }
