@@ -157,7 +157,6 @@ func (s *Space) forget() {
 	clear(s.unions)
 	clear(s.hashes)
 	s.ForgetStates()
-	clear(s.cut)
 	s.begin()
 }
 

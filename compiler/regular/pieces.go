@@ -186,20 +186,19 @@ func (s *Space) track(of []Language, most int) *track {
 
 // newTrack makes it. What took too much is not kept.
 func (s *Space) newTrack(of []Language, most int) *track {
-	t := &track{}
+	tooMuch := &track{most: most}
 	all := make([]*pieces, len(of))
 	letters := make([]*machine, len(of))
 	for i, l := range of {
 		all[i] = s.piecesOf(cutName{l, i == 0}, most)
 		letters[i] = all[i].letters
-		t.work = max(t.work, all[i].work)
+		tooMuch.work = max(tooMuch.work, all[i].work)
 	}
-	tooMuch := &track{most: most, work: t.work}
 	joint, kinds := s.together(letters)
 	if joint == nil {
 		return tooMuch
 	}
-	t.letters, t.kinds = joint, len(kinds)/len(of)
+	t := &track{work: tooMuch.work, letters: joint, kinds: len(kinds) / len(of)}
 	states := numbered{}
 	states.reset(len(of))
 	state, left := make([]Language, len(of)), make([]Language, len(of))

@@ -467,8 +467,8 @@ func TestPiecesOnceMore(t *testing.T) {
 	}
 }
 
-// What is found of languages that are put together, and whether they take too much work, does not depend on what a Space
-// was asked before, on what it forgot, nor on the order in which the languages were made.
+// What is found of languages that are put together, and whether they take too much work, does not depend on what a
+// Space was asked before, on what it forgot, nor on the order in which the languages were made.
 func TestCombinedOnceMore(t *testing.T) {
 	const few = 5000
 	pairs := [][]int{{5, 1, 1}, {6, 6, 1}, {6, 6, 6}, {7, 7, 2}, {7, 7, 7}}

@@ -87,13 +87,12 @@ func (s *spaces) take(of []policy.Field) (int, *space) {
 func (s *spaces) giveBack(g ir.Group, one *space) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	most := cmp.Or(s.most, mostBytes)
-	if s.bytes += one.size() - one.bytes; s.bytes > most {
-		before := one.size()
+	s.bytes -= one.bytes
+	if most := cmp.Or(s.most, mostBytes); s.bytes+one.size() > most {
 		one = one.renewed(g, most/s.count)
-		s.bytes += one.size() - before
 	}
 	one.bytes = one.size()
+	s.bytes += one.bytes
 	s.free[g] = append(s.free[g], one)
 	s.freed.Broadcast()
 }

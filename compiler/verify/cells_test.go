@@ -1,7 +1,6 @@
 package verify_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -244,15 +243,7 @@ func TestForgetful(t *testing.T) {
 		run := func(u *verify.Universes) string {
 			req := requestOf(compile(t, name))
 			req.Universes = u
-			report, err := verify.Run(t.Context(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := json.MarshalIndent(report, "", " ")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(data)
+			return report(t, req)
 		}
 		keeping, forgetful := &verify.Universes{}, verify.Forgetful()
 		if d := cmp.Diff(run(keeping), run(forgetful)); d != "" {

@@ -792,11 +792,11 @@ func (j *job) into(s *Surface) {
 	}
 	s.Utility.Allow.sum(o.Utility.Allow)
 	s.Utility.Ask.sum(o.Utility.Ask)
-	for i, list := range append(kinds(s), &s.Findings) {
-		of := append(kinds(o), &o.Findings)[i]
+	found := o.findings()
+	for i, list := range s.findings() {
 		at := len(*list)
-		*list = append(*list, *of...)
-		*of = (*list)[at:len(*list):len(*list)] // there are many
+		*list = append(*list, *found[i]...)
+		*found[i] = (*list)[at:len(*list):len(*list)] // there are many
 	}
 	s.Counts.Accepted += o.Counts.Accepted
 	s.Counts.Narrower += o.Counts.Narrower

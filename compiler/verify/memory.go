@@ -399,6 +399,9 @@ func kinds(s *Surface) []*[]Finding {
 	return []*[]Finding{&s.Accepted, &s.Narrower, &s.Holes, &s.HookOnly, &s.Assumed, &s.Filled}
 }
 
+// findings returns these lists, and the one of what is wider.
+func (s *Surface) findings() []*[]Finding { return append(kinds(s), &s.Findings) }
+
 func (w *outcomeWriter) tally(t *Tally) {
 	w.number(t.Compared, t.Equal, t.Narrower, t.Wider, t.Accepted, t.HookOnly)
 }

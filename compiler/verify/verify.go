@@ -816,7 +816,7 @@ func (s *Surface) finish(p *ir.Project, parts []Sampled) {
 		}
 		return of
 	}
-	for _, list := range append(kinds(s), &s.Findings) {
+	for _, list := range s.findings() {
 		if *list == nil {
 			*list = []Finding{}
 		}

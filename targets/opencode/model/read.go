@@ -75,7 +75,7 @@ func (r *Reader) Sessions(dir string, add func(ref ir.SubjectRef, c func() *form
 		if !ok || c == nil {
 			continue
 		}
-		again := r.again(file, data)
+		again := r.again(file, data, c)
 		add(ref, again, c.Default)
 		for i := range c.Agents {
 			if a := &c.Agents[i]; ref.Role != "" && !a.Disabled && a.Name != c.Default {
@@ -85,15 +85,19 @@ func (r *Reader) Sessions(dir string, add func(ref ir.SubjectRef, c func() *form
 	}
 }
 
-// again returns what parses a file once more that has no error.
-func (r *Reader) again(file string, data []byte) func() *format.Config {
+// again returns what parses a file once more, which has no error, where it was read too long ago.
+func (r *Reader) again(file string, data []byte, read *format.Config) func() *format.Config {
 	parse, files := r.Parse, r.files
+	keep := func(c *format.Config) {
+		c.Root = nil // of which a session needs nothing
+		files.Put(file, c)
+	}
+	keep(read)
 	return func() *format.Config {
 		c, ok := files.Get(file)
 		if !ok {
 			c, _ = parse(file, data)
-			c.Root = nil // of which a session needs nothing
-			files.Put(file, c)
+			keep(c)
 		}
 		return c
 	}
