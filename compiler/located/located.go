@@ -14,13 +14,11 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
-	"github.com/tailscale/hujson"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/lazy"
@@ -179,130 +177,6 @@ func Reason(err error) string { return beforeReason().ReplaceAllString(err.Error
 // maxDepth is how deep a file may nest. An agent's configuration needs a dozen levels, and
 // the readers recurse.
 const maxDepth = 500
-
-// JSON reads a file of JSON without comments and trailing commas.
-func JSON(name string, data []byte) (*Value, error) {
-	v, err := hujson.Parse(bytes.TrimPrefix(data, []byte("\uFEFF")))
-	if err == nil && !v.IsStandard() {
-		line, col := firstExtra(data)
-		err = fmt.Errorf("hujson: line %d, column %d: got comments or trailing commas, want JSON without them",
-			line, col)
-	}
-	return fromJSON(name, data, v, err)
-}
-
-// firstExtra returns the place of the first comment or trailing comma, in bytes from 1.
-func firstExtra(data []byte) (line, col int) {
-	plain, err := hujson.Standardize(bytes.Clone(data)) // with spaces in their places
-	at := 0
-	for err == nil && at < min(len(plain), len(data)) && plain[at] == data[at] {
-		at++
-	}
-	before := data[:min(at, len(data))]
-	return bytes.Count(before, []byte("\n")) + 1, at - bytes.LastIndexByte(before, '\n')
-}
-
-// JSONC reads a file of JSON with comments and trailing commas.
-func JSONC(name string, data []byte) (*Value, error) {
-	v, err := hujson.Parse(bytes.TrimPrefix(data, []byte("\uFEFF")))
-	return fromJSON(name, data, v, err)
-}
-
-func fromJSON(name string, data []byte, v hujson.Value, err error) (*Value, error) {
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	r := jsonReader{name: name, data: bytes.TrimPrefix(data, []byte("\uFEFF")), line: 1}
-	return r.value(v, 0)
-}
-
-// jsonReader counts lines as it goes, because hujson gives offsets in order.
-type jsonReader struct {
-	name        string
-	data        []byte
-	at          int // the offset up to which lines are counted
-	line, start int // the line there, and the offset where it starts
-}
-
-func (r *jsonReader) pos(offset int) diag.Pos {
-	for ; r.at < offset; r.at++ {
-		if r.data[r.at] == '\n' {
-			r.line, r.start = r.line+1, r.at+1
-		}
-	}
-	return diag.Pos{File: r.name, Line: r.line, Col: offset - r.start + 1}
-}
-
-func (r *jsonReader) value(v hujson.Value, depth int) (*Value, error) {
-	out := &Value{Pos: r.pos(v.StartOffset)}
-	if depth > maxDepth {
-		return nil, fmt.Errorf("%s: got more than %d levels, want fewer", out.Pos, maxDepth)
-	}
-	switch x := v.Value.(type) {
-	case *hujson.Object:
-		out.Kind = Object
-		return out, r.members(out, x, depth)
-	case *hujson.Array:
-		out.Kind = List
-		return out, r.items(out, x, depth)
-	case hujson.Literal:
-		switch x.Kind() {
-		case '"':
-			out.Kind, out.Text = String, unquoted(x)
-		case 't', 'f':
-			out.Kind, out.Text = Bool, string(x)
-		case 'n':
-			out.Kind = Null
-		default:
-			out.Kind, out.Text = Number, string(x)
-		}
-	}
-	return out, nil
-}
-
-// unquoted returns the text of a string. hujson reads each as a document of its own, which takes longer than all else.
-func unquoted(x hujson.Literal) string {
-	if text, err := jsontext.AppendUnquote(nil, x); err == nil {
-		return string(text)
-	}
-	return x.String() // with half a pair of \u, or a byte that is no letter
-}
-
-func (r *jsonReader) members(out *Value, o *hujson.Object, depth int) error {
-	var last *Value
-	for _, m := range o.Members {
-		before := trailing(last, m.Name.BeforeExtra)
-		key, err := r.value(m.Name, depth+1)
-		if err != nil {
-			return err
-		}
-		val, err := r.value(m.Value, depth+1)
-		if err != nil {
-			return err
-		}
-		val.comment(before)
-		last = val
-		out.Members = append(out.Members, Member{key.Text, key.Pos, val})
-	}
-	trailing(last, o.AfterExtra)
-	return nil
-}
-
-func (r *jsonReader) items(out *Value, a *hujson.Array, depth int) error {
-	var last *Value
-	for _, e := range a.Elements {
-		before := trailing(last, e.BeforeExtra)
-		val, err := r.value(e, depth+1)
-		if err != nil {
-			return err
-		}
-		val.comment(before)
-		last = val
-		out.Items = append(out.Items, val)
-	}
-	trailing(last, a.AfterExtra)
-	return nil
-}
 
 // YAML reads the first document of a YAML file. An empty document is null. An alias has the
 // value of its anchor; a merge key is an ordinary key, as in YAML 1.2.

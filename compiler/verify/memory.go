@@ -24,6 +24,7 @@ type Memory struct {
 	program string
 	known   map[digest.Sum]kept
 	strings []string
+	whole   int // how many strings there were when it was last written anew
 	blobs   [][]byte
 	groups  map[string]groups // that were read, by how they are written
 
@@ -39,7 +40,7 @@ type kept struct {
 }
 
 // memoryForm begins every memory. It changes with the form.
-const memoryForm = "modec verified 2\n"
+const memoryForm = "modec verified 3\n"
 
 // NewMemory reads what [Memory.Bytes] returned. It returns an empty memory for nil, for what
 // another program wrote, and for what is damaged.
@@ -51,6 +52,7 @@ func NewMemory(program string, data []byte) *Memory {
 		return m
 	}
 	r := blob{data: body[sha256.Size:]}
+	m.whole = r.number()
 	m.strings = make([]string, r.count())
 	for i := range m.strings {
 		m.strings[i] = string(r.bytes())
@@ -104,6 +106,9 @@ func (m *Memory) Bytes() []byte {
 	}
 	w := memoryWriter{strings: map[string]int{}, blobs: map[string]int{}}
 	w.blob(nil) // 0 stands for none
+	if len(m.known) > 0 && len(m.strings) <= 2*m.whole {
+		w.extend(m)
+	}
 	var entries []byte
 	n := 0
 	for _, run := range m.runs {
@@ -123,7 +128,10 @@ func (m *Memory) Bytes() []byte {
 			entries = binary.AppendUvarint(entries, uint64(of.telling))
 		}
 	}
-	body := appendTexts(nil, w.stringList)
+	if w.past == nil {
+		w.whole = len(w.stringList)
+	}
+	body := appendTexts(binary.AppendUvarint(nil, uint64(w.whole)), w.stringList)
 	body = appendTexts(body, w.blobList)
 	body = binary.AppendUvarint(body, uint64(n))
 	body = append(body, entries...)
@@ -254,6 +262,17 @@ var errMemory = errors.New("the record of the last verification does not fit: re
 type memoryWriter struct {
 	strings, blobs       map[string]int
 	stringList, blobList []string
+	past                 *Memory // whose blobs are written as they are; nil to write all anew
+	whole                int
+}
+
+// extend lets the numbers of a memory's strings stand, and those that nothing has any more among them: to number
+// all again takes longer than to compare what changed.
+func (w *memoryWriter) extend(m *Memory) {
+	w.past, w.whole, w.stringList = m, m.whole, slices.Clone(m.strings)
+	for i, s := range m.strings {
+		w.strings[s] = i
+	}
 }
 
 func (w *memoryWriter) blob(data []byte) int {
@@ -279,6 +298,9 @@ func (w *memoryWriter) text(s string) int {
 // job writes the outcome of a job, and what it tells. It reports false for one that is not to be
 // kept.
 func (w *memoryWriter) job(id *identity, j *job) (kept, bool) {
+	if w.past != nil && j.past != nil && j.past.memory == w.past {
+		return kept{w.blob(w.past.blobs[j.past.outcome]), w.blob(w.past.blobs[j.past.telling])}, true
+	}
 	o := outcomeWriter{memory: w, id: id}
 	o.outcome(j)
 	o.sampled(j)

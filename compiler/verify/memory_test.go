@@ -3,6 +3,7 @@ package verify_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -199,6 +200,49 @@ func TestMemoryMoves(t *testing.T) {
 		}
 		if n, of := warm.Unchanged(); n < of {
 			t.Errorf("%s: %d of %d subjects are unchanged", name, n, of)
+		}
+	}
+}
+
+// A memory that is written again and again, each time with one subject more that changed, is as good as one that is
+// written anew, and stays small.
+func TestMemoryStays(t *testing.T) {
+	var data []byte
+	first := 0
+	for n := range 30 {
+		files := memfs.FS{
+			"modec.toml": []byte("[targets.roo]\n[targets.claude]\n[targets.model]\n"),
+			"modec/all.cue": fmt.Appendf(nil, `package modec
+modes: {
+	code: {name: "Code", roleDefinition: "R", can: {edit: "allow", command: {allow: ["job%[1]d *"], default: "ask"}}}
+	docs: {name: "Docs", roleDefinition: "R", can: {edit: {allow: ["*.md", "d%[1]d/*e*/**"]}, command: "deny"}}
+	plan: {name: "Plan", roleDefinition: "R", can: read: {allow: ["**"], deny: [".env"]}}
+}
+`, n)}
+		compiled := func() *compiler.Result {
+			res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All(), Today: today})
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			return res
+		}
+		m := verify.NewMemory("p", data)
+		cold, warm := report(t, request(compiled(), nil)), report(t, request(compiled(), m))
+		if cold != warm {
+			t.Errorf("run %d: cold and warm:\n%s", n, cmp.Diff(cold, warm))
+		}
+		if same, of := m.Unchanged(); n > 0 && (same == 0 || same == of) {
+			t.Errorf("run %d: %d of %d subjects are unchanged", n, same, of)
+		}
+		data = m.Bytes()
+		if again := verify.NewMemory("p", data); cold != report(t, request(compiled(), again)) || again.Bytes() != nil {
+			t.Errorf("run %d: what it left does not say what it found", n)
+		}
+		if n == 0 {
+			first = len(data)
+		}
+		if 4*len(data) > 5*first {
+			t.Errorf("run %d: a memory of %d bytes, of %d at first", n, len(data), first)
 		}
 	}
 }

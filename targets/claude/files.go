@@ -321,6 +321,9 @@ func (c *compiler) holdsAbove(g ir.Group) (ir.Rule, bool) {
 		if r.Decision == ir.Allow || r.Pattern.Kind != ir.Plain {
 			continue
 		}
+		if !strings.Contains(r.Pattern.Text, "{") && !beyond(r.Pattern.Text) {
+			continue // as most, which tells it without reading the glob for each role in each mode
+		}
 		if globs, err := policy.ExpandBraces(r.Pattern.Text); err == nil && slices.ContainsFunc(globs, beyond) {
 			return r, true
 		}

@@ -192,6 +192,11 @@ func ReadPermission(v *located.Value, n Nulls) (rules []Rule, at diag.Pos, probl
 	if !v.Is(located.Object) {
 		return nil, v.Pos, "want allow, ask, deny, or an object"
 	}
+	total := 0
+	for _, m := range v.Fields() {
+		total += max(1, len(m.Value.Fields()))
+	}
+	rules = make([]Rule, 0, total)
 	for _, m := range ordered(v.Fields()) {
 		if r, ok := n.rule(m.Value, m.Key, Every, m.Pos, Alone); ok {
 			rules = append(rules, r)
@@ -216,11 +221,11 @@ func ReadPermission(v *located.Value, n Nulls) (rules []Rule, at diag.Pos, probl
 
 // ordered returns members as JavaScript keeps them: those whose names are numbers first, each once, with the last
 // value.
-func ordered(members []located.Member) (out []located.Member) {
-	index := map[string]int{}
+func ordered(members []located.Member) []located.Member {
+	index, out := make(map[string]int, len(members)), make([]located.Member, 0, len(members))
 	for _, numbers := range []bool{true, false} {
 		for _, m := range members {
-			if number().MatchString(m.Key) != numbers {
+			if Number(m.Key) != numbers {
 				continue
 			}
 			if i, twice := index[m.Key]; twice {
@@ -237,7 +242,9 @@ func ordered(members []located.Member) (out []located.Member) {
 var number = lazy.Regexp(`\A(?:0|[1-9][0-9]{0,9})\z`)
 
 // Number reports whether JavaScript puts a key before all others, wherever it is written.
-func Number(key string) bool { return number().MatchString(key) }
+func Number(key string) bool {
+	return key != "" && '0' <= key[0] && key[0] <= '9' && number().MatchString(key)
+}
 
 // Match reports whether a pattern matches a whole text: "*" is any text, "?" any character, and " *" at the end
 // nothing, too.
