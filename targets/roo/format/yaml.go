@@ -36,14 +36,20 @@ func YAML(file string, data []byte) (*located.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	tab := standIn(text)
-	v, err := located.YAML(file, innerTab().ReplaceAllFunc([]byte(text), func(m []byte) []byte {
-		return bytes.ReplaceAll(m, []byte("\t"), []byte(tab))
-	}))
+	plain, tab := []byte(text), ""
+	if strings.Contains(text, "\t") {
+		tab = standIn(text)
+		plain = innerTab().ReplaceAllFunc(plain, func(m []byte) []byte {
+			return bytes.ReplaceAll(m, []byte("\t"), []byte(tab))
+		})
+	}
+	v, err := located.YAML(file, plain)
 	if err != nil {
 		return nil, err
 	}
-	putBack(v, tab, map[*located.Value]bool{})
+	if tab != "" {
+		putBack(v, tab, map[*located.Value]bool{})
+	}
 	return v, uniqueKeys(v, map[*located.Value]bool{})
 }
 
