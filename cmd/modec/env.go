@@ -49,6 +49,9 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 		}
 	}
 	e.ui = newUI(stdout, stderr, g, cmd, e.dir)
+	if e.named {
+		e.ui.at = e.elsewhere(e.dir)
+	}
 	e.ui.annotator = e.annotator(cmd.form)
 	if !cmd.own {
 		return e, nil
@@ -59,6 +62,18 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 			source.Local, e.dir)
 	}
 	return own, err
+}
+
+// elsewhere returns the flag that names a folder where modec was called, "" there.
+func (e *env) elsewhere(dir string) string {
+	rel, err := filepath.Rel(e.cwd, dir)
+	switch {
+	case err != nil:
+		rel = dir
+	case rel == ".":
+		return ""
+	}
+	return "-C " + contract.ShellQuote(filepath.ToSlash(rel))
 }
 
 // project returns the project that a person stands in.

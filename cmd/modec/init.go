@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"modec.dev/modec/compiler"
@@ -90,24 +89,17 @@ func (c *initCmd) Run(e *env) error {
 	for _, p := range paths {
 		e.ui.note("wrote %s\n", p)
 	}
-	next := "modec build"
-	if rel, err := filepath.Rel(e.cwd, dir); err == nil && rel != "." {
-		next += " -C " + rel
-	}
-	e.ui.note("next: %s\n", next)
+	e.ui.at = e.elsewhere(dir)
+	e.ui.note("next: modec build\n")
 	return nil
 }
 
 // migrating returns the command that imports what a folder has.
 func (e *env) migrating(dir string) string {
-	rel, err := filepath.Rel(e.cwd, dir)
-	switch {
-	case err != nil:
-		rel = dir
-	case rel == ".":
-		return "modec migrate"
+	if at := e.elsewhere(dir); at != "" {
+		return "modec " + at + " migrate"
 	}
-	return "modec -C " + contract.ShellQuote(filepath.ToSlash(rel)) + " migrate"
+	return "modec migrate"
 }
 
 // agentFiles returns the files of agents in a folder that can be imported. It fails where the folder has

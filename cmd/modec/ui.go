@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/textdiff"
 )
@@ -35,6 +36,8 @@ type ui struct {
 	written  *written
 	// annotator writes findings for the form sarif or github; nil for another form.
 	annotator func(diag.List) error
+	// at is what commands need that are typed where this one was, as "-C shop"; "" for nothing.
+	at string
 	// endless is set for a command that ^C may end as it should: it says nothing of it.
 	endless bool
 }
@@ -46,6 +49,7 @@ func newUI(stdout, stderr io.Writer, g *globals, cmd command, dir string) *ui {
 		return g.Color == "always" || g.Color == "auto" && terminal(w) && os.Getenv("NO_COLOR") == ""
 	}
 	u.colour, u.render.Color = coloured(stdout), coloured(stderr)
+	u.render.Typed = u.typed
 	u.render.Source = func(file string) ([]byte, error) {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -74,13 +78,29 @@ func (u *ui) printf(format string, args ...any) {
 // note writes a summary or progress, which -q hides.
 func (u *ui) note(format string, args ...any) {
 	if !u.quiet && !u.json {
-		u.printf(format, args...)
+		u.printf("%s", u.typed(fmt.Sprintf(format, args...)))
 	}
+}
+
+// ownCommand matches what begins a command of modec's that a person may type. Hooks are typed by agents.
+var ownCommand = lazy.Regexp("(^|next: |`)modec ([a-z]+)")
+
+// typed returns a text whose commands of modec's work where this one was typed.
+func (u *ui) typed(text string) string {
+	if u.at == "" {
+		return text
+	}
+	return ownCommand().ReplaceAllStringFunc(text, func(found string) string {
+		if strings.HasSuffix(found, " hook") {
+			return found
+		}
+		return strings.Replace(found, "modec ", "modec "+u.at+" ", 1)
+	})
 }
 
 // failure prints an error of usage or of the environment.
 func (u *ui) failure(err error) {
-	fmt.Fprintf(u.err, "modec: error: %s\n", diag.Clean(secret.Text(err.Error())))
+	fmt.Fprintf(u.err, "modec: error: %s\n", diag.Clean(u.typed(secret.Text(err.Error()))))
 }
 
 // interrupted prints the one line of a command that ^C ended.

@@ -231,7 +231,7 @@ func (u *ui) losses(reports []targetReport, most int) {
 		u.printf("%s %s: %s: %s%s [%s]\n", u.lossWord(x.loss), strings.Join(x.targets, ", "), diag.Clean(whereOf(d)),
 			diag.Clean(d.Message), more, d.Code)
 		if x.hint != "" {
-			u.printf("    hint: %s\n", diag.Clean(x.hint))
+			u.printf("    hint: %s\n", diag.Clean(u.typed(x.hint)))
 		}
 	}
 	if shown < len(list) {
@@ -288,7 +288,7 @@ func (u *ui) loss(d diag.Diagnostic) {
 		d.Code,
 	)
 	if d.Hint != "" {
-		u.printf("      hint: %s\n", diag.Clean(d.Hint))
+		u.printf("      hint: %s\n", diag.Clean(u.typed(d.Hint)))
 	}
 }
 

@@ -20,6 +20,8 @@ type Renderer struct {
 	Source func(file string) ([]byte, error)
 	// Color turns terminal colours on.
 	Color bool
+	// Typed changes the commands that a message or a hint names into those to type where the reader is; nil for none.
+	Typed func(text string) string
 
 	lines map[string][][]byte
 }
@@ -37,19 +39,26 @@ func (r *Renderer) Render(w io.Writer, d Diagnostic) {
 	if d.Target != "" {
 		b.WriteString(d.Target + ": ")
 	}
-	b.WriteString(Clean(d.Message))
+	b.WriteString(r.typed(d.Message))
 	if d.Code != "" {
 		b.WriteString(r.paint(dim, " ["+string(d.Code)+"]"))
 	}
 	b.WriteByte('\n')
 	r.excerpt(&b, d.Pos, severityColor[d.Severity])
 	for _, rel := range d.Related {
-		b.WriteString("  " + strings.TrimPrefix(fmt.Sprintf("%s: %s\n", rel.Pos, Clean(rel.Message)), ": "))
+		b.WriteString("  " + strings.TrimPrefix(fmt.Sprintf("%s: %s\n", rel.Pos, r.typed(rel.Message)), ": "))
 	}
 	if d.Hint != "" {
-		fmt.Fprintf(&b, "  %s %s\n", r.paint(cyan, "hint:"), Clean(d.Hint))
+		fmt.Fprintf(&b, "  %s %s\n", r.paint(cyan, "hint:"), r.typed(d.Hint))
 	}
 	io.WriteString(w, b.String())
+}
+
+func (r *Renderer) typed(text string) string {
+	if r.Typed != nil {
+		text = r.Typed(text)
+	}
+	return Clean(text)
 }
 
 // Excerpt writes the line of a place and a caret under its column; nothing where it cannot be read.
