@@ -32,6 +32,15 @@ type HookLine struct {
 	Refuses bool
 }
 
+// WithoutDigest returns how a line is written but for its digest, which changes with every mode of the project and is
+// compared by itself.
+func (l *HookLine) WithoutDigest(written string) string {
+	if l.Digest == "" {
+		return written
+	}
+	return strings.Replace(written, " --digest "+l.Digest, "", 1)
+}
+
 // SubjectIn returns the subject of the line by the policy that it names. The error says why the hook refuses every
 // call.
 func (l *HookLine) SubjectIn(e *policy.Engine) (ir.SubjectRef, error) {

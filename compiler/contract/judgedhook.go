@@ -38,6 +38,14 @@ func (h *JudgedHook) Follow(name string, line *HookLine, policies *HookPolicies)
 	return err
 }
 
+// Text names the hook at an event of its agent: modec's by its subject, another one by its line.
+func (h *JudgedHook) Text(event, line string) string {
+	if h.Role == HookModec {
+		return "the hook of " + h.Subject.String()
+	}
+	return event + ": " + line
+}
+
 // deciding returns the subjects of the policy that decide about a subject: that of the hook, and the same in the mode
 // in which the subject works.
 func (h *JudgedHook) deciding(ref ir.SubjectRef) []ir.SubjectRef {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/goccy/go-yaml"
@@ -71,6 +72,16 @@ func (v *Value) Get(key string) *Value {
 		}
 	}
 	return nil
+}
+
+// Without returns an object without the members of a key, and any other value as it is.
+func (v *Value) Without(key string) *Value {
+	if v.Get(key) == nil {
+		return v
+	}
+	out := *v
+	out.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m Member) bool { return m.Key == key })
+	return &out
 }
 
 // Is reports whether a value is there and has a kind.

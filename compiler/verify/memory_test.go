@@ -246,3 +246,47 @@ modes: {
 		}
 	}
 }
+
+// After one mode changed, no more is compared than the mode, and each role in it: with hooks, too, whose digests are of
+// all modes.
+func TestMemoryOfOneMode(t *testing.T) {
+	for _, target := range targets.All() {
+		name := target.Name()
+		compiled := func(program string) *compiler.Result {
+			config := "baseline = \"one\"\n[targets." + name + "]\n"
+			if name == "mcpnest" {
+				config += "servers = [\"shop\"]\n"
+			}
+			files := memfs.FS{
+				"modec.toml": []byte(config),
+				"modec/all.cue": []byte(`package modec
+servers: shop: {command: "shop", tools: {get: {}, put: {}}}
+modes: {
+	code: {name: "Code", roleDefinition: "R", can: {edit: {allow: ["src/**"]}, command: {allow: ["` + program + ` *"]}}}
+	docs: {name: "Docs", roleDefinition: "R", can: {edit: {allow: ["*.md"]}, command: "deny"}}
+	plan: {name: "Plan", roleDefinition: "R", can: read: {allow: ["**"], deny: [".env"]}}
+}
+roles: {
+	one: can: {read: deny: ["a/**"], edit: {deny: [".ci/**"], default: "ask"}, command: default: "ask", mcp: shop: allow: ["get"]}
+	two: can: {read: deny: ["b/**"], edit: {deny: ["x/**"], default: "ask"}, command: {allow: ["make"], default: "ask"}}
+}
+`),
+			}
+			res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All(), Today: today})
+			if diags.HasErrors() {
+				t.Fatal(name, diags)
+			}
+			return res
+		}
+		m := verify.NewMemory("p", nil)
+		report(t, request(compiled("npm test"), m))
+		after := compiled("go test")
+		warm := verify.NewMemory("p", m.Bytes())
+		if cold, got := report(t, request(after, nil)), report(t, request(after, warm)); cold != got {
+			t.Errorf("%s: cold and warm:\n%s", name, cmp.Diff(cold, got))
+		}
+		if same, of := warm.Unchanged(); of > 0 && of-same > 3 {
+			t.Errorf("%s: %d of %d subjects are unchanged", name, same, of)
+		}
+	}
+}

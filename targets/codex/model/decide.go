@@ -81,15 +81,15 @@ func (d *decider) hooked(s *session, a policy.Action, agent *format.Agent, base 
 	v := contract.Verdict{Answer: base, Bare: &base}
 	v.Governs = contract.Both
 	if said, by := d.ask(s, hook.Before, c, name); said == denied {
-		v.Decision, v.Rule, v.At = ir.Deny, hook.Before+": "+by.Command, by.At
+		v.Decision, v.Rule, v.At = ir.Deny, by.Text(hook.Before, by.Command), by.At
 		return v
 	}
 	if base.Decision == ir.Ask {
 		switch said, by := d.ask(s, hook.Permission, c, name); said {
 		case denied:
-			v.Decision, v.Rule, v.At = ir.Deny, hook.Permission+": "+by.Command, by.At
+			v.Decision, v.Rule, v.At = ir.Deny, by.Text(hook.Permission, by.Command), by.At
 		case allowed:
-			v.Decision, v.Rule, v.At = ir.Allow, hook.Permission+": "+by.Command, by.At
+			v.Decision, v.Rule, v.At = ir.Allow, by.Text(hook.Permission, by.Command), by.At
 		}
 	}
 	return v

@@ -35,6 +35,7 @@ func (r *reader) hooksOf(c *format.Config) map[string][]*hookEntry {
 func (r *reader) hookEntry(event string, h format.Hook) *hookEntry {
 	e := &hookEntry{Hook: h}
 	line, err := contract.ParseHookLine(h.Command)
+	e.Command = line.WithoutDigest(h.Command)
 	switch {
 	case err != nil:
 		r.ignored(h.At, "what this hook answers is not known: %v", err)

@@ -181,7 +181,7 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 		return key, true
 	}
 	s := d.sessionOf(ref)
-	of := []any{s.Root, s.file, s.hooks, d.agents[ref.Mode]}
+	of := []any{s.Root.Without("hooks"), s.file, s.hooks, d.agents[ref.Mode]}
 	if s.required != nil {
 		of = append(of, s.required.Root)
 	}

@@ -69,7 +69,7 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 		agent = format.AgentName(ref.Mode)
 	}
 	if said, by := d.ask(s, c, agent); said != ir.Agent {
-		v.Decision, v.Rule, v.At = said, format.Before+": "+by.Command, by.At
+		v.Decision, v.Rule, v.At = said, by.Text(format.Before, by.Command), by.At
 	}
 	return v
 }

@@ -27,6 +27,7 @@ func (r *reader) hooksOf(list []format.Hook) (out []*hookEntry) {
 func (r *reader) hookEntry(h format.Hook) *hookEntry {
 	e := &hookEntry{Hook: h}
 	line, err := contract.ParseHookLine(h.Command)
+	e.Command = line.WithoutDigest(h.Command)
 	switch {
 	case !h.Shell:
 		r.ignored(h.At, "what this hook answers is not known: it is no line of a shell")

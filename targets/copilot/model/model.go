@@ -212,9 +212,9 @@ func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	s := d.setupOf(ref)
 	root := []any{s.file, s.hooks, d.off}
 	if s.session != nil {
-		root = append(root, s.session.Root)
+		root = append(root, s.session.Root.Without("hooks"))
 	} else {
-		root = append(root, s.agent.Root)
+		root = append(root, s.agent.Root.Without("hooks"))
 	}
 	key, err := d.engines.KeyOf(ref, root, s.judged())
 	d.keys[ref] = key

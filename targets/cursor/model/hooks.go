@@ -97,9 +97,7 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		e.lack = r.lacks(h.At, "what this hook answers is not known: %v", err)
 		return e
 	}
-	if line.Digest != "" { // it changes with every mode of the project, and is checked below
-		e.Command = strings.Replace(h.Command, " --digest "+line.Digest, "", 1)
-	}
+	e.Command = line.WithoutDigest(h.Command)
 	without := none // what a line answers in place of modec, which is a success to Cursor
 	if line.Otherwise != "" {
 		without = read([]byte(line.Otherwise))
