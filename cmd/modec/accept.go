@@ -174,7 +174,7 @@ func sessionOf(p *ir.Project, ref ir.SubjectRef, emitted func(ir.Place) bool) []
 	}
 	for i := range p.Modes {
 		m := &p.Modes[i]
-		if emitted(m.Place) && (r.Modes == nil || slices.Contains(*r.Modes, m.Slug)) {
+		if emitted(m.Place) && r.Enters(m.Slug) {
 			list = append(list, ir.SubjectRef{Mode: m.Slug})
 		}
 	}

@@ -372,6 +372,9 @@ func ScopeClaim(name string) bool { return name == "scope" || name == "scp" }
 // Held reports whether there may be a principal that has the role.
 func (r *Role) Held() bool { return len(r.Claims) > 0 || r.Principals != "" }
 
+// Enters reports whether a role may work in a mode.
+func (r *Role) Enters(slug string) bool { return r.Modes == nil || slices.Contains(*r.Modes, slug) }
+
 // RuleFile is an instruction file of a mode (Roo's rules-<slug>/ folder).
 type RuleFile struct {
 	Name string   `json:"name"` // base name, unique in its mode

@@ -410,10 +410,15 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 		return
 	}
 	j.out.Compared++
+	alone := w.Source
+	if _, less := narrows(&w.Source, v.Answer); less {
+		w.Source = j.inBaseline(w, v.Decision)
+	}
 	wider := j.judgeAnswer(w, v.Answer)
 	if !left && !w.impossible && !w.dressed() {
 		j.utility(w, v.Answer)
 	}
+	w.Source = alone
 	if v.Bare != nil {
 		silent := j.judgeBare(w, *v.Bare)
 		refuses := w.Source.Decision == ir.Deny && v.Decision == ir.Deny
@@ -424,6 +429,26 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 	if !wider {
 		j.judgeHoles(w, v)
 	}
+}
+
+// inBaseline returns what the source says of a mode where the artifacts permit less than the mode: what they permit,
+// where the baseline permits no more there. Sessions without a role are the baseline's: what it holds back is no loss.
+func (j *job) inBaseline(w *Witness, d ir.Decision) policy.Result {
+	e := j.target.Input.Policy
+	base := e.Project().Role(e.Project().Baseline)
+	if j.ref.Role != "" || base == nil || !base.Enters(j.ref.Mode) {
+		return w.Source
+	}
+	s, err := e.Subject(ir.SubjectRef{Role: base.Name, Mode: j.ref.Mode})
+	if err != nil {
+		return w.Source
+	}
+	r := s.Decide(w.Action)
+	if r.Decision > d {
+		return w.Source
+	}
+	r.Decision = d
+	return r
 }
 
 // byItself puts what the agent does by itself into the place of a source that leaves an
@@ -591,14 +616,21 @@ func (j *job) judgeAnswer(w *Witness, a contract.Answer) (wider bool) {
 		j.wider(w, approval, a, &j.out.Approval)
 		wider = true
 	}
-	switch {
-	case wider:
-	case a.Governs&contract.Access != 0 && w.Source.Decision > ir.Deny && a.Decision == ir.Deny:
-		j.narrower(w, access, a)
-	case a.Governs&contract.Approval != 0 && w.Source.Decision == ir.Allow && a.Decision < ir.Allow:
-		j.narrower(w, approval, a)
+	if h, less := narrows(&w.Source, a); less && !wider {
+		j.narrower(w, h, a)
 	}
 	return wider
+}
+
+// narrows reports in which half artifacts permit less than the source.
+func narrows(source *policy.Result, a contract.Answer) (h half, less bool) {
+	switch {
+	case a.Governs&contract.Access != 0 && source.Decision > ir.Deny && a.Decision == ir.Deny:
+		return access, true
+	case a.Governs&contract.Approval != 0 && source.Decision == ir.Allow && a.Decision < ir.Allow:
+		return approval, true
+	}
+	return half{}, false
 }
 
 // narrower counts what the artifacts permit less of.

@@ -21,6 +21,7 @@ import (
 //   - what its deciders read of the artifacts for the subject
 //   - the patterns in the subject's artifacts, on every surface: they enter its universe
 //   - in what the subject is the first of its kind, so that it is compared on dressings
+//   - for modes, the rules of the baseline
 //   - for principals, all roles
 //   - for roles in modes, how many states of their languages are visited, which their number bounds
 //
@@ -137,6 +138,10 @@ func (k *keys) subject(ref ir.SubjectRef) shared {
 	if ref.Role == "" || ref.Mode == "" {
 		own, err := k.parts.Own(ref)
 		of.add(own, err == nil)
+		if base := k.req.Policy.Project().Baseline; ref.Mode != "" && base != "" { // what it holds back is no loss
+			under, err := k.parts.Own(ir.SubjectRef{Role: base})
+			of.add(under, err == nil)
+		}
 		more, err := digest.Of([]any{k.more.get(ref), k.more.names(ref)}, nil)
 		of.add(more, err == nil)
 	} else { // to read the patterns takes longer than the keys of what they are read from
@@ -166,6 +171,10 @@ func (k *keys) deciders(j *job) shared {
 	if view := j.target.Input.Policy; view != k.req.Policy {
 		sum, err := k.engines.Sum(view, j.ref)
 		of.add(digest.Key{Sum: sum}, err == nil)
+		if base := view.Project().Baseline; j.ref.Role == "" && base != "" {
+			sum, err := k.engines.Sum(view, ir.SubjectRef{Role: base})
+			of.add(digest.Key{Sum: sum}, err == nil)
+		}
 	}
 	of.add(keyOf(j.decider, j.ref))
 	for _, d := range []contract.Decider{j.compiled, j.alone} {

@@ -676,7 +676,7 @@ func subjects(p *ir.Project) []ir.SubjectRef {
 	refs := p.Subjects()
 	for i := range p.Roles {
 		for j := range p.Modes {
-			if m := p.Roles[i].Modes; m == nil || slices.Contains(*m, p.Modes[j].Slug) {
+			if p.Roles[i].Enters(p.Modes[j].Slug) {
 				refs = append(refs, ir.SubjectRef{Role: p.Roles[i].Name, Mode: p.Modes[j].Slug})
 			}
 		}

@@ -245,7 +245,7 @@ func (e *emitter) limitedInMode(r *ir.Role, g ir.Group, of paths) string {
 	own, _ := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
 	i := slices.IndexFunc(e.in.Project.Modes, func(m ir.Mode) bool {
 		s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
-		if own == nil || err != nil || !mayEnter(r, m.Slug) && !e.isBaseline(r) {
+		if own == nil || err != nil || !r.Enters(m.Slug) && !e.isBaseline(r) {
 			return own == nil || err != nil
 		}
 		def, rules := s.Default(g).Decision, s.Rules(g)

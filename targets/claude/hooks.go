@@ -369,12 +369,9 @@ func (e *emitter) entered(c *compiler, is func(*ir.Role, *policy.Subject) bool) 
 		if err != nil {
 			continue
 		}
-		if (mayEnter(r, slug) || e.isBaseline(r)) && is(r, s) {
+		if (r.Enters(slug) || e.isBaseline(r)) && is(r, s) {
 			return true
 		}
 	}
 	return false
 }
-
-// mayEnter reports whether a session of a role may run in a mode, at the latest by --agent.
-func mayEnter(r *ir.Role, slug string) bool { return r.Modes == nil || slices.Contains(*r.Modes, slug) }

@@ -199,7 +199,7 @@ func (e *emitter) unheld(m *ir.Mode) *ir.Role {
 	}
 	for i := range e.in.Project.Roles {
 		r := &e.in.Project.Roles[i]
-		if !mayEnter(r, m.Slug) && !e.isBaseline(r) {
+		if !r.Enters(m.Slug) && !e.isBaseline(r) {
 			continue
 		}
 		c, replaced, err := e.compiler(r)

@@ -53,7 +53,7 @@ func (e *emitter) lostServers() {
 func (e *emitter) without(m *ir.Mode, sv *ir.Server) *ir.Role {
 	for i := range e.in.Project.Roles {
 		r := &e.in.Project.Roles[i]
-		if !mayEnter(r, m.Slug) {
+		if !r.Enters(m.Slug) {
 			continue
 		}
 		s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})

@@ -262,7 +262,7 @@ func (s *session) inModes() (all []session) {
 	}
 	for i := range s.in.Project.Modes {
 		m := &s.in.Project.Modes[i]
-		if r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) {
+		if !r.Enters(m.Slug) {
 			continue
 		}
 		in := session{ref: ir.SubjectRef{Role: r.Name, Mode: m.Slug}}

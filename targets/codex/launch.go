@@ -85,7 +85,7 @@ func (e *emitter) agents(
 	r := e.in.Project.Role(ref.Role)
 	for i := range e.in.Project.Modes {
 		m := &e.in.Project.Modes[i]
-		if m.Slug == ref.Mode || r != nil && r.Modes != nil && !slices.Contains(*r.Modes, m.Slug) {
+		if m.Slug == ref.Mode || r != nil && !r.Enters(m.Slug) {
 			continue
 		}
 		of := emitter{in: e.in}

@@ -74,7 +74,7 @@ func (copilot) Environment(in contract.Input, ref ir.SubjectRef, opt contract.Ar
 	}
 	for i := range in.Project.Modes {
 		m := &in.Project.Modes[i]
-		if ref.Mode != m.Slug && (r == nil || r.Modes != nil && !slices.Contains(*r.Modes, m.Slug)) {
+		if ref.Mode != m.Slug && (r == nil || !r.Enters(m.Slug)) {
 			continue
 		}
 		if of := e.quiet().session(ir.SubjectRef{Mode: m.Slug}, m.Pos); of != nil {

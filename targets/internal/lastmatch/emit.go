@@ -364,7 +364,7 @@ func (e *Emitter) roleSession(r *ir.Role, w *writer) (Session, bool) {
 
 // enters reports whether the sessions of a role have a mode.
 func (e *Emitter) enters(s *policy.Subject, r *ir.Role, m *ir.Mode) bool {
-	return e.named(m) && (r.Modes == nil || slices.Contains(*r.Modes, m.Slug)) &&
+	return e.named(m) && r.Enters(m.Slug) &&
 		decidedOn(s, policy.Action{Group: ir.Modes, Arg: m.Slug}) > ir.Deny
 }
 
