@@ -12,12 +12,19 @@ import (
 	"modec.dev/modec/compiler/suggest"
 )
 
+// mostPlaces is how many more places a finding names.
+const mostPlaces = 3
+
 // lint prints what lint found, notes included.
 func (u *ui) lint(report lintReport) {
 	for _, file := range report.Fixed {
 		u.printf("fixed %s\n", diag.Clean(file))
 	}
 	for _, d := range together(report.Diagnostics) {
+		if more := len(d.Related) - mostPlaces; more > 1 && !u.verbose {
+			d.Related = append(slices.Clip(d.Related[:mostPlaces]),
+				diag.Related{Message: fmt.Sprintf("and of %d more (-v lists them)", more)})
+		}
 		u.render.Render(u.err, d)
 	}
 	if n := len(report.Diagnostics); n > 0 {
