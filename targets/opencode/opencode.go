@@ -26,8 +26,9 @@
 //
 // # What is left out
 //
-//   - A command is compared as its text. Where a list denies, or asks about, a command, another spelling of
-//     it passes: what no list names is then denied, or asked about, too (opencode-text).
+//   - A command is compared as its text. Where a list denies, or asks about, a command beside others that are
+//     open, its patterns find the usual ways to write it, and another spelling passes: a hole that verify counts
+//     (opencode-text). An agent that could run nothing but what a list names would be of no use.
 //   - Nothing judges the file of a redirect: a line with one is refused (opencode-line).
 //   - A resource of a server is compared like a file that is called mcp:SERVER:URI. What opens it names "://", which no
 //     path has: a URI without one (urn:…) is denied where anything of it is written.

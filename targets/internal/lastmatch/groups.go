@@ -38,7 +38,9 @@ func listPath(w *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 		}
 		s.ask = append(s.ask, h)
 	default:
-		s.deny = append(s.deny, p.patterns...)
+		for _, pattern := range p.patterns {
+			s.deny = append(s.deny, denied{pattern: pattern})
+		}
 	}
 	return nil
 }
@@ -65,10 +67,10 @@ func listCommand(w *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 			return of.noWords
 		}
 		if r.Decision == ir.Deny {
-			s.deny = append(s.deny, of.words)
+			s.deny = append(s.deny, denied{of.words, of.near})
 			return nil
 		}
-		h := held{hold: part{patterns: []string{of.words}}}
+		h := held{hold: part{patterns: []string{of.words}}, near: of.near}
 		if of.noOwn == nil {
 			h.ask = &part{patterns: []string{of.own}, exact: true}
 		}
@@ -116,6 +118,40 @@ func anywhere(text string) (string, error) {
 	return pattern, nil
 }
 
+// before is what stands before a program where something else runs it: sudo, the folder in which it lies, and a shell
+// that is given a text.
+var before = []string{"", "* ", "*/", "*'", `*"`}
+
+// nearly returns patterns of the usual ways to write a line of the words of a pattern: with options between, behind a
+// program that runs it, or in a text for a shell.
+func nearly(text string) (patterns []string) {
+	words := strings.Fields(strings.TrimSuffix(text, ":*"))
+	if words[len(words)-1] == "*" {
+		words = words[:len(words)-1]
+	}
+	if len(words) == 0 || strings.HasPrefix(words[0], "*") {
+		return nil
+	}
+	words[0] = words[0][strings.LastIndexByte(words[0], '/')+1:]
+	line := words[0]
+	for _, word := range words[1:] {
+		if !strings.HasSuffix(line, "*") && !strings.HasPrefix(word, "*") {
+			line += "*"
+		}
+		line += " " + word
+	}
+	if !strings.HasSuffix(line, "*") {
+		line += " *"
+	}
+	for _, b := range before {
+		patterns = append(patterns, b+line)
+	}
+	return patterns
+}
+
+// unsaid are patterns of lines that do not say what they run: no list of the source has one.
+var unsaid = []string{"*$*", "*`*", "*{*", "*((*", "sh", "bash", "dash", "ksh", "zsh"}
+
 // commands compiles the group command.
 func (w *writer) commands() {
 	sides, ok := w.sides(&commandLines)
@@ -125,54 +161,102 @@ func (w *writer) commands() {
 	}
 	base := w.rest(ir.Command, sides)
 	list, base := w.entries(&commandLines, sides, base)
-	held := false
+	held, least := false, min(base, ir.Ask)
 	for i := range sides {
 		held = held || len(sides[i].deny)+len(sides[i].ask) > 0
-	}
-	least := min(base, ir.Ask)
-	if held {
-		for i := range sides {
-			if len(sides[i].deny) > 0 {
-				least = ir.Deny
-			}
+		if len(sides[i].deny) > 0 {
+			least = ir.Deny
 		}
 	}
-	open := slices.ContainsFunc(list, func(e entry) bool {
-		return e.decision > least && strings.Contains(e.pattern, "*")
+	steers := held && base > least                                         // what no list names is open: lists steer there
+	alone := base == ir.Agent && len(w.agent.Unasked) > 0 && len(list) > 0 // it asks about what is left to it
+	of := lines{least: least, held: held, files: w.holdsFiles(ir.Edit) || w.holdsFiles(ir.Read)}
+	rest := min(base, ir.Allow)
+	if alone {
+		rest = ir.Ask
+	}
+	if alone || steers {
+		of.least = ir.Ask
+	}
+	of.open = slices.ContainsFunc(list, func(e entry) bool {
+		return e.decision > max(of.least, rest) && (alone || strings.Contains(e.pattern, "*"))
 	})
-	files := w.holdsFiles(ir.Edit) || w.holdsFiles(ir.Read)
 	// Where files are left to an agent that asks about commands by itself, it asks about lines that have some.
-	left := !files && base == ir.Allow && len(w.agent.Unasked) > 0 && (w.leavesFiles(ir.Edit) || w.leavesFiles(ir.Read))
-	if base > ir.Deny && files || open || left {
-		redirect := least
-		if files {
-			redirect = ir.Deny
-			w.loss(ir.Command, w.agent.Codes.Line, w.subject.Default(ir.Command).Pos,
-				"no pattern judges the file of a redirect: lines with one are refused").
-				Hint("have the agent write files by its own tools").
-				Needless()
+	left := !of.files && base == ir.Allow && len(w.agent.Unasked) > 0 &&
+		(w.leavesFiles(ir.Edit) || w.leavesFiles(ir.Read))
+	if base > ir.Deny && of.files || of.open || left {
+		list = w.withSigns(list, of, alone)
+	}
+	if steers && base < ir.Agent {
+		for _, pattern := range unsaid {
+			list = append(list, entry{pattern, least})
 		}
-		signs := []entry{{"*<*", redirect}, {"*>*", redirect}}
-		if open {
-			signs = append([]entry{{"*$*", least}, {"*`*", least}}, signs...)
-			if held {
-				signs = append([]entry{{`*"*`, least}, {"*'*", least}, {"*{*", least}}, signs...)
-			} else {
-				for _, pattern := range w.agent.Expansions {
-					signs = append(signs, entry{pattern, least})
-				}
-			}
-		}
-		hidden := w.agent.Redirects
-		if open && held && least <= redirect {
-			hidden = w.agent.Escaped
-		}
-		for _, pattern := range hidden {
-			signs = append(signs, entry{pattern, redirect})
-		}
-		list = append(list, signs...)
+	}
+	if steers && len(w.subject.Sides()) == 1 {
+		w.Diags.Notef(w.agent.Codes.Text, w.pos, "%s compares the text of a command: what %s denies, or asks about, "+
+			"passes in another spelling", w.agent.Title, w.ref).
+			Hint("list what is permitted, and deny the rest, where that matters").
+			Target(w.agent.Name).
+			Subject(w.ref.String())
 	}
 	w.key(format.Bash, base, list)
+}
+
+// withSigns adds to a list what it says of lines with signs of the shell: what is asked about before what is asked about
+// or denied anyway. An agent alone asks about most of them.
+func (w *writer) withSigns(list []entry, of lines, alone bool) []entry {
+	signs := w.signs(of)
+	if alone {
+		signs = slices.DeleteFunc(signs, func(e entry) bool {
+			return e.decision == ir.Ask && e.pattern != "*$*" && e.pattern != "*`*" && !opens(list, e.pattern)
+		})
+	}
+	asked := slices.DeleteFunc(slices.Clone(signs), func(e entry) bool { return e.decision < ir.Ask })
+	at := slices.IndexFunc(list, func(e entry) bool { return e.decision < ir.Allow })
+	if at < 0 {
+		at = len(list)
+	}
+	denied := slices.DeleteFunc(signs, func(e entry) bool { return e.decision == ir.Ask })
+	return slices.Concat(list[:at], asked, list[at:], denied)
+}
+
+// lines is what a list of commands says of lines of a shell.
+type lines struct {
+	least ir.Decision // what is not said by a pattern
+	open  bool        // a pattern permits more than that, whatever stands in the place of its "*"
+	held  bool        // something is denied, or asked about
+	files bool        // rules about files hold something back
+}
+
+// signs returns what a list says of lines with signs of the shell.
+func (w *writer) signs(of lines) []entry {
+	redirect := of.least
+	if of.files {
+		redirect = ir.Deny
+		w.loss(ir.Command, w.agent.Codes.Line, w.subject.Default(ir.Command).Pos,
+			"no pattern judges the file of a redirect: lines with one are refused").
+			Hint("have the agent write files by its own tools").
+			Needless()
+	}
+	list := []entry{{"*<*", redirect}, {"*>*", redirect}}
+	if of.open {
+		list = append([]entry{{"*$*", of.least}, {"*`*", of.least}}, list...)
+		if of.held {
+			list = append([]entry{{`*"*`, of.least}, {"*'*", of.least}, {"*{*", of.least}}, list...)
+		} else {
+			for _, pattern := range w.agent.Expansions {
+				list = append(list, entry{pattern, of.least})
+			}
+		}
+	}
+	hidden := w.agent.Redirects
+	if of.open && of.held && of.least <= redirect {
+		hidden = w.agent.Escaped
+	}
+	for _, pattern := range hidden {
+		list = append(list, entry{pattern, redirect})
+	}
+	return list
 }
 
 // leavesFiles reports whether some paths are left to the agent.
@@ -197,7 +281,7 @@ func (w *writer) holdsFiles(g ir.Group) bool {
 func listHost(_ *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 	host, below := strings.CutPrefix(r.Pattern.Text, "*.")
 	if r.Decision == ir.Deny {
-		s.deny = append(s.deny, "*"+host+"*")
+		s.deny = append(s.deny, denied{pattern: "*" + host + "*"})
 		return nil
 	}
 	own := part{patterns: []string{"https://" + host, "https://" + host + "/*"}, exact: true}

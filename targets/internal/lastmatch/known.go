@@ -41,6 +41,7 @@ type pathPart struct {
 
 // linePattern is what a rule about commands says: where it permits, and wherever its words stand; or why it cannot.
 type linePattern struct {
+	near           []string // what steers in the place of words
 	own, words     string
 	noOwn, noWords error
 }
@@ -62,7 +63,9 @@ func (k *known) line(text string) linePattern {
 	if !ok {
 		plain := strings.Join(strings.Fields(text), " ")
 		of.own, of.noOwn = commandPattern(plain)
-		of.words, of.noWords = anywhere(plain)
+		if of.words, of.noWords = anywhere(plain); of.noWords == nil {
+			of.near = nearly(plain)
+		}
 		k.lines[text] = of
 	}
 	return of

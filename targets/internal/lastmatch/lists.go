@@ -14,17 +14,34 @@ import (
 // side is what a role or a mode says of one group.
 type side struct {
 	rest  ir.Decision
+	asks  bool // the agent asks about what is left to it
 	allow []part
 	ask   []held
-	deny  []string
+	deny  []denied
+}
+
+// denied is a pattern of what a rule denies. near are those in its place where what no list names is open, and the rule
+// steers: they match the usual ways to write it, and little else; none where there are none.
+type denied struct {
+	pattern string
+	near    []string
 }
 
 // held is what a rule asks about: hold matches no less, and where it is exact no more. ask is what stands in the
-// list for certain; nil where nothing does.
+// list for certain; nil where nothing does. near is that of denied.
 type held struct {
 	hold  part
+	near  []string
 	ask   *part
 	guard bool
+}
+
+// patterns returns those to write beside what no list names.
+func (d denied) patterns(base ir.Decision) []string {
+	if base > ir.Deny && d.near != nil {
+		return d.near
+	}
+	return []string{d.pattern}
 }
 
 // entry is a pattern of a key, with what it decides.
@@ -48,7 +65,7 @@ type grammar struct {
 // sides returns what each side states of a group; false where it is denied as a whole.
 func (w *writer) sides(g *grammar) (out []side, ok bool) {
 	for _, s := range w.stated(g.group) {
-		of := side{rest: w.unnamed(s, g.group)}
+		of := side{rest: w.unnamed(s, g.group), asks: g.group == ir.Command && len(w.agent.Unasked) > 0}
 		capped, asked := false, false
 		for _, r := range s.Rules(g.group) {
 			var err error
@@ -87,7 +104,7 @@ func (w *writer) sides(g *grammar) (out []side, ok bool) {
 		if asked {
 			of.rest, of.allow, of.ask = ir.Ask, nil, nil
 		}
-		if g.text {
+		if g.text && g.group != ir.Command {
 			w.spelled(g, s, &of)
 		}
 		out = append(out, of)
@@ -192,11 +209,13 @@ func (w *writer) entries(g *grammar, sides []side, base ir.Decision) ([]entry, i
 	}
 	w.asks(&l, sides, allowed, asked)
 	for i := range sides {
-		for _, p := range sides[i].deny {
-			if l.base > ir.Deny || opens(l.entries, p) {
-				l.holdBack(ir.Deny, p)
-			} else {
-				l.inLetters(ir.Deny, ir.Deny, p)
+		for _, of := range sides[i].deny {
+			for _, p := range of.patterns(l.base) {
+				if l.base > ir.Deny || opens(l.entries, p) {
+					l.holdBack(ir.Deny, p)
+				} else {
+					l.inLetters(ir.Deny, ir.Deny, p)
+				}
 			}
 		}
 	}
@@ -211,6 +230,8 @@ func (w *writer) asks(l *list, sides []side, allowed, asked []part) {
 			switch {
 			case l.base == ir.Ask && !w.meets(h.hold, allowed):
 				l.inLetters(ir.Ask, ir.Ask, h.hold.patterns...)
+			case l.base > ir.Deny && h.near != nil:
+				l.holdBack(ir.Ask, h.near...)
 			case l.base > ir.Deny:
 				l.holdBack(ir.Ask, h.hold.patterns...)
 			case h.hold.exact && !h.guard && w.askable(sides, i, h.hold):
@@ -270,9 +291,10 @@ func (w *writer) common(sides []side, d ir.Decision) (out []part) {
 	return out
 }
 
-// listed returns the parts that a side's list allows, where it decides less than d of what no list names.
+// listed returns the parts that a side's list allows, where it decides less than d of what no list names, or leaves it
+// to an agent that asks.
 func (s *side) listed(d ir.Decision) []part {
-	if s.rest >= d {
+	if s.rest >= d && (s.rest < ir.Agent || !s.asks) {
 		return nil
 	}
 	return s.allow

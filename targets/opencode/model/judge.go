@@ -324,6 +324,9 @@ func (s *Session) line(line string) (Outcome, *contract.Hole) {
 			lower, why = of, "no pattern tells that a shell puts names of files in the place of a *"
 		}
 	}
+	if of := s.spelled(line, 0); of.Decision < lower.Decision {
+		lower, why = of, s.program.Title+" compares the text of a command: another spelling of it is not in a list"
+	}
 	if lower.Decision == o.Decision {
 		return o, nil
 	}

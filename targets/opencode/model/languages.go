@@ -96,15 +96,17 @@ func (l *lists) session(s *Session, of policy.Field) {
 
 // mostScattered is how many patterns may look for parts one behind the other anywhere in a line: how far a line is in
 // each of them makes states of its own.
-const mostScattered = 8
+const mostScattered = 12
 
 var errScattered = errors.New("its rules look for many letters anywhere in a line")
 
-// scattered counts the patterns of some rules that look for more than three parts.
+// scattered counts the patterns of some rules that look for more than three parts of a plain line, which has no quotes,
+// or for two anywhere in it.
 func scattered(rules []format.Rule) int {
 	seen := map[string]bool{}
 	for _, r := range rules {
-		if strings.Count(r.Pattern, "*") > 4 {
+		n := strings.Count(r.Pattern, "*")
+		if (n > 4 || n > 2 && r.Pattern[0] == '*') && !strings.ContainsAny(r.Pattern, `'"`) {
 			seen[r.Pattern] = true
 		}
 	}
