@@ -434,9 +434,12 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 // inBaseline returns what the source says of a mode where the artifacts permit less than the mode: what they permit,
 // where the baseline permits no more there. Sessions without a role are the baseline's: what it holds back is no loss.
 func (j *job) inBaseline(w *Witness, d ir.Decision) policy.Result {
+	if j.ref.Role != "" {
+		return w.Source
+	}
 	e := j.target.Input.Policy
 	base := e.Project().Role(e.Project().Baseline)
-	if j.ref.Role != "" || base == nil || !base.Enters(j.ref.Mode) {
+	if base == nil || !base.Enters(j.ref.Mode) {
 		return w.Source
 	}
 	s, err := e.Subject(ir.SubjectRef{Role: base.Name, Mode: j.ref.Mode})

@@ -50,12 +50,12 @@ func source(d ir.Decision) *ir.Project {
 }
 
 func judged(p *ir.Project, v contract.Verdict, x ...contract.Exception) Surface {
+	e := policy.New(p)
 	j := &job{
-		target:  &Target{Target: one{}, Input: contract.Input{Project: p, Exceptions: x}},
+		target:  &Target{Target: one{}, Input: contract.Input{Project: p, Policy: e, Exceptions: x}},
 		ref:     ir.SubjectRef{Mode: "m"},
 		decider: stub{v, ir.MCP},
 	}
-	e := policy.New(p)
 	list, err := Universe(e, j.ref, nil, 1)
 	if err != nil {
 		panic(err)
@@ -379,7 +379,7 @@ func TestLeftToTheAgent(t *testing.T) {
 		{name: "a person's own entry", alone: ask, artifact: allow, compiled: &ask, filled: 1},
 		{name: "modec's own entry", alone: ask, artifact: allow, compiled: &allow, wider: 1},
 	} {
-		j := &job{target: &Target{Target: one{}, Input: contract.Input{Project: p}}, ref: ir.SubjectRef{Mode: "m"},
+		j := &job{target: &Target{Target: one{}, Input: contract.Input{Project: p, Policy: policy.New(p)}}, ref: ir.SubjectRef{Mode: "m"},
 			alone: stub{c.alone, ir.MCP}, governs: map[ir.Group]contract.Halves{}, left: map[ir.Group]bool{}}
 		if c.compiled != nil {
 			j.compiled = stub{*c.compiled, ir.MCP}
