@@ -184,14 +184,20 @@ func (w *writer) commands() {
 	// Where files are left to an agent that asks about commands by itself, it asks about lines that have some.
 	left := !of.files && base == ir.Allow && len(w.agent.Unasked) > 0 &&
 		(w.leavesFiles(ir.Edit) || w.leavesFiles(ir.Read))
+	var signs []entry
 	if base > ir.Deny && of.files || of.open || left {
-		list = w.withSigns(list, of, alone)
+		if signs = w.signs(of); alone { // it asks about most of them
+			signs = slices.DeleteFunc(signs, func(e entry) bool {
+				return e.decision == ir.Ask && e.pattern != "*$*" && e.pattern != "*`*" && !opens(list, e.pattern)
+			})
+		}
 	}
 	if steers && base < ir.Agent {
 		for _, pattern := range unsaid {
-			list = append(list, entry{pattern, least})
+			signs = append(signs, entry{pattern, least})
 		}
 	}
+	list = besides(list, signs)
 	if steers && len(w.subject.Sides()) == 1 {
 		w.Diags.Notef(w.agent.Codes.Text, w.pos, "%s compares the text of a command: what %s denies, or asks about, "+
 			"passes in another spelling", w.agent.Title, w.ref).
@@ -202,21 +208,16 @@ func (w *writer) commands() {
 	w.key(format.Bash, base, list)
 }
 
-// withSigns adds to a list what it says of lines with signs of the shell: what is asked about before what is asked about
-// or denied anyway. An agent alone asks about most of them.
-func (w *writer) withSigns(list []entry, of lines, alone bool) []entry {
-	signs := w.signs(of)
-	if alone {
-		signs = slices.DeleteFunc(signs, func(e entry) bool {
-			return e.decision == ir.Ask && e.pattern != "*$*" && e.pattern != "*`*" && !opens(list, e.pattern)
-		})
-	}
-	asked := slices.DeleteFunc(slices.Clone(signs), func(e entry) bool { return e.decision < ir.Ask })
+// besides adds signs to a list: what they ask about before what the list asks about or denies, and what they deny behind
+// all.
+func besides(list, signs []entry) []entry {
 	at := slices.IndexFunc(list, func(e entry) bool { return e.decision < ir.Allow })
 	if at < 0 {
 		at = len(list)
 	}
-	denied := slices.DeleteFunc(signs, func(e entry) bool { return e.decision == ir.Ask })
+	asks := func(e entry) bool { return e.decision == ir.Ask }
+	denied := slices.DeleteFunc(slices.Clone(signs), asks)
+	asked := slices.DeleteFunc(signs, func(e entry) bool { return !asks(e) })
 	return slices.Concat(list[:at], asked, list[at:], denied)
 }
 
