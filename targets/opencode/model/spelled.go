@@ -33,7 +33,8 @@ func (s *Session) spelled(line string, depth int) (o Outcome) {
 		for _, arg := range call.Args {
 			word, literal := value(arg.Parts)
 			words, open = append(words, word), open || !literal
-			if strings.ContainsAny(word, " '\"\\\t\n;&|") { // a shell may be given it
+			given := len(words) > 1 && policy.Runs(words[0]) && !strings.HasPrefix(word, "-")
+			if given || strings.ContainsAny(word, " '\"\\\t\n;&|") { // a shell may be given it
 				o = least(o, s.spelled(word, depth+1))
 			}
 		}
