@@ -329,6 +329,9 @@ func TestOrdinarySources(t *testing.T) {
 			"roles": {"a": {"can": {"mcp": {"n": {"default": "ask", "deny": ["get.a*", "*.*"]}}}}}`,
 		"one server that is asked about": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
 			"roles": {"a": {"can": {"mcp": {"n": "ask"}}}}`,
+		"tools of a server without a list by their names": `"servers": {"n": {"command": "n"}}, "roles": {"a": {"can": {"mcp":
+			{"n": {"default": "deny", "allow": ["get", "l_*", "*u*"], "ask": ["put", "a_*", "get_x"], "deny": ["l_x*", "*d"]}}}}},
+			"modes": {"a": {` + mode + `, "can": {"mcp": {"n": {"allow": ["get", "l_*"], "ask": ["put"], "deny": ["l_x"]}}}}}`,
 		"resources alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
 			"roles": {"a": {"can": {"mcp": {"n": {"default": "agent", "resources": "deny"}}}}}`,
 		"prompts alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},

@@ -491,24 +491,46 @@ func (w *writer) server(sv *ir.Server) {
 	} else {
 		w.tool(format.Sanitized(sv.Name)+"_*", w.toAgent(rest))
 	}
+	tools := sv.Tools
 	if !w.subject.ListsTools(sv) {
 		rules := w.subject.UnlistedToolRules(sv.Name)
-		for _, d := range []ir.Decision{ir.Ask, ir.Deny} {
+		most := min(rest, ir.Allow) // what those behind hold back
+		for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
 			for _, r := range rules {
-				if r.Decision == d && d < min(rest, ir.Allow) {
+				switch {
+				case r.Decision != d:
+				case d < most:
+					w.unlistedTools(sv, r)
+				case d > rest && w.opens(sv, &r):
+					most = max(most, d)
 					w.unlistedTools(sv, r)
 				}
 			}
 		}
+		for _, name := range w.subject.PermittedTools(sv.Name) {
+			if format.Sanitized(name) == name {
+				tools = append(slices.Clip(tools), ir.Tool{Name: name})
+			}
+		}
 	}
 	for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
-		for _, t := range sv.Tools {
+		for _, t := range tools {
 			own := of(t.Name)
 			if w.toAgent(own) == d && w.decides(format.ToolKey(sv.Name, t.Name)) != d {
 				w.tool(format.ToolKey(sv.Name, t.Name), d)
 			}
 		}
 	}
+}
+
+// opens reports whether a rule over names of tools that the inventory does not list permits each of them that no other
+// rule is about, and a key can say so. One that takes any letters behind others is none: [writer.collisions] would lower
+// it.
+func (w *writer) opens(sv *ir.Server, r *ir.Rule) bool {
+	text := r.Pattern.Text
+	return r.Pattern.Kind == ir.Plain && pattern(text) == text && (w.ref.Role == "" || w.ref.Mode == "") &&
+		!format.Match(text, contract.UnknownTool) &&
+		decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.AnyTool(text)}) == r.Decision
 }
 
 // unlistedTools writes a rule over names of tools that the inventory does not list.
