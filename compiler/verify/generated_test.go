@@ -332,6 +332,9 @@ func TestOrdinarySources(t *testing.T) {
 		"tools of a server without a list by their names": `"servers": {"n": {"command": "n"}}, "roles": {"a": {"can": {"mcp":
 			{"n": {"default": "deny", "allow": ["get", "l_*", "*u*"], "ask": ["put", "a_*", "get_x"], "deny": ["l_x*", "*d"]}}}}},
 			"modes": {"a": {` + mode + `, "can": {"mcp": {"n": {"allow": ["get", "l_*"], "ask": ["put"], "deny": ["l_x"]}}}}}`,
+		"alternatives without a slash": `"roles": {"a": {"can": {"read": {"allow": ["pkg/{,x}", "p{/,x}z"],
+			"deny": ["dd/{,x}", "a{,/b}"], "default": "ask"}, "edit": {"allow": ["q{,/*.md}", "../{,x}"], "default": "deny"}}}},
+			"modes": {"a": {` + mode + `, "can": {"read": {"allow": ["pkg/{,x}"], "ask": ["p{/,x}z", "~/{,x}"]}}}}`,
 		"resources alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
 			"roles": {"a": {"can": {"mcp": {"n": {"default": "agent", "resources": "deny"}}}}}`,
 		"prompts alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
@@ -674,7 +677,7 @@ var (
 var (
 	globNames = []string{"a", "src", ".env", "x.md", "é", "A", "~", "#", "!", "a b", "a:", "a,b", "(p)", ".", "..",
 		"\\[", "\\*", "C:", "@a", "$HOME", "%41", "'q'", "-"}
-	globMarks = []string{"*", "**", "?", "[ab]", "[!a]", "[^a-c]", "[:]", "{a,b}", "{x,y*}", "a{,b}"}
+	globMarks = []string{"*", "**", "?", "[ab]", "[!a]", "[^a-c]", "[:]", "{a,b}", "{x,y*}", "a{,b}", "a/{,b}"}
 )
 
 // globs returns patterns made of any parts. A pattern that a source may not have is left out.
