@@ -219,6 +219,9 @@ func TestOrdinarySources(t *testing.T) {
 		"a tool whole":             `"roles": {"a": {"allowedTools": ["WebFetch", "Read(//etc/**)"]}}`,
 		"a name that is not ASCII": `"roles": {"a": {"can": {"read": {"deny": ["über.md"], "ask": ["Größe/**"]}}}}`,
 		"a class of letters":       `"roles": {"a": {"can": {"read": {"deny": ["[a-c]*.txt"]}}}}`,
+		"hosts with dashes": `"roles": {"a": {"can": {"web": {"allow": ["-x.com", "X-.com", "*.r3---sn.example.com", "-ü.de"],
+			"deny": ["10.0.0.0", "localhost"], "default": "ask"}}}}, "modes": {"a": {` + mode + `, "can": {"web":
+			{"default": "allow", "deny": ["-x.com", "10.0.0.0", "-Ü.de"], "ask": ["x-.com"]}}}}`,
 		"hosts in other forms": `"roles": {"a": {"can": {"web": {"default": "allow",
 			"deny": ["bücher.de", "*.Bücher.de", "127.1", "0x7f.2", "[::1]", "a.example.com."], "ask": ["[0:0::2]"]}}}}`,
 		"names that look outside": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["~x", "a:b", "~y/**", "s?c/**"]},
@@ -670,7 +673,7 @@ var (
 		"echo a\\*b", "ls ~", "git commit -m *", "find * -exec *", "/bin/ls *", "./run *", "make  *", "echo 'a  b'",
 		"p(q) *", "git push, *"}
 	oddHosts = []any{"bücher.de", "*.bücher.de", "xn--bcher-kva.de", "127.1", "0x7f.1", "[::1]", "a.example.com.",
-		"localhost", "*.com", "evil.com", "A.Example.COM", "169.254.169.254"}
+		"-x.com", "*.x-.com", "R3---sn.example.com", "10.0.0.0", "localhost", "*.com", "evil.com", "A.Example.COM", "169.254.169.254"}
 )
 
 // Parts of a glob. Any of them may follow any other.
