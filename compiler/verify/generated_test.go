@@ -333,11 +333,15 @@ func TestOrdinarySources(t *testing.T) {
 		"one server that is asked about": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
 			"roles": {"a": {"can": {"mcp": {"n": "ask"}}}}`,
 		"tools of a server without a list by their names": `"servers": {"n": {"command": "n"}}, "roles": {"a": {"can": {"mcp":
-			{"n": {"default": "deny", "allow": ["get", "l_*", "*u*"], "ask": ["put", "a_*", "get_x"], "deny": ["l_x*", "*d"]}}}}},
+			{"n": {"default": "deny", "allow": ["get", "l_*", "*u*"], "ask": ["put", "a_*", "get_x", "l_.."],
+			"deny": ["l_x*", "*d"]}}}}},
 			"modes": {"a": {` + mode + `, "can": {"mcp": {"n": {"allow": ["get", "l_*"], "ask": ["put"], "deny": ["l_x"]}}}}}`,
 		"alternatives without a slash": `"roles": {"a": {"can": {"read": {"allow": ["pkg/{,x}", "p{/,x}z"],
 			"deny": ["dd/{,x}", "a{,/b}"], "default": "ask"}, "edit": {"allow": ["q{,/*.md}", "../{,x}"], "default": "deny"}}}},
 			"modes": {"a": {` + mode + `, "can": {"read": {"allow": ["pkg/{,x}"], "ask": ["p{/,x}z", "~/{,x}"]}}}}`,
+		"modes of other names": `"modes": {"1": {` + mode + `}, "B": {` + mode + `}, "m": {` + mode + `, "can": {"modes":
+			{"default": "deny", "allow": ["1", "B"]}}}}, "roles": {"a": {"can": {"modes": {"ask": ["1"], "deny": ["B"]}}},
+			"b": {"can": {"modes": {"ask": ["B"], "deny": ["1"], "default": "allow"}}}}`,
 		"resources alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
 			"roles": {"a": {"can": {"mcp": {"n": {"default": "agent", "resources": "deny"}}}}}`,
 		"prompts alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},

@@ -499,10 +499,11 @@ func (w *writer) server(sv *ir.Server) {
 			for _, r := range rules {
 				switch {
 				case r.Decision != d:
-				case d < most:
-					w.unlistedTools(sv, r)
 				case d > rest && w.opens(sv, &r):
 					most = max(most, d)
+					w.unlistedTools(sv, r)
+				case d < most:
+					r.Decision = min(d, rest)
 					w.unlistedTools(sv, r)
 				}
 			}
@@ -583,9 +584,16 @@ func (w *writer) agents() {
 	for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
 		for _, slug := range w.in.Project.ModeNames() {
 			own := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
-			if own != rest && w.toAgent(own) == d {
-				list = append(list, entry{w.nameOf(slug), d})
+			if own == rest || w.toAgent(own) != d {
+				continue
 			}
+			name := w.nameOf(slug)
+			if misread(name) { // it would stand before what holds for all
+				if name = hidden(name); d > w.toAgent(rest) {
+					continue
+				}
+			}
+			list = append(list, entry{name, d})
 		}
 	}
 	w.key(format.Task, rest, list)
