@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -160,6 +161,10 @@ func inLetters(t *testing.T, files memfs.FS, n uint64) memfs.FS {
 	config := string(files["modec.toml"])
 	if target := "[targets." + d.of("opencode", "kilo") + "]\n"; !strings.Contains(config, target) {
 		config += target
+	}
+	for _, name := range []string{"opencode", "kilo"} { // both have one role for every session
+		table := "[targets." + name + "]\n"
+		config = strings.Replace(config, table+"subject = \"role:r0\"\n", table, 1)
 	}
 	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
 }
@@ -342,6 +347,10 @@ func TestOrdinarySources(t *testing.T) {
 		"modes of other names": `"modes": {"1": {` + mode + `}, "B": {` + mode + `}, "m": {` + mode + `, "can": {"modes":
 			{"default": "deny", "allow": ["1", "B"]}}}}, "roles": {"a": {"can": {"modes": {"ask": ["1"], "deny": ["B"]}}},
 			"b": {"can": {"modes": {"ask": ["B"], "deny": ["1"], "default": "allow"}}}}`,
+		"dots of expressions": `"modes": {"a": {` + mode + `, "can": {"read": {"ask": [{"regex": "^.*\\.md$"}],
+			"allow": [{"regex": "^docs/.*$"}]}, "edit": {"allow": [{"regex": "^.+\\.md$"}], "ask": [{"regex": "^a.b$"}]}}}},
+			"roles": {"a": {"can": {"read": {"allow": [{"regex": "^(src|lib)/.*\\.ts$"}], "deny": [{"regex": "^x.*y$"}], "default": "ask"},
+			"edit": {"ask": [{"regex": "^.*$"}], "default": "deny"}}}}`,
 		"resources alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
 			"roles": {"a": {"can": {"mcp": {"n": {"default": "agent", "resources": "deny"}}}}}`,
 		"prompts alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
@@ -464,6 +473,58 @@ func TestToolsOfOneName(t *testing.T) {
 	}
 }
 
+// Kilo reads what is written for opencode, too: both have one role for every session.
+func TestSubjectOfKilo(t *testing.T) {
+	const source = `{"servers": {"s": {"command": "s"}}, "modes": {"a": {"name": "A", "roleDefinition": "r",
+		"can": {"default": "agent"}}}, "roles": {"r": {"can": {"mcp": {"default": "ask"}, "web": {"default": "deny"}}},
+		"q": {"can": {"default": "allow"}}}}`
+	table := func(target, subject string) string {
+		if subject != "" {
+			subject = "subject = \"" + subject + "\"\n"
+		}
+		return "[targets." + target + "]\n" + subject
+	}
+	roles := []string{"", "r", "q"}
+	for _, baseline := range roles {
+		for _, kilo := range roles {
+			for _, opencode := range roles {
+				config := table("kilo", kilo) + table("opencode", opencode)
+				if baseline != "" {
+					config = "baseline = \"" + baseline + "\"\n" + config
+				}
+				files := memfs.FS{"modec/a.json": []byte(source), "modec.toml": []byte(config)}
+				if cmp.Or(kilo, baseline) == cmp.Or(opencode, baseline) {
+					neverWider(t, files)
+					continue
+				}
+				_, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+				if !strings.Contains(fmt.Sprint(diags), "[kilo-beside-opencode]") {
+					t.Errorf("%s: got %v", config, diags)
+				}
+			}
+		}
+	}
+}
+
+// The file of Kilo is read behind that of opencode, or there is none of opencode.
+func TestFileOfKilo(t *testing.T) {
+	const source = `{"modes": {"a": {"name": "A", "roleDefinition": "r", "can": {"mcp": "ask", "default": "agent"}}}}`
+	for _, file := range []string{"kilo.json", "kilo.jsonc", ".kilo/kilo.jsonc", ".kilocode/kilo.json"} {
+		for _, beside := range []string{"", "[targets.opencode]\n"} {
+			files := memfs.FS{"modec/a.json": []byte(source),
+				"modec.toml": fmt.Appendf(nil, "[targets.kilo]\nfile = %q\n%s", file, beside)}
+			if beside == "" || strings.Contains(file, "/") {
+				neverWider(t, files)
+				continue
+			}
+			_, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+			if !strings.Contains(fmt.Sprint(diags), "[kilo-beside-opencode]") {
+				t.Errorf("%s: got %v", file, diags)
+			}
+		}
+	}
+}
+
 // drawn returns a small project: the same one for the same number.
 func drawn(n uint64) memfs.FS {
 	d := drawer{rand.New(rand.NewPCG(n, 14))}
@@ -491,7 +552,16 @@ func drawn(n uint64) memfs.FS {
 	if err != nil {
 		panic(err)
 	}
-	return memfs.FS{"modec.toml": []byte(d.config(roles, modes)), "modec/a.json": data}
+	config := d.config(roles, modes)
+	d = drawer{rand.New(rand.NewPCG(n, 19))} // what is drawn before stays the same
+	both := strings.Contains(config, "[targets.opencode]") && strings.Contains(config, "[targets.kilo]")
+	for _, target := range []string{"gemini", "kilo", "opencode"} {
+		table := "[targets." + target + "]\n"
+		if len(roles) > 0 && d.one(2) && (target == "gemini" || !both) {
+			config = strings.Replace(config, table, table+"subject = \"role:r0\"\n", 1)
+		}
+	}
+	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
 }
 
 // config draws modec.toml: one or two targets with their options.
