@@ -41,7 +41,8 @@ type Reach struct {
 
 // NewReach computes the reach from the decisions of every subject about every tool of the
 // inventory. A server without listed tools, and every server of an open inventory, has
-// UnknownTool too, and the tools that rules name there. In a project without subjects every server is left to the agent, with its tools.
+// UnknownTool too, and the tools that rules name there. In a project without subjects every
+// server is left to the agent, with its tools.
 func NewReach(e *policy.Engine) (*Reach, error) {
 	p := e.Project()
 	r := &Reach{servers: map[string]Most{}, tools: map[[2]string]Most{}}

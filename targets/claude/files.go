@@ -1,8 +1,8 @@
 package claude
 
 import (
-	"regexp"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
