@@ -68,8 +68,13 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 	r.inputs = map[string]contract.Input{}
 	problems := make([]diag.List, len(configs))
 	var beside, shared []string
+	everybodys := map[string]string{}
 	for _, tc := range append(slices.Clone(configs), r.Config.Targets...) {
 		beside = append(beside, tc.Target.Name())
+		options := tc.Options.WithBaseline(contract.View(tc.Target, r.Policy).Project().Baseline)
+		if role := options.Everybody().Role; role != "" {
+			everybodys[tc.Target.Name()] = role
+		}
 		if s, ok := tc.Target.(contract.Sharer); ok {
 			shared = append(shared, s.Shares())
 		}
@@ -88,6 +93,7 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 			Exceptions: excepted,
 			Entries:    r.entries,
 			Beside:     beside,
+			Everybodys: everybodys,
 			Shared:     slices.Contains(shared, tc.Target.Name()),
 			Unhooked:   unhooked,
 		}

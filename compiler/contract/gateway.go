@@ -135,7 +135,11 @@ func StartedIn(fsys fs.FS, file string) (list []Started) {
 // CheckGateways reports what keeps gateways from standing in the place of the servers of a target's view.
 func CheckGateways(t Target, source, view *ir.Project, at diag.Pos) (diags diag.List) {
 	for _, g := range view.Gateways[t.Name()] {
-		if sv := external(view, g.Name); sv != nil {
+		sv := external(view, g.Name)
+		if i := slices.IndexFunc(view.Behind, func(s ir.Server) bool { return s.Name == g.Name }); i >= 0 {
+			sv = &view.Behind[i]
+		}
+		if sv != nil {
 			diags.Errorf(diag.BadConfig, sv.Pos, "the server %q has the name of the gateway", sv.Name).
 				Target(t.Name()).Hint("rename the server")
 		}

@@ -41,7 +41,8 @@ type Reach struct {
 
 // NewReach computes the reach from the decisions of every subject about every tool of the
 // inventory. A server without listed tools, and every server of an open inventory, has
-// UnknownTool too. In a project without subjects every server is left to the agent, with its tools.
+// UnknownTool too, and the tools that rules name there. In a project without subjects every
+// server is left to the agent, with its tools.
 func NewReach(e *policy.Engine) (*Reach, error) {
 	p := e.Project()
 	r := &Reach{servers: map[string]Most{}, tools: map[[2]string]Most{}}
@@ -57,6 +58,9 @@ func NewReach(e *policy.Engine) (*Reach, error) {
 			}
 			if !p.ListsTools(sv) {
 				r.add(s, ref, sv.Name, UnknownTool)
+				for _, tool := range s.PermittedTools(sv.Name) {
+					r.add(s, ref, sv.Name, AnyTool(tool))
+				}
 			}
 		}
 	}
@@ -96,13 +100,19 @@ func (r *Reach) Server(name string) Most { return r.servers[name] }
 // Tool returns the most that any subject may do with a tool.
 func (r *Reach) Tool(server, tool string) Most { return r.tools[[2]string{server, tool}] }
 
-// Usable reports whether a subject may use any tool of a server, one included that an open inventory does
-// not list.
+// AnyTool returns the name of a tool that a pattern takes.
+func AnyTool(pattern string) string {
+	return strings.NewReplacer("*", UnknownTool, "?", "x").Replace(pattern)
+}
+
+// Usable reports whether a subject may use any tool of a server, one included that the inventory does not list: where
+// nothing else is, a rule may name it.
 func Usable(s *policy.Subject, sv *ir.Server) bool {
 	usable := func(tool string) bool {
 		return s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: tool}).Decision > ir.Deny
 	}
-	if !s.ListsTools(sv) && usable(UnknownTool) {
+	permitted := func(pattern string) bool { return usable(AnyTool(pattern)) }
+	if !s.ListsTools(sv) && (usable(UnknownTool) || slices.ContainsFunc(s.PermittedTools(sv.Name), permitted)) {
 		return true
 	}
 	return slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return usable(t.Name) })

@@ -108,6 +108,8 @@ type Input struct {
 	// Beside are the names of the targets whose artifacts are in the same project: those
 	// of modec.toml and those compiled with this one.
 	Beside []string
+	// Everybodys are the roles of every session of those of them that name one, by the name of the target.
+	Everybodys map[string]string
 	// Shared is set where another target of the project starts this target's agent as a
 	// role, and the agent then reads the project's files as well ([Sharer]).
 	Shared bool

@@ -227,10 +227,20 @@ func odd(r rune) bool {
 }
 
 // ExpandBraces returns the globs without braces that a glob stands for, at most
-// 256; it fails on a glob that CheckGlob refuses.
+// 256; it fails on a glob that CheckGlob refuses. One that begins at the root by a "/" that is
+// not in it ("src/" of "src/{,x}") begins with one.
 func ExpandBraces(pattern string) ([]string, error) {
 	if err := CheckGlob(pattern); err != nil {
 		return nil, err
 	}
-	return expandBraces(pattern)
+	globs, err := expandBraces(pattern)
+	if err != nil || anyDepth(pattern) {
+		return globs, err
+	}
+	for i, g := range globs {
+		if anyDepth(g) && g != ".." && !strings.HasPrefix(g, "~") {
+			globs[i] = "/" + g
+		}
+	}
+	return globs, nil
 }

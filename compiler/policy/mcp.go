@@ -432,6 +432,31 @@ func (s *Subject) KnownTools(server string) (names []string) {
 	return names
 }
 
+// PermittedTools returns the names, and patterns of names, of tools that the inventory does not list, of a server of
+// which it may lack some, where a rule asks about them or allows them.
+func (s *Subject) PermittedTools(server string) (patterns []string) {
+	sv := s.engine.project.Server(server)
+	if sv != nil && s.ListsTools(sv) {
+		return nil
+	}
+	for _, side := range s.stating(ir.MCP) {
+		for i := range side.mcp.entries {
+			e := &side.mcp.entries[i]
+			for d := ir.Ask; d <= ir.Allow; d++ {
+				if !e.rulesFor(d, server) {
+					continue
+				}
+				for _, r := range e.rules[d] {
+					if r.kind == ir.Plain && !has(sv, r.text) && !slices.Contains(patterns, r.text) {
+						patterns = append(patterns, r.text)
+					}
+				}
+			}
+		}
+	}
+	return patterns
+}
+
 func toolNamed(d ir.Decision, pattern string, at diag.Pos) ir.Rule {
 	return ir.Rule{Decision: d, Pattern: ir.Pattern{Kind: ir.Plain, Text: pattern}, Pos: at}
 }

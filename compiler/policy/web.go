@@ -111,9 +111,10 @@ func Host(arg string) (string, bool) {
 		}
 		arg = arg[:i]
 	}
-	if !isHost(arg) {
+	if arg = lowerASCII(arg); !isHost(arg) {
 		profile := idna.New(
-			idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.BidiRule())
+			idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.CheckHyphens(false),
+			idna.BidiRule())
 		ascii, err := profile.ToASCII(arg)
 		if err != nil {
 			return "", false

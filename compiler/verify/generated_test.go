@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -161,6 +162,10 @@ func inLetters(t *testing.T, files memfs.FS, n uint64) memfs.FS {
 	if target := "[targets." + d.of("opencode", "kilo") + "]\n"; !strings.Contains(config, target) {
 		config += target
 	}
+	for _, name := range []string{"opencode", "kilo"} { // both have one role for every session
+		table := "[targets." + name + "]\n"
+		config = strings.Replace(config, table+"subject = \"role:r0\"\n", table, 1)
+	}
 	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
 }
 
@@ -219,6 +224,9 @@ func TestOrdinarySources(t *testing.T) {
 		"a tool whole":             `"roles": {"a": {"allowedTools": ["WebFetch", "Read(//etc/**)"]}}`,
 		"a name that is not ASCII": `"roles": {"a": {"can": {"read": {"deny": ["über.md"], "ask": ["Größe/**"]}}}}`,
 		"a class of letters":       `"roles": {"a": {"can": {"read": {"deny": ["[a-c]*.txt"]}}}}`,
+		"hosts with dashes": `"roles": {"a": {"can": {"web": {"allow": ["-x.com", "X-.com", "*.r3---sn.example.com", "-ü.de"],
+			"deny": ["10.0.0.0", "localhost"], "default": "ask"}}}}, "modes": {"a": {` + mode + `, "can": {"web":
+			{"default": "allow", "deny": ["-x.com", "10.0.0.0", "-Ü.de"], "ask": ["x-.com"]}}}}`,
 		"hosts in other forms": `"roles": {"a": {"can": {"web": {"default": "allow",
 			"deny": ["bücher.de", "*.Bücher.de", "127.1", "0x7f.2", "[::1]", "a.example.com."], "ask": ["[0:0::2]"]}}}}`,
 		"names that look outside": `"roles": {"a": {"can": {"edit": {"default": "allow", "deny": ["~x", "a:b", "~y/**", "s?c/**"]},
@@ -329,6 +337,23 @@ func TestOrdinarySources(t *testing.T) {
 			"roles": {"a": {"can": {"mcp": {"n": {"default": "ask", "deny": ["get.a*", "*.*"]}}}}}`,
 		"one server that is asked about": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
 			"roles": {"a": {"can": {"mcp": {"n": "ask"}}}}`,
+		"tools of a server without a list by their names": `"servers": {"n": {"command": "n"}}, "roles": {"a": {"can": {"mcp":
+			{"n": {"default": "deny", "allow": ["get", "l_*", "*u*"], "ask": ["put", "a_*", "get_x", "l_.."],
+			"deny": ["l_x*", "*d"]}}}}},
+			"modes": {"a": {` + mode + `, "can": {"mcp": {"n": {"allow": ["get", "l_*"], "ask": ["put"], "deny": ["l_x"]}}}}}`,
+		"alternatives without a slash": `"roles": {"a": {"can": {"read": {"allow": ["pkg/{,x}", "p{/,x}z"],
+			"deny": ["dd/{,x}", "a{,/b}"], "default": "ask"}, "edit": {"allow": ["q{,/*.md}", "../{,x}"], "default": "deny"}}}},
+			"modes": {"a": {` + mode + `, "can": {"read": {"allow": ["pkg/{,x}"], "ask": ["p{/,x}z", "~/{,x}"]}}}}`,
+		"modes of other names": `"modes": {"1": {` + mode + `}, "B": {` + mode + `}, "m": {` + mode + `, "can": {"modes":
+			{"default": "deny", "allow": ["1", "B"]}}}}, "roles": {"a": {"can": {"modes": {"ask": ["1"], "deny": ["B"]}}},
+			"b": {"can": {"modes": {"ask": ["B"], "deny": ["1"], "default": "allow"}}}}`,
+		"dots of expressions": `"modes": {"a": {` + mode + `, "can": {"read": {"ask": [{"regex": "^.*\\.md$"}],
+			"allow": [{"regex": "^docs/.*$"}]}, "edit": {"allow": [{"regex": "^.+\\.md$"}], "ask": [{"regex": "^a.b$"}]}}}},
+			"roles": {"a": {"can": {"read": {"allow": [{"regex": "^(src|lib)/.*\\.ts$"}], "deny": [{"regex": "^x.*y$"}], "default": "ask"},
+			"edit": {"ask": [{"regex": "^.*$"}], "default": "deny"}}}}`,
+		"names that a folder outside may have": `"roles": {"a": {"can": {"outside": "allow", "read": {"ask": ["?", "**/??"],
+			"default": "allow"}, "edit": {"deny": ["~*", ".*", "[~.]x/**"], "default": "allow"}}}},
+			"modes": {"a": {` + mode + `, "can": {"outside": "allow", "read": {"deny": ["**/?/x"], "default": "allow"}}}}`,
 		"resources alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
 			"roles": {"a": {"can": {"mcp": {"n": {"default": "agent", "resources": "deny"}}}}}`,
 		"prompts alone": `"servers": {"n": {"command": "n", "tools": {"get": {}}}},
@@ -451,6 +476,58 @@ func TestToolsOfOneName(t *testing.T) {
 	}
 }
 
+// Kilo reads what is written for opencode, too: both have one role for every session.
+func TestSubjectOfKilo(t *testing.T) {
+	const source = `{"servers": {"s": {"command": "s"}}, "modes": {"a": {"name": "A", "roleDefinition": "r",
+		"can": {"default": "agent"}}}, "roles": {"r": {"can": {"mcp": {"default": "ask"}, "web": {"default": "deny"}}},
+		"q": {"can": {"default": "allow"}}}}`
+	table := func(target, subject string) string {
+		if subject != "" {
+			subject = "subject = \"" + subject + "\"\n"
+		}
+		return "[targets." + target + "]\n" + subject
+	}
+	roles := []string{"", "r", "q"}
+	for _, baseline := range roles {
+		for _, kilo := range roles {
+			for _, opencode := range roles {
+				config := table("kilo", kilo) + table("opencode", opencode)
+				if baseline != "" {
+					config = "baseline = \"" + baseline + "\"\n" + config
+				}
+				files := memfs.FS{"modec/a.json": []byte(source), "modec.toml": []byte(config)}
+				if cmp.Or(kilo, baseline) == cmp.Or(opencode, baseline) {
+					neverWider(t, files)
+					continue
+				}
+				_, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+				if !strings.Contains(fmt.Sprint(diags), "[kilo-beside-opencode]") {
+					t.Errorf("%s: got %v", config, diags)
+				}
+			}
+		}
+	}
+}
+
+// The file of Kilo is read behind that of opencode, or there is none of opencode.
+func TestFileOfKilo(t *testing.T) {
+	const source = `{"modes": {"a": {"name": "A", "roleDefinition": "r", "can": {"mcp": "ask", "default": "agent"}}}}`
+	for _, file := range []string{"kilo.json", "kilo.jsonc", ".kilo/kilo.jsonc", ".kilocode/kilo.json"} {
+		for _, beside := range []string{"", "[targets.opencode]\n"} {
+			files := memfs.FS{"modec/a.json": []byte(source),
+				"modec.toml": fmt.Appendf(nil, "[targets.kilo]\nfile = %q\n%s", file, beside)}
+			if beside == "" || strings.Contains(file, "/") {
+				neverWider(t, files)
+				continue
+			}
+			_, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+			if !strings.Contains(fmt.Sprint(diags), "[kilo-beside-opencode]") {
+				t.Errorf("%s: got %v", file, diags)
+			}
+		}
+	}
+}
+
 // drawn returns a small project: the same one for the same number.
 func drawn(n uint64) memfs.FS {
 	d := drawer{rand.New(rand.NewPCG(n, 14))}
@@ -478,7 +555,16 @@ func drawn(n uint64) memfs.FS {
 	if err != nil {
 		panic(err)
 	}
-	return memfs.FS{"modec.toml": []byte(d.config(roles, modes)), "modec/a.json": data}
+	config := d.config(roles, modes)
+	d = drawer{rand.New(rand.NewPCG(n, 19))} // what is drawn before stays the same
+	both := strings.Contains(config, "[targets.opencode]") && strings.Contains(config, "[targets.kilo]")
+	for _, target := range []string{"gemini", "kilo", "opencode"} {
+		table := "[targets." + target + "]\n"
+		if len(roles) > 0 && d.one(2) && (target == "gemini" || !both) {
+			config = strings.Replace(config, table, table+"subject = \"role:r0\"\n", 1)
+		}
+	}
+	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
 }
 
 // config draws modec.toml: one or two targets with their options.
@@ -664,14 +750,14 @@ var (
 		"echo a\\*b", "ls ~", "git commit -m *", "find * -exec *", "/bin/ls *", "./run *", "make  *", "echo 'a  b'",
 		"p(q) *", "git push, *"}
 	oddHosts = []any{"bücher.de", "*.bücher.de", "xn--bcher-kva.de", "127.1", "0x7f.1", "[::1]", "a.example.com.",
-		"localhost", "*.com", "evil.com", "A.Example.COM", "169.254.169.254"}
+		"-x.com", "*.x-.com", "R3---sn.example.com", "10.0.0.0", "localhost", "*.com", "evil.com", "A.Example.COM", "169.254.169.254"}
 )
 
 // Parts of a glob. Any of them may follow any other.
 var (
 	globNames = []string{"a", "src", ".env", "x.md", "é", "A", "~", "#", "!", "a b", "a:", "a,b", "(p)", ".", "..",
 		"\\[", "\\*", "C:", "@a", "$HOME", "%41", "'q'", "-"}
-	globMarks = []string{"*", "**", "?", "[ab]", "[!a]", "[^a-c]", "[:]", "{a,b}", "{x,y*}", "a{,b}"}
+	globMarks = []string{"*", "**", "?", "[ab]", "[!a]", "[^a-c]", "[:]", "{a,b}", "{x,y*}", "a{,b}", "a/{,b}"}
 )
 
 // globs returns patterns made of any parts. A pattern that a source may not have is left out.

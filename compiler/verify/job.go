@@ -216,7 +216,7 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 	}
 }
 
-// alike reports whether a tool differs from a known one that is allowed in letters only that the agent does not tell
+// alike reports whether a tool differs from a known one that is permitted in letters only that the agent does not tell
 // apart, and nothing but what holds for all tools of the server decides about it: nobody says that it exists.
 func (j *job) alike(subject *policy.Subject, a policy.Action, source *policy.Result) bool {
 	d, ok := j.decider.(contract.Renaming)
@@ -233,7 +233,8 @@ func (j *job) alike(subject *policy.Subject, a policy.Action, source *policy.Res
 	name := d.ToolName(tool)
 	return slices.ContainsFunc(names, func(other string) bool {
 		a.Arg = other
-		return d.ToolName(other) == name && subject.Decide(a).Decision == ir.Allow
+		known := subject.Decide(a).Decision
+		return d.ToolName(other) == name && (known == ir.Allow || known == ir.Ask && source.Decision == ir.Deny)
 	})
 }
 

@@ -262,7 +262,13 @@ func (c *compiler) serverTools(sv *ir.Server) []string {
 		asked = true
 	}
 	var some []string
-	for _, t := range sv.Tools {
+	tools := slices.Clone(sv.Tools)
+	for _, name := range c.s.PermittedTools(sv.Name) {
+		if denied && !strings.ContainsAny(name, "*?") {
+			tools = append(tools, ir.Tool{Name: name})
+		}
+	}
+	for _, t := range tools {
 		switch {
 		case c.tool(sv, t.Name) == ir.Deny:
 			denied = true

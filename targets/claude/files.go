@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -308,10 +309,22 @@ func astray(text string) bool {
 	return err != nil || slices.ContainsFunc(globs, func(glob string) bool {
 		rest, rooted := strings.CutPrefix(glob, "/")
 		first, _, more := strings.Cut(rest, "/")
-		if first == "**" {
-			return rooted && strings.Trim(rest, "*/") == ""
+		switch {
+		case first == "**" && rooted && strings.Trim(rest, "*/") == "":
+			return true
+		case more && first != "**":
+			return strings.ContainsAny(first, "*?[")
 		}
-		return more && strings.ContainsAny(first, "*?[")
+		for strings.HasPrefix(rest, "**/") {
+			rest = rest[len("**/"):]
+		}
+		first, _, _ = strings.Cut(rest, "/")
+		names := strings.ReplaceAll(first, "[!", "[^")
+		return strings.ContainsAny(first, "*?[") && strings.Trim(first, "*") != "" &&
+			slices.ContainsFunc([]string{"..", "~"}, func(name string) bool {
+				matches, err := path.Match(names, name)
+				return matches || err != nil
+			})
 	})
 }
 

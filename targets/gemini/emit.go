@@ -476,7 +476,8 @@ func (w *writer) invoked() {
 		if d == rest || d == ir.Agent {
 			continue
 		}
-		if slug = w.agentOf(slug); format.AgentName(slug) && !slices.Contains(by[d], slug) {
+		slug = w.agentOf(slug)
+		if said := d < ir.Allow || format.AgentName(slug); said && !slices.Contains(by[d], slug) {
 			by[d] = append(by[d], slug)
 		}
 	}

@@ -12,6 +12,7 @@ var codesText string
 // The codes that the emitter reports. codes.md documents every code of the target.
 const (
 	codeAgentName      diag.Code = "kilo-agent-name"
+	codeBeside         diag.Code = "kilo-beside-opencode"
 	codeBadRule        diag.Code = "kilo-bad-rule"
 	codeApproval       diag.Code = "kilo-approval"
 	codeDeny           diag.Code = "kilo-deny"

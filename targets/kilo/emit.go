@@ -3,6 +3,8 @@ package kilo
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -65,9 +67,46 @@ func (kilo) Emit(in contract.Input) ([]contract.File, diag.List) {
 		e.Role(&in.Project.Roles[i])
 	}
 	if p, ok := e.Project(); ok {
+		if !p.Own {
+			besideOpencode(e, &in)
+		}
 		project(e, &p, slices.Contains(in.Beside, agent.Reads), hasOlder(in.Source))
 	}
 	return e.Emitted()
+}
+
+// besideOpencode reports what Kilo would read in the file of opencode, too: a key of an agent that its own files lack, or
+// that they have before that file is read, decides as is written there.
+func besideOpencode(e *lastmatch.Emitter, in *contract.Input) {
+	if !slices.Contains(in.Beside, agent.Reads) || len(in.Project.Subjects()) == 0 {
+		return
+	}
+	wrong := func(option, hint, message string, args ...any) {
+		at := in.Options.Pos(option)
+		if at.IsZero() {
+			at.File = "modec.toml"
+		}
+		e.Diags.Errorf(codeBeside, at, message, args...).
+			Path("targets." + name + "." + option).
+			Hint(hint).
+			Target(name)
+	}
+	of := func(role string) string {
+		if role == "" {
+			return "no role"
+		}
+		return "the role " + strconv.Quote(role)
+	}
+	role, other := in.Everybodys[name], in.Everybodys[agent.Reads]
+	if role != other || role != "" && !in.AlsoFor(name, agent.Reads, role) {
+		wrong("subject", "write the same subject in [targets.kilo] and [targets.opencode], or baseline",
+			"Kilo reads what is written for opencode, too: got %s for its sessions, and %s for those of opencode, want one",
+			of(role), of(other))
+	}
+	if file := e.File(); !strings.Contains(file, "/") {
+		wrong("file", "write file = "+strconv.Quote(format.ConfigFile),
+			"Kilo reads what is written for opencode behind %s, so that it would decide: want a file that is read last", file)
+	}
 }
 
 // project writes what every session reads.

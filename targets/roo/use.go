@@ -68,7 +68,7 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 		decide(other, "tools that the inventory does not list", by)
 		for _, r := range s.UnlistedToolRules(sv.Name) {
 			named := policy.Action{Group: ir.MCP, Server: sv.Name,
-				Arg: strings.NewReplacer("*", contract.UnknownTool, "?", "x").Replace(r.Pattern.Text)}
+				Arg: contract.AnyTool(r.Pattern.Text)}
 			if r.Decision == ir.Deny { // no list of Roo has a pattern
 				decide(named, strconv.Quote(r.Pattern.Text), by)
 			}

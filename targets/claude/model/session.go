@@ -352,6 +352,9 @@ func (s *session) offered(tool string) bool {
 	return true
 }
 
+// inURL writes names of hosts as a URL does, with dashes anywhere.
+var inURL = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.CheckHyphens(false))
+
 // hostname returns the host of a URL as Claude Code reads it, which is as browsers do:
 // lower case, in ASCII, without the port and the last dot, an address as they write it
 // (0x7f.1 is 127.0.0.1). Observed on 2.1.330.
@@ -366,7 +369,7 @@ func hostname(arg string) string {
 	if ip, err := netip.ParseAddr(strings.Trim(h, "[]")); err == nil && ip.Is6() {
 		return inBrackets(ip)
 	}
-	if a, err := idna.Lookup.ToASCII(h); err == nil {
+	if a, err := inURL.ToASCII(h); err == nil {
 		h = a
 	}
 	if ip, ok := ipv4(h); ok {
@@ -398,6 +401,9 @@ func ipv4(host string) (string, bool) {
 			return "", false
 		}
 		n, err := strconv.ParseUint(part, 0, 64)
+		if part == "0x" || part == "0X" { // a number without digits is 0
+			n, err = 0, nil
+		}
 		left := uint64(1) << (8 * (4 - i))
 		last := i == len(parts)-1
 		if err != nil || last && n >= left || !last && n > 255 {

@@ -341,7 +341,8 @@ func hostname(arg string) string {
 	if i := lastColon(host); i >= 0 {
 		host = host[:i]
 	}
-	profile := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
+	profile := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false),
+		idna.CheckHyphens(false))
 	if ascii, err := profile.ToASCII(host); err == nil {
 		return ascii
 	}

@@ -29,6 +29,8 @@ type token struct {
 	literal bool
 	// loose is set for a sign in the place of one that no pattern has.
 	loose bool
+	// line is set for a sign in the place of a dot of an expression, which stands for no line break.
+	line bool
 }
 
 // use says what a rule does with what it matches.
@@ -96,8 +98,11 @@ func (p *part) add(tokens []token, holds use) error {
 	}
 	for i, t := range tokens {
 		switch {
-		case t.loose, bool(holds) && !t.literal && !t.deep:
+		case t.loose, bool(holds) && !t.literal && (!t.deep || t.line):
 			p.exact = false
+			continue
+		case t.line:
+			p.butLines(tokens, i)
 			continue
 		case t.literal, t.deep:
 			continue
@@ -115,6 +120,19 @@ func (p *part) add(tokens []token, holds use) error {
 		}
 	}
 	return nil
+}
+
+// butLines takes back what has a line break in the place of a dot, which stands for none.
+func (p *part) butLines(tokens []token, at int) {
+	for _, c := range "\n\r\u2028\u2029" {
+		with := append(slices.Clone(tokens[:at]), token{c: c, literal: true})
+		if tokens[at].c == '*' {
+			with = append(append(slices.Clone(tokens[:at+1]), token{c: c, literal: true}), tokens[at])
+		}
+		if but := written(append(with, tokens[at+1:]...)); !slices.Contains(p.but, but) {
+			p.but = append(p.but, but)
+		}
+	}
 }
 
 // hidden returns a pattern that matches what another one does, and that is taken as it stands.
@@ -350,7 +368,7 @@ func regexPart(text string, holds use) (part, error) {
 	if _, err := ecma.Parse(text); err != nil {
 		return part{}, err
 	}
-	re, err := syntax.Parse(text, syntax.Perl|syntax.DotNL)
+	re, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return part{}, errSign
 	}
@@ -400,7 +418,7 @@ func regexTokens(re *syntax.Regexp, holds use, exact *bool) ([][]token, error) {
 	case syntax.OpEndText:
 		return [][]token{{{c: endSign}}}, nil
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return [][]token{{{c: '?', deep: true}}}, nil
+		return [][]token{{{c: '?', deep: true, line: re.Op == syntax.OpAnyCharNotNL}}}, nil
 	case syntax.OpLiteral:
 		var f []token
 		for _, c := range re.Rune {
@@ -451,12 +469,13 @@ func regexTokens(re *syntax.Regexp, holds use, exact *bool) ([][]token, error) {
 // repeated returns the form of what is any text, or any name; nil for another repetition.
 func repeated(re *syntax.Regexp) []token {
 	sub := re.Sub[0]
-	of := token{c: '*', deep: sub.Op == syntax.OpAnyChar || sub.Op == syntax.OpAnyCharNotNL}
+	line := sub.Op == syntax.OpAnyCharNotNL
+	of := token{c: '*', deep: line || sub.Op == syntax.OpAnyChar, line: line}
 	if !of.deep && !notSlash(sub) {
 		return nil
 	}
 	if re.Op == syntax.OpPlus {
-		return []token{{c: '?', deep: of.deep}, of}
+		return []token{{c: '?', deep: of.deep, line: line}, of}
 	}
 	return []token{of}
 }

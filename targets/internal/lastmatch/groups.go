@@ -576,24 +576,47 @@ func (w *writer) server(sv *ir.Server) {
 	} else {
 		w.tool(format.Sanitized(sv.Name)+"_*", w.toAgent(rest))
 	}
+	tools := sv.Tools
 	if !w.subject.ListsTools(sv) {
 		rules := w.subject.UnlistedToolRules(sv.Name)
-		for _, d := range []ir.Decision{ir.Ask, ir.Deny} {
+		most := min(rest, ir.Allow) // what those behind hold back
+		for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
 			for _, r := range rules {
-				if r.Decision == d && d < min(rest, ir.Allow) {
+				switch {
+				case r.Decision != d:
+				case d > rest && w.opens(sv, &r):
+					most = max(most, d)
+					w.unlistedTools(sv, r)
+				case d < most:
+					r.Decision = min(d, rest)
 					w.unlistedTools(sv, r)
 				}
 			}
 		}
+		for _, name := range w.subject.PermittedTools(sv.Name) {
+			if format.Sanitized(name) == name {
+				tools = append(slices.Clip(tools), ir.Tool{Name: name})
+			}
+		}
 	}
 	for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
-		for _, t := range sv.Tools {
+		for _, t := range tools {
 			own := of(t.Name)
 			if w.toAgent(own) == d && w.decides(format.ToolKey(sv.Name, t.Name)) != d {
 				w.tool(format.ToolKey(sv.Name, t.Name), d)
 			}
 		}
 	}
+}
+
+// opens reports whether a rule over names of tools that the inventory does not list permits each of them that no other
+// rule is about, and a key can say so. One that takes any letters behind others is none: [writer.collisions] would lower
+// it.
+func (w *writer) opens(sv *ir.Server, r *ir.Rule) bool {
+	text := r.Pattern.Text
+	return r.Pattern.Kind == ir.Plain && pattern(text) == text && (w.ref.Role == "" || w.ref.Mode == "") &&
+		!format.Match(text, contract.UnknownTool) &&
+		decidedOn(w.subject, policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.AnyTool(text)}) == r.Decision
 }
 
 // unlistedTools writes a rule over names of tools that the inventory does not list.
@@ -646,9 +669,16 @@ func (w *writer) agents() {
 	for _, d := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
 		for _, slug := range w.in.Project.ModeNames() {
 			own := decidedOn(w.subject, policy.Action{Group: ir.Modes, Arg: slug})
-			if own != rest && w.toAgent(own) == d {
-				list = append(list, entry{w.nameOf(slug), d})
+			if own == rest || w.toAgent(own) != d {
+				continue
 			}
+			name := w.nameOf(slug)
+			if misread(name) { // it would stand before what holds for all
+				if name = hidden(name); d > w.toAgent(rest) {
+					continue
+				}
+			}
+			list = append(list, entry{name, d})
 		}
 	}
 	w.key(format.Task, rest, list)
