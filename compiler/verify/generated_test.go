@@ -340,7 +340,8 @@ func TestOrdinarySources(t *testing.T) {
 		"tools of a server without a list by their names": `"servers": {"n": {"command": "n"}}, "roles": {"a": {"can": {"mcp":
 			{"n": {"default": "deny", "allow": ["get", "l_*", "*u*"], "ask": ["put", "a_*", "get_x", "l_.."],
 			"deny": ["l_x*", "*d"]}}}}},
-			"modes": {"a": {` + mode + `, "can": {"mcp": {"n": {"allow": ["get", "l_*"], "ask": ["put"], "deny": ["l_x"]}}}}}`,
+			"modes": {"a": {` + mode + `, "can": {"mcp":
+			{"n": {"allow": ["get", "l_*"], "ask": ["put"], "deny": ["l_x"]}}}}}`,
 		"alternatives without a slash": `"roles": {"a": {"can": {"read": {"allow": ["pkg/{,x}", "p{/,x}z"],
 			"deny": ["dd/{,x}", "a{,/b}"], "default": "ask"}, "edit": {"allow": ["q{,/*.md}", "../{,x}"], "default": "deny"}}}},
 			"modes": {"a": {` + mode + `, "can": {"read": {"allow": ["pkg/{,x}"], "ask": ["p{/,x}z", "~/{,x}"]}}}}`,
@@ -349,8 +350,8 @@ func TestOrdinarySources(t *testing.T) {
 			"b": {"can": {"modes": {"ask": ["B"], "deny": ["1"], "default": "allow"}}}}`,
 		"dots of expressions": `"modes": {"a": {` + mode + `, "can": {"read": {"ask": [{"regex": "^.*\\.md$"}],
 			"allow": [{"regex": "^docs/.*$"}]}, "edit": {"allow": [{"regex": "^.+\\.md$"}], "ask": [{"regex": "^a.b$"}]}}}},
-			"roles": {"a": {"can": {"read": {"allow": [{"regex": "^(src|lib)/.*\\.ts$"}], "deny": [{"regex": "^x.*y$"}], "default": "ask"},
-			"edit": {"ask": [{"regex": "^.*$"}], "default": "deny"}}}}`,
+			"roles": {"a": {"can": {"read": {"allow": [{"regex": "^(src|lib)/.*\\.ts$"}],
+			"deny": [{"regex": "^x.*y$"}], "default": "ask"}, "edit": {"ask": [{"regex": "^.*$"}], "default": "deny"}}}}`,
 		"names that a folder outside may have": `"roles": {"a": {"can": {"outside": "allow", "read": {"ask": ["?", "**/??"],
 			"default": "allow"}, "edit": {"deny": ["~*", ".*", "[~.]x/**"], "default": "allow"}}}},
 			"modes": {"a": {` + mode + `, "can": {"outside": "allow", "read": {"deny": ["**/?/x"], "default": "allow"}}}}`,
@@ -504,6 +505,24 @@ func TestSubjectOfKilo(t *testing.T) {
 				if !strings.Contains(fmt.Sprint(diags), "[kilo-beside-opencode]") {
 					t.Errorf("%s: got %v", config, diags)
 				}
+			}
+		}
+	}
+}
+
+// What opencode has by the name of an agent of Kilo's own would be that agent.
+func TestNamesOfKilo(t *testing.T) {
+	for _, slug := range []string{"build", "code", "explore", "general", "plan", "summary"} {
+		for _, as := range []string{"", `"as": "other", `} {
+			files := memfs.FS{"modec.toml": []byte("[targets.kilo]\n[targets.opencode]\n"), "modec/a.json": fmt.Appendf(nil,
+				`{"modes": {%q: {%s"name": "A", "roleDefinition": "r", "can": {"mcp": "ask", "default": "agent"}}}}`, slug, as)}
+			if as != "" || slug != "plan" && slug != "explore" {
+				neverWider(t, files)
+				continue
+			}
+			_, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+			if !strings.Contains(fmt.Sprint(diags), "[kilo-beside-opencode]") {
+				t.Errorf("%s: got %v", slug, diags)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package kilo
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -75,8 +76,8 @@ func (kilo) Emit(in contract.Input) ([]contract.File, diag.List) {
 	return e.Emitted()
 }
 
-// besideOpencode reports what Kilo would read in the file of opencode, too: a key of an agent that its own files lack, or
-// that they have before that file is read, decides as is written there.
+// besideOpencode reports what Kilo would read in the file of opencode, too: a key of an agent that its own files lack,
+// or that they have before that file is read, decides as is written there.
 func besideOpencode(e *lastmatch.Emitter, in *contract.Input) {
 	if !slices.Contains(in.Beside, agent.Reads) || len(in.Project.Subjects()) == 0 {
 		return
@@ -100,12 +101,22 @@ func besideOpencode(e *lastmatch.Emitter, in *contract.Input) {
 	role, other := in.Everybodys[name], in.Everybodys[agent.Reads]
 	if role != other || role != "" && !in.AlsoFor(name, agent.Reads, role) {
 		wrong("subject", "write the same subject in [targets.kilo] and [targets.opencode], or baseline",
-			"Kilo reads what is written for opencode, too: got %s for its sessions, and %s for those of opencode, want one",
-			of(role), of(other))
+			"Kilo reads what is written for opencode, too: got %s for its sessions, and %s for those of opencode, "+
+				"want one", of(role), of(other))
+	}
+	for i := range in.Project.Modes {
+		m := &in.Project.Modes[i]
+		if n := cmp.Or(m.As, m.Slug); slices.Contains(behind, n) && slices.Contains(reserved, n) && m.For(agent.Reads) {
+			e.Diags.Errorf(codeBeside, m.Pos, "Kilo has an agent of its own by the name %q, which would go by what is "+
+				"written for opencode", n).
+				Hint("give the mode another name (as), or other targets").
+				Target(name)
+		}
 	}
 	if file := e.File(); !strings.Contains(file, "/") {
 		wrong("file", "write file = "+strconv.Quote(format.ConfigFile),
-			"Kilo reads what is written for opencode behind %s, so that it would decide: want a file that is read last", file)
+			"Kilo reads what is written for opencode behind %s, so that it would decide: want a file that is read last",
+			file)
 	}
 }
 
