@@ -479,6 +479,9 @@ func globOf(text string, u use) (string, error) {
 	if deep {
 		name = "**/" + name
 	}
+	for strings.Contains(name, "**/**") { // which says no more, and does not match what is before it
+		name = strings.ReplaceAll(name, "**/**", "**")
+	}
 	switch exact := name; {
 	case u != permits:
 		if name = loose(name); every(name) && !every(exact) {
