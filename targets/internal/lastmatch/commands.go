@@ -176,9 +176,11 @@ func (w *writer) commands() {
 			return e.decision == ir.Ask && e.pattern != "*$*" && e.pattern != "*`*" && !opens(list, e.pattern)
 		})
 	}
-	if of.steers && base < ir.Agent {
+	// What a line does not say is in no list, of its own permissionMode neither.
+	hidden := min(of.lowest, decidedOn(w.subject, policy.Action{Group: ir.Command, Arg: "$X"}))
+	if base < ir.Agent && (of.steers || hidden < base) {
 		for _, pattern := range unsaid {
-			signs = append(signs, entry{pattern, of.lowest})
+			signs = append(signs, entry{pattern, hidden})
 		}
 	}
 	if of.steers && len(w.subject.Sides()) == 1 {

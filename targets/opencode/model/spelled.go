@@ -20,9 +20,13 @@ const deepest = 3
 func (s *Session) spelled(line string, depth int) (o Outcome) {
 	o.Decision = ir.Agent
 	f, err := policy.ParseLine(line)
-	if err != nil || depth > deepest {
+	switch {
+	case err != nil && depth == 0:
 		return o
+	case err != nil, depth > deepest:
+		return s.meets("*")
 	}
+	moved := false // to another folder, where a name is another program's
 	syntax.Walk(f, func(n syntax.Node) bool {
 		call, is := n.(*syntax.CallExpr)
 		if !is || len(call.Args) == 0 {
@@ -39,6 +43,10 @@ func (s *Session) spelled(line string, depth int) (o Outcome) {
 			}
 		}
 		switch text := strings.Join(words, " "); {
+		case words[0] == "cd":
+			moved = true
+		case moved && strings.Contains(words[0], "/") && words[0][0] != '/':
+			o = least(o, s.meets("*"))
 		case policy.Feeds(words[0]), policy.Runs(words[0]) && slices.ContainsFunc(words, policy.Feeds):
 			o = least(o, s.meets(text+" *"))
 		case reads(words):
