@@ -42,9 +42,8 @@ func (s *Session) spelled(line string, depth int) (o Outcome) {
 				o = least(o, s.spelled(word, depth+1))
 			}
 		}
+		moved = moved || words[0] == "cd"
 		switch text := strings.Join(words, " "); {
-		case words[0] == "cd":
-			moved = true
 		case moved && strings.Contains(words[0], "/") && words[0][0] != '/':
 			o = least(o, s.meets("*"))
 		case policy.Feeds(words[0]), policy.Runs(words[0]) && slices.ContainsFunc(words, policy.Feeds):
