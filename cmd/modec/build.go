@@ -435,6 +435,9 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 func (e *env) nextStep(drift []output.Change, staged bool) string {
 	next := e.mended(drift)
 	if staged && next != "" {
+		if !strings.Contains(next, "`") {
+			next = "`" + next + "`"
+		}
 		next += "; then `git add` the files above and " + output.LockFile
 	}
 	return next
@@ -460,7 +463,7 @@ func (e *env) mended(drift []output.Change) string {
 		return "`modec build` puts back what people took out, `" + e.importing() +
 			"` offers to take it out of the source"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Edited }):
-		return "modec build --force, since nobody edits by hand what only programs read"
+		return "`modec build --force`, since nobody edits by hand what only programs read"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Touched }):
 		return "`" + e.importing() + "` offers what people added as a patch of the source, " +
 			"`modec build` keeps it beside it"

@@ -390,6 +390,6 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 	case c.Apply && !c.DryRun:
 		e.ui.note("wrote %s of the source; next: modec build\n", count(len(was.Files), "file"))
 	default:
-		e.ui.note("next: %s --apply writes this into the source\n", c.asked(e))
+		e.ui.note("next: `%s --apply` writes this into the source\n", c.asked(e))
 	}
 }

@@ -125,7 +125,7 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 	}
 	as.tell(e, res, nil, kept)
 	if !write {
-		e.ui.note("next: %s --apply writes this into the source\n", c.asked(e))
+		e.ui.note("next: `%s --apply` writes this into the source\n", c.asked(e))
 	}
 	return nil
 }
