@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -199,12 +198,8 @@ func often(w *wish) string {
 
 // patchFolder returns what the program that applies a patch needs to find the project from where modec was called.
 func (e *env) patchFolder() string {
-	if e.dir == e.cwd {
-		return ""
+	if dir := e.seen(e.dir); dir != "" {
+		return " -d " + dir
 	}
-	dir := e.dir
-	if rel, err := filepath.Rel(e.cwd, e.dir); err == nil {
-		dir = filepath.ToSlash(rel)
-	}
-	return " -d " + contract.ShellQuote(dir)
+	return ""
 }

@@ -66,6 +66,14 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 
 // elsewhere returns the flag that names a folder where modec was called, "" there.
 func (e *env) elsewhere(dir string) string {
+	if dir := e.seen(dir); dir != "" {
+		return "-C " + dir
+	}
+	return ""
+}
+
+// seen returns a folder as it is typed where modec was called, "" for that one.
+func (e *env) seen(dir string) string {
 	rel, err := filepath.Rel(e.cwd, dir)
 	switch {
 	case err != nil:
@@ -73,7 +81,7 @@ func (e *env) elsewhere(dir string) string {
 	case rel == ".":
 		return ""
 	}
-	return "-C " + contract.ShellQuote(filepath.ToSlash(rel))
+	return contract.ShellQuote(filepath.ToSlash(rel))
 }
 
 // project returns the project that a person stands in.

@@ -501,12 +501,18 @@ func TestSubjectOfKilo(t *testing.T) {
 					neverWider(t, files)
 					continue
 				}
-				_, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
-				if !strings.Contains(fmt.Sprint(diags), "[kilo-beside-opencode]") {
-					t.Errorf("%s: got %v", config, diags)
-				}
+				besideOpencode(t, files, config)
 			}
 		}
+	}
+}
+
+// besideOpencode fails where a source is compiled that Kilo would decide by what is written for opencode.
+func besideOpencode(t *testing.T, files memfs.FS, name string) {
+	t.Helper()
+	_, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+	if !strings.Contains(fmt.Sprint(diags), "[kilo-beside-opencode]") {
+		t.Errorf("%s: got %v", name, diags)
 	}
 }
 
@@ -520,10 +526,7 @@ func TestNamesOfKilo(t *testing.T) {
 				neverWider(t, files)
 				continue
 			}
-			_, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
-			if !strings.Contains(fmt.Sprint(diags), "[kilo-beside-opencode]") {
-				t.Errorf("%s: got %v", slug, diags)
-			}
+			besideOpencode(t, files, slug)
 		}
 	}
 }
@@ -539,10 +542,7 @@ func TestFileOfKilo(t *testing.T) {
 				neverWider(t, files)
 				continue
 			}
-			_, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
-			if !strings.Contains(fmt.Sprint(diags), "[kilo-beside-opencode]") {
-				t.Errorf("%s: got %v", file, diags)
-			}
+			besideOpencode(t, files, file)
 		}
 	}
 }

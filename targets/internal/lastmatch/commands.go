@@ -120,7 +120,6 @@ var unsaid = []string{"*$*", "*`*", "*{*", "*((*", "sh", "bash", "dash", "ksh", 
 
 // lines is what a list of commands says of lines of a shell.
 type lines struct {
-	base   ir.Decision // what no list names
 	lowest ir.Decision // the least that a list decides, or that is left
 	least  ir.Decision // what is decided of a line that patterns do not tell apart
 	held   bool        // something is denied, or asked about
@@ -132,7 +131,7 @@ type lines struct {
 
 // lines returns what a list says of them.
 func (w *writer) lines(sides []side, list []entry, base ir.Decision) lines {
-	of := lines{base: base, lowest: min(base, ir.Ask), files: w.holdsFiles(ir.Edit) || w.holdsFiles(ir.Read)}
+	of := lines{lowest: min(base, ir.Ask), files: w.holdsFiles(ir.Edit) || w.holdsFiles(ir.Read)}
 	for i := range sides {
 		of.held = of.held || len(sides[i].deny)+len(sides[i].ask) > 0
 		if len(sides[i].deny) > 0 {

@@ -324,8 +324,10 @@ func (s *Session) line(line string) (Outcome, *contract.Hole) {
 			lower, why = of, "no pattern tells that a shell puts names of files in the place of a *"
 		}
 	}
-	if of := s.spelled(line, 0); of.Decision < lower.Decision {
-		lower, why = of, s.program.Title+" compares the text of a command: another spelling of it is not in a list"
+	if lower.Decision > ir.Deny { // else nothing is less, and a line is parsed for it
+		if of := s.spelled(line, 0); of.Decision < lower.Decision {
+			lower, why = of, s.program.Title+" compares the text of a command: another spelling of it is not in a list"
+		}
 	}
 	if lower.Decision == o.Decision {
 		return o, nil
@@ -339,10 +341,16 @@ func (s *Session) expanded(command string) Outcome {
 	if !strings.ContainsAny(command, "*?[") {
 		return o
 	}
-	text := []rune(anyName.ReplaceAllString(command, "*"))
-	for i := range s.Rules {
-		r := &s.Rules[i]
-		if r.Decision < o.Decision && r.Pattern != format.Every && format.Match(r.Key, format.Bash) &&
+	return s.meeting(o, anyName.ReplaceAllString(command, "*"), "")
+}
+
+// meeting returns the least of an outcome and of what rules about commands decide about some text of a pattern, without
+// those that have one of some signs.
+func (s *Session) meeting(o Outcome, pattern, signs string) Outcome {
+	text, rules := []rune(pattern), s.about(format.Bash)
+	for i := range rules {
+		r := &rules[i]
+		if r.Decision < o.Decision && r.Pattern != format.Every && !strings.ContainsAny(r.Pattern, signs) &&
 			format.Meet([]rune(r.Pattern), text) {
 			o = Outcome{r.Decision, r.Text(), r.At}
 		}

@@ -64,17 +64,7 @@ func (s *Session) spelled(line string, depth int) (o Outcome) {
 // meets returns the least that a rule decides about some text of a pattern. The signs of a rule are those of a line: in
 // what a shell puts into one they are none.
 func (s *Session) meets(pattern string) Outcome {
-	o := Outcome{Decision: ir.Agent}
-	text := []rune(pattern)
-	for i := range s.Rules {
-		r := &s.Rules[i]
-		signs := strings.ContainsAny(r.Pattern, "'\"\\<>$`{(")
-		if r.Decision < o.Decision && r.Pattern != format.Every && !signs && format.Match(r.Key, format.Bash) &&
-			format.Meet([]rune(r.Pattern), text) {
-			o = Outcome{r.Decision, r.Text(), r.At}
-		}
-	}
-	return o
+	return s.meeting(Outcome{Decision: ir.Agent}, pattern, "'\"\\<>$`{(")
 }
 
 // reads reports whether a command is a shell that reads what it runs.
