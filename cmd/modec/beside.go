@@ -23,9 +23,14 @@ import (
 
 // built returns whether a text is a file as the last build left it. It reports false where nothing was built.
 func (e *env) built() (asBuilt func(file string, data []byte) bool, ok bool) {
-	name, _ := output.Locks(e.local)
-	lock, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
-	return output.AsBuilt(lock), err == nil
+	lock := e.lock()
+	return output.AsBuilt(lock), lock != nil
+}
+
+// lock returns the text of the lock, or of the one that stands for it; nil where there is none.
+func (e *env) lock() []byte {
+	opt := e.outputs(e.dir)
+	return opt.LockText()
 }
 
 // besides returns what people changed in a file beside modec's entries since the last build. It reports false
@@ -114,9 +119,8 @@ func (e *env) original(file string) []byte {
 	if o, ok := originals.Load(e.home(e.dir)).Original(file); ok {
 		return o.Data
 	}
-	name, _ := output.Locks(e.local)
-	lock, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
-	if err != nil {
+	lock := e.lock()
+	if lock == nil {
 		return nil
 	}
 	data, err := gittree.Blob(e.ctx, e.dir, output.AdoptedBlob(lock, file))
@@ -238,12 +242,7 @@ func (e *env) keptBeside(res *compiler.Result) (lines []string) {
 
 // wrote returns whether the last build had an entry of modec's at a place of a file.
 func (e *env) wrote() func(file, place string) bool {
-	name, _ := output.Locks(e.local)
-	lock, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
-	if err != nil {
-		return func(string, string) bool { return false }
-	}
-	return output.Wrote(lock)
+	return output.Wrote(e.lock())
 }
 
 // unmade reports whether an entry of a list that is gone is none of the source's either: nothing is beside it then.

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -147,7 +146,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	if err := c.acceptDropped(e, res, opt); err != nil {
 		return nil, err
 	}
-	kept, word := e.keptBeside(res), e.asWritten(out)
+	kept, word := e.keptBeside(res), asWritten(&opt)
 	changes, list := res.Write(e.ctx, opt)
 	e.offerImport(list)
 	if diags = append(diags, list...); diags.HasErrors() {
@@ -170,11 +169,13 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	default:
 		summary := fmt.Sprintf("%s in %d ms", buildSummary(res, changes, opt), time.Since(start).Milliseconds())
 		e.ui.build(res, changes, diags, summary)
-		e.ui.kept(diags)
 	}
 	if !e.ui.json {
 		if line := newHooks(changes, diags); line != "" && !unchanged && !c.Diff {
 			e.ui.note("%s\n", diag.Clean(line))
+		}
+		if !c.Diff {
+			e.ui.kept(diags)
 		}
 		c.tellRest(e, res, changes, kept, opt.DryRun)
 	}
@@ -223,10 +224,9 @@ func newHooks(changes []output.Change, diags diag.List) string {
 	return line
 }
 
-// asWritten returns what a build says of a folder in which it writes no file.
-func (e *env) asWritten(dir string) string {
-	lock, _ := output.Locks(e.local)
-	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(lock))); errors.Is(err, fs.ErrNotExist) {
+// asWritten returns what a build says where it writes no file.
+func asWritten(opt *output.Options) string {
+	if opt.LockText() == nil {
 		return tookOver
 	}
 	return upToDate
@@ -359,8 +359,12 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 	drift := slices.DeleteFunc(slices.Clone(changes),
 		func(c output.Change) bool { return c.Action == output.Unchanged })
 	there, _ := present(x.res, changes)
+	ownEntries := ""
 	if disk != nil && len(there.Outputs) > 0 {
-		_, list, _ := e.verify(there, disk, staleOf(changes), verifySeed)
+		report, list, _ := e.verify(there, disk, staleOf(changes), verifySeed)
+		if report != nil {
+			ownEntries = bySurface(report.Surfaces, filled)
+		}
 		diags = append(diags, list...)
 		diags = append(diags, e.foreign(there, disk, x.ignored(e))...)
 	}
@@ -389,6 +393,7 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 	}
 	if failed == nil && e.ui.annotator == nil {
 		s := summaryOf(x.res, changes, diags)
+		s.Filled = ownEntries
 		x.memory.remember(changes, s)
 		e.ui.upToDate(c, s, upToDate, x.start)
 	}

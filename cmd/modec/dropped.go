@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 
 	"modec.dev/modec/compiler"
@@ -21,9 +19,8 @@ func droppedTarget(res *compiler.Result, c *output.Change) bool {
 // acceptDropped has the user accept what a build puts back for targets that the project no longer has, where only git
 // has it.
 func (c *buildCmd) acceptDropped(e *env, res *compiler.Result, opt output.Options) error {
-	name, _ := output.Locks(e.local)
-	lock, err := os.ReadFile(filepath.Join(opt.Dir, filepath.FromSlash(name)))
-	if err != nil || opt.DryRun || !output.WroteFor(lock, func(target string) bool {
+	lock := opt.LockText()
+	if lock == nil || opt.DryRun || !output.WroteFor(lock, func(target string) bool {
 		return droppedTarget(res, &output.Change{Target: target})
 	}) {
 		return nil

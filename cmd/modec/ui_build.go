@@ -25,6 +25,9 @@ const (
 func (u *ui) upToDate(c *buildCmd, s record.Summary, word string, start time.Time) {
 	if c.Check {
 		u.note("%s%s as the source makes them\n", u.of, count(s.Files, "file"))
+		if s.Filled != "" {
+			u.note("%s: %s\n", filledTitle, diag.Clean(s.Filled))
+		}
 		return
 	}
 	if !u.quiet && !u.verbose {
@@ -98,10 +101,10 @@ func (u *ui) putBack(c *buildCmd, changes []output.Change) {
 	}
 }
 
-// kept prints where copies are of what was overwritten.
+// kept prints where copies are of what was overwritten, and which lock stood for one that was not there.
 func (u *ui) kept(diags diag.List) {
 	for _, d := range diags {
-		if d.Code == diag.Kept && !u.verbose {
+		if (d.Code == diag.Kept || d.Code == diag.BadLock) && d.Severity == diag.Note && !u.verbose {
 			u.note("%s: %s\n", diag.Clean(d.Pos.String()), diag.Clean(d.Message))
 		}
 	}

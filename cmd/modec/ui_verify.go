@@ -102,7 +102,7 @@ func (u *ui) verify(r *verify.Report) (remaining int) {
 		{"assumed not to exist", func(s *verify.Surface) string { return positive(s.Counts.Assumed) }},
 		{"not governed for some subjects", ungoverned},
 		{"left to the agents", left},
-		{"allowed by entries of your own", filled},
+		{filledTitle, filled},
 	} {
 		if text := bySurface(r.Surfaces, kind.of); text != "" {
 			u.printf("%s: %s\n", kind.title, diag.Clean(text))
@@ -254,6 +254,8 @@ func positive(n int) string {
 	}
 	return strconv.Itoa(n)
 }
+
+const filledTitle = "allowed by entries of your own"
 
 // filled says how many decisions somebody's own entries allow, and which entries these are, the first ones.
 func filled(s *verify.Surface) string {

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -76,6 +77,46 @@ func Unless(text string) string {
 
 // RunsHook reports whether a file has a line that runs modec's hook.
 func RunsHook(data []byte) bool { return bytes.Contains(data, []byte("modec hook ")) }
+
+// IsBuiltHook reports whether an entry of a file of hooks, as JSON, runs modec's hook with a digest, as only a build
+// writes it, and nothing else. One of another build than the last refuses every call.
+func IsBuiltHook(entry []byte) bool {
+	if !RunsHook(entry) {
+		return false
+	}
+	var v any
+	if json.Unmarshal(entry, &v) != nil {
+		return false
+	}
+	hooks, others := 0, 0
+	var count func(v any)
+	count = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, x := range v {
+				count(x)
+			}
+		case map[string]any:
+			for key, x := range v {
+				line, _ := x.(string)
+				h, err := ParseHookLine(line)
+				switch built := err == nil && h.Digest != ""; {
+				case built:
+					hooks++
+				case slices.Contains(runs, key):
+					others++
+				default:
+					count(x)
+				}
+			}
+		}
+	}
+	count(v)
+	return hooks > 0 && others == 0
+}
+
+// runs are the members of a hook that say what it runs or asks.
+var runs = []string{"command", "bash", "powershell", "commandWindows", "windows", "osx", "linux", "url", "prompt"}
 
 // HookOnly reports whether a target notes by a code what only its hook holds: the code is TARGET-hook-only.
 func HookOnly(c diag.Code) bool { return strings.HasSuffix(string(c), "-hook-only") }

@@ -38,6 +38,9 @@ type Record struct {
 	Edits map[string]File `json:"edits,omitempty"`
 	// Left are the files that an eject left to the team, by path: their digest, as package output has it.
 	Left map[string]string `json:"left,omitempty"`
+	// Retired is the digest of the lock that a clean or an eject took away, as package output has it: it is not read of
+	// git again. "": none.
+	Retired string `json:"retired,omitempty"`
 	// Imports are the sources that migrations made of the files, by File.Import: the digest of each file
 	// of the source by its path.
 	Imports map[string]map[string]string `json:"imports,omitempty"`
@@ -101,7 +104,7 @@ func Load(root string) *Record {
 	root = resolved(root)
 	r := &Record{place: place("originals", root)}
 	if json.Unmarshal(record.Read(r.place), r) != nil || r.Version != version || r.Root != root {
-		r.Files, r.Edits, r.Imports, r.Left = nil, nil, nil, nil
+		*r = Record{place: r.place}
 	}
 	if r.Files == nil {
 		r.Files = map[string]File{}

@@ -88,7 +88,7 @@ func (w *writer) forgetEdits(changes []Change) error {
 	return r.Save()
 }
 
-// leave notes what an eject leaves of the files that are modec's alone.
+// leave notes how an eject leaves the files.
 func (w *writer) leave(changes []Change) error {
 	r := w.record()
 	if r == nil {
@@ -96,7 +96,7 @@ func (w *writer) leave(changes []Change) error {
 	}
 	r.Left = map[string]string{}
 	for i := range changes {
-		if c := &changes[i]; !c.Merged && c.Action != Remove {
+		if c := &changes[i]; c.Action != Remove {
 			r.Left[c.Path] = c.SHA256
 		}
 	}
@@ -125,7 +125,7 @@ func (w *writer) untouched(p string) bool {
 // foundEqual reports whether a file that no lock knows says to the letter what modec would write: somebody
 // else's, that a clean leaves there. One that somebody moved is modec's.
 func (w *writer) foundEqual(c *Change) bool {
-	if w.said(c.Path, c.have) {
+	if w.said(c.Path, c.have) || w.ownBuild(c.Path, c.have) {
 		return false
 	}
 	return c.Action == Unchanged && !c.Merged && c.have != nil && !contract.ForMachines(c.Path) &&

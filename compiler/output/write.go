@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -108,6 +109,9 @@ type Options struct {
 	Written func() *originals.Written
 	// InGit reports whether the last commit has an object of git at a path; nil: there is no git.
 	InGit func(path, name string) bool
+	// Committed returns a file of the last commit, nil where that has none. The lock of the team's project that is not
+	// there is read of it. Nil: there is no git.
+	Committed func(path string) []byte
 	// Unheld returns the files of agents that are no targets, for the lock of the first build. Nil: there are none.
 	Unheld func() []string
 	// Known returns the warnings about what people had, for the lock of the first build ([KnownLine]). Nil: there are
@@ -204,12 +208,57 @@ func Eject(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 		if err := w.apply(b, changes); err != nil {
 			return err
 		}
-		if err := w.remove(w.opt.lockFile()); err != nil {
+		if err := errors.Join(w.retire(), w.remove(w.opt.lockFile())); err != nil {
 			return err
 		}
 		return w.leave(changes)
 	})
 	return append(changes, Change{Path: w.opt.lockFile(), Action: Remove, Target: "modec"}), list
+}
+
+// lost returns the lock that somebody removed, as the last commit has it: people do so where a merge is in conflict.
+// One that clean or eject took away is nil.
+func (o *Options) lost() *Lock {
+	text := o.lostLock()
+	if text == nil {
+		return nil
+	}
+	l, err := parseLock(text)
+	if err != nil {
+		return nil
+	}
+	return l
+}
+
+// LockText returns the text of the lock, or of the one that stands for it where it is not there; nil for none.
+func (o *Options) LockText() []byte {
+	text, err := os.ReadFile(filepath.Join(o.Dir, filepath.FromSlash(o.lockFile())))
+	if errors.Is(err, fs.ErrNotExist) {
+		return o.lostLock()
+	}
+	return text
+}
+
+// lostLock returns the text of the lock that stands for one which is not there, nil for none.
+func (o *Options) lostLock() []byte {
+	if o.Committed == nil || o.Local != "" {
+		return nil
+	}
+	text := o.Committed(LockFile)
+	if text == nil || o.Originals != nil && o.Originals().Retired == Sum(text) {
+		return nil
+	}
+	return text
+}
+
+// retire notes that the lock which goes is one that people no longer want, where the last commit has it.
+func (w *writer) retire() error {
+	r := w.record()
+	if w.lockRaw == nil || r == nil || w.opt.lostLock() == nil {
+		return nil
+	}
+	r.Retired = Sum(w.lockRaw)
+	return r.Save()
 }
 
 // stopOnce reports what a build opens only because an older modec wrote the last one, for
@@ -251,7 +300,7 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 		if err := w.commit(changed(changes)); err != nil {
 			return err
 		}
-		return errors.Join(w.remove(w.opt.lockFile()), w.remove(w.opt.pendingLock()))
+		return errors.Join(w.retire(), w.remove(w.opt.lockFile()), w.remove(w.opt.pendingLock()))
 	})
 	if w.lockRaw != nil {
 		changes = append(changes, Change{Path: w.opt.lockFile(), Action: Remove, Target: "modec"})
@@ -353,6 +402,9 @@ func (w *writer) readLocks() {
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		w.diags.Errorf(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "cannot be read: %v", diag.WithoutPath(err))
+	} else if w.lock = w.opt.lost(); w.lock != nil && !w.opt.Check {
+		w.diags.Notef(diag.BadLock, diag.Pos{File: w.opt.lockFile()},
+			"it was not there: the one of the last commit stood for it")
 	}
 	if b, err := w.read(w.opt.pendingLock()); err == nil {
 		if l, err := parseLock(b); err == nil { // else torn: as if it were not there
@@ -608,8 +660,21 @@ func (w *writer) ownedOf(p string, have, want []byte, entries jsonedit.Pattern) 
 			maps.DeleteFunc(taken, func(place, _ string) bool { _, ok := says[place]; return !ok })
 		}
 		owned = append(owned, taken)
+	} else if len(owned) == 0 && w.ownBuild(p, have) {
+		emitted := entries.In(want)
+		owned = append(owned, jsonedit.Own(have, entries, func(place string, _ []byte) bool {
+			return slices.Contains(emitted, place)
+		}))
 	}
-	return owned
+	return append(owned, jsonedit.Own(have, entries, func(_ string, entry []byte) bool {
+		return contract.IsBuiltHook(entry)
+	}))
+}
+
+// ownBuild reports whether a file of which no lock says anything is as a build of this user's left it.
+func (w *writer) ownBuild(p string, have []byte) bool {
+	sum := Sum(have)
+	return have != nil && !w.lock.knows(p) && !w.pending.knows(p) && w.wrote().Has(p, sum) && !w.left(p, sum)
 }
 
 // sharedState says why a file that people write too is not as the source makes it. What an
@@ -718,10 +783,7 @@ func (w *writer) mine(c *Change) bool {
 		}
 	}
 	_, ok := w.imported(c.Path, c.have)
-	if !ok {
-		ok = w.said(c.Path, c.have)
-	}
-	if ok {
+	if ok || w.said(c.Path, c.have) || w.ownBuild(c.Path, c.have) {
 		c.State = Stale
 		return true
 	}
@@ -828,7 +890,7 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 		next.Unheld, next.Known = nil, w.lock.Known
 	}
 	c := Change{Target: "modec", Path: w.opt.lockFile(), Action: Update, State: Stale, have: w.lockRaw}
-	if w.lock == nil {
+	if w.lockRaw == nil {
 		c.Action, c.State = Create, Missing
 	} else if next.Modec = w.lock.Modec; reflect.DeepEqual(w.sameLayout(next), w.lock) {
 		return nil

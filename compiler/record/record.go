@@ -50,6 +50,8 @@ type Summary struct {
 	Warnings int `json:"warnings"`
 	// Diagnostics are the warnings, which a check repeats each time.
 	Diagnostics diag.List `json:"diagnostics,omitempty"`
+	// Filled says what entries of somebody's own allow that the source leaves to the agents.
+	Filled string `json:"filled,omitempty"`
 }
 
 // Place returns the path of the record of a build. args are whatever the outcome depends on
