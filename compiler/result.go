@@ -75,6 +75,13 @@ func (r *Result) Lint(project fs.FS) []lint.Finding {
 		Pins:        set,
 		Exceptions:  r.Config.Ends(),
 		Now:         r.now,
+		IsFolder: func(path string) bool {
+			if project == nil {
+				return false
+			}
+			info, err := fs.Stat(project, path)
+			return err == nil && info.IsDir()
+		},
 	}), broken...)
 	if lock, err := r.lockIn(project); err == nil {
 		known := output.KnownOf(lock)

@@ -232,8 +232,11 @@ func (e *env) keptBeside(res *compiler.Result) (lines []string) {
 		if err != nil || asBuilt(f.Path, have) {
 			continue
 		}
-		list, _ := e.changedSince(asBuilt, f.Path, have)
-		for _, d := range besideSource(f, list, have, e.wrote()) {
+		list, known := e.changedSince(asBuilt, f.Path, have)
+		if list = besideSource(f, list, have, e.wrote()); !known {
+			list = e.beyond(&f)
+		}
+		for _, d := range list {
 			lines = append(lines, fmt.Sprintf("%s %s %s", d.Pos, d.Path, d.Text))
 		}
 	}

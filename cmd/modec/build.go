@@ -174,19 +174,19 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		if line := newHooks(changes, diags); line != "" && !unchanged && !c.Diff {
 			e.ui.note("%s\n", diag.Clean(line))
 		}
-		if !c.Diff {
-			e.ui.kept(diags)
-		}
-		c.tellRest(e, res, changes, kept, opt.DryRun)
+		c.tellRest(e, res, changes, diags, kept)
 	}
 	return report, nil
 }
 
 // tellRest prints what becomes of what people wrote.
-func (c *buildCmd) tellRest(e *env, res *compiler.Result, changes []output.Change, kept []string, dry bool) {
-	e.ui.putBack(c, changes)
+func (c *buildCmd) tellRest(
+	e *env, res *compiler.Result, changes []output.Change, diags diag.List, kept []string,
+) {
 	if !c.Diff {
-		e.tellDropped(res, changes, dry)
+		e.ui.kept(diags)
+		e.ui.putBack(c, changes)
+		e.tellDropped(res, changes, c.DryRun)
 	}
 	for _, line := range kept {
 		e.ui.note("left as people wrote it, beside what the source says: %s\n", diag.Clean(line))
@@ -345,29 +345,62 @@ func (x *checked) ignored(e *env) ignoring {
 	}
 }
 
+// found is what a check finds.
+type found struct {
+	changes, drift []output.Change
+	diags          diag.List
+	filled         string // what entries of people's own allow
+}
+
+// find looks at the files, once more where another run wrote them meanwhile.
+func (x *checked) find(e *env) (f found, err error) {
+	const most = 3
+	for range most {
+		mark := ""
+		if x.opt.FS == nil {
+			if mark, err = x.opt.Quiet(e.ctx); err != nil {
+				return f, err
+			}
+		}
+		if f, err = x.look(e); err != nil || x.opt.FS != nil || !x.opt.Disturbed(mark) {
+			break
+		}
+	}
+	return f, err
+}
+
+// look compares the files with what a build would write, and judges them as the agents would.
+func (x *checked) look(e *env) (f found, err error) {
+	disk, end, err := x.files()
+	if err != nil {
+		return f, err
+	}
+	defer end()
+	changes, list := x.res.Write(e.ctx, x.opt)
+	f.changes, f.diags = changes, slices.Concat(x.diags, list)
+	f.drift = slices.DeleteFunc(slices.Clone(changes),
+		func(c output.Change) bool { return c.Action == output.Unchanged })
+	there, _ := present(x.res, changes)
+	if disk == nil || len(there.Outputs) == 0 {
+		return f, nil
+	}
+	report, list, _ := e.verify(there, disk, staleOf(changes), verifySeed)
+	if report != nil {
+		f.filled = bySurface(report.Surfaces, filled)
+	}
+	f.diags = slices.Concat(f.diags, list, e.foreign(there, disk, x.ignored(e)))
+	return f, nil
+}
+
 // check compares the files with what a build would write, and judges them as the agents
 // would.
 func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
-	disk, end, err := x.files()
+	x.opt.Version, x.opt.Check = version(), true
+	f, err := x.find(e)
 	if err != nil {
 		return nil, err
 	}
-	defer end()
-	x.opt.Version, x.opt.Check = version(), true
-	changes, list := x.res.Write(e.ctx, x.opt)
-	diags := append(x.diags, list...)
-	drift := slices.DeleteFunc(slices.Clone(changes),
-		func(c output.Change) bool { return c.Action == output.Unchanged })
-	there, _ := present(x.res, changes)
-	ownEntries := ""
-	if disk != nil && len(there.Outputs) > 0 {
-		report, list, _ := e.verify(there, disk, staleOf(changes), verifySeed)
-		if report != nil {
-			ownEntries = bySurface(report.Surfaces, filled)
-		}
-		diags = append(diags, list...)
-		diags = append(diags, e.foreign(there, disk, x.ignored(e))...)
-	}
+	changes, drift, diags := f.changes, f.drift, f.diags
 	if list := e.stopped(); list.HasErrors() {
 		return nil, e.ui.fail(list)
 	}
@@ -393,7 +426,7 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 	}
 	if failed == nil && e.ui.annotator == nil {
 		s := summaryOf(x.res, changes, diags)
-		s.Filled = ownEntries
+		s.Filled = f.filled
 		x.memory.remember(changes, s)
 		e.ui.upToDate(c, s, upToDate, x.start)
 	}
@@ -459,8 +492,8 @@ func (e *env) mended(drift []output.Change) string {
 	case len(drift) == 0:
 		return ""
 	case slices.ContainsFunc(drift, removed) && !slices.ContainsFunc(drift, theirs):
-		return "`" + e.importing() + " --apply` takes what people removed out of the source, " +
-			"`modec build --force` writes it again"
+		return "`modec build --force` writes again what people removed, `" + e.importing() +
+			" --apply` takes it out of the source"
 	case slices.ContainsFunc(drift, theirs), slices.ContainsFunc(drift, removed):
 		return "move what people changed into the source (`" + e.importing() + "` offers a patch), " +
 			"or `modec build --force`, which keeps a copy of it"

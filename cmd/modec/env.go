@@ -51,6 +51,8 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 	e.ui = newUI(stdout, stderr, g, cmd, e.dir)
 	if e.named {
 		e.ui.at = e.elsewhere(e.dir)
+	} else {
+		e.ui.up = e.elsewhere(e.dir)
 	}
 	e.ui.annotator = e.annotator(cmd.form)
 	if !cmd.own {
@@ -100,8 +102,8 @@ func (e *env) apart() error {
 		return nil
 	}
 	return fmt.Errorf("this folder belongs to the project %s, and nothing was written: "+
-		"go there, or write `-C .` for a project of its own here, to which that one's rules do not apply",
-		project)
+		"write `%s` for that one, or `-C .` for a project of its own here, to which that one's rules do not apply",
+		project, e.elsewhere(project))
 }
 
 // inProject returns a path of the command line as one of the project. A relative one begins where

@@ -38,6 +38,8 @@ type ui struct {
 	annotator func(diag.List) error
 	// at is what commands need that are typed where this one was, as "-C shop"; "" for nothing.
 	at string
+	// up is the flag that names the project above the folder where it was called, for a command that does not look upwards.
+	up string
 	// endless is set for a command that ^C may end as it should: it says nothing of it.
 	endless bool
 }
@@ -87,14 +89,18 @@ var ownCommand = lazy.Regexp("(^|next: |`)modec ([a-z]+)")
 
 // typed returns a text whose commands of modec's work where this one was typed.
 func (u *ui) typed(text string) string {
-	if u.at == "" {
+	if u.at == "" && u.up == "" {
 		return text
 	}
 	return ownCommand().ReplaceAllStringFunc(text, func(found string) string {
-		if strings.HasSuffix(found, " hook") {
+		at := u.at
+		if at == "" && strings.HasSuffix(found, " migrate") {
+			at = u.up
+		}
+		if at == "" || strings.HasSuffix(found, " hook") {
 			return found
 		}
-		return strings.Replace(found, "modec ", "modec "+u.at+" ", 1)
+		return strings.Replace(found, "modec ", "modec "+at+" ", 1)
 	})
 }
 

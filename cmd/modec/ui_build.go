@@ -95,8 +95,12 @@ func (u *ui) putBack(c *buildCmd, changes []output.Change) {
 		verb = "would put back"
 	}
 	for i := range changes {
-		if x := &changes[i]; len(x.Again) > 0 && !c.Diff {
+		x := &changes[i]
+		if len(x.Again) > 0 {
 			u.note("%s in %s, which somebody took out: %s\n", verb, diag.Clean(x.Path), diag.Clean(some(x.Again)))
+		}
+		if x.Back != "" {
+			u.note("%s in %s what people wrote there, as of %s\n", verb, diag.Clean(x.Path), x.Back)
 		}
 	}
 }

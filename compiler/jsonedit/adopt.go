@@ -42,9 +42,8 @@ func Adopt(have []byte, p Pattern, taken []string) Entries {
 	return out
 }
 
-// Own returns those entries of a file at the places of a pattern which a function takes for modec's by their places and
-// their JSON, as if modec had written them. Nil is returned where there is none.
-func Own(have []byte, p Pattern, is func(place string, value []byte) bool) Entries {
+// Own returns those entries of a file at the places of a pattern which a function takes for modec's by their JSON, as if modec had written them. Nil is returned where there is none.
+func Own(have []byte, p Pattern, is func(value []byte) bool) Entries {
 	have, _ = bytes.CutPrefix(have, byteOrderMark)
 	entries, err := flatten(have, p.Places)
 	if err != nil {
@@ -53,7 +52,7 @@ func Own(have []byte, p Pattern, is func(place string, value []byte) bool) Entri
 	var out Entries
 	for i := range entries {
 		e := &entries[i]
-		if e.kind == container || !is(e.place, standard(e.value)) {
+		if e.kind == container || !is(standard(e.value)) {
 			continue
 		}
 		if out == nil {

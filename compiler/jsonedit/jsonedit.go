@@ -48,6 +48,18 @@ func (e Entries) Places() []string { return slices.Sorted(maps.Keys(e)) }
 // What stands beside them does not count. A file with none of them is one from which modec
 // took them out.
 func (e Entries) Edited(file []byte) bool {
+	there, gone, ok := e.in(file)
+	return !ok || there > 0 && gone > 0
+}
+
+// Any reports whether a file has one of the entries as modec wrote it, or none is recorded.
+func (e Entries) Any(file []byte) bool {
+	there, gone, ok := e.in(file)
+	return ok && (there > 0 || gone == 0)
+}
+
+// in counts the entries that a file has, and those that it lacks. It reports false for a file that nobody can read.
+func (e Entries) in(file []byte) (there, gone int, ok bool) {
 	if isTOML(file) {
 		if is, err := fromTOML(file); err == nil {
 			file = is
@@ -55,9 +67,8 @@ func (e Entries) Edited(file []byte) bool {
 	}
 	root, err := parse(bytes.TrimPrefix(file, byteOrderMark))
 	if err != nil {
-		return true
+		return 0, 0, false
 	}
-	there, gone := 0, 0
 	for place, sum := range e {
 		switch {
 		case sum == Container:
@@ -67,7 +78,7 @@ func (e Entries) Edited(file []byte) bool {
 			gone++
 		}
 	}
-	return there > 0 && gone > 0
+	return there, gone, true
 }
 
 // hasEntry reports whether a file has an entry as its sum records it.

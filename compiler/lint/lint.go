@@ -70,6 +70,8 @@ type Request struct {
 	Exceptions []Exception
 	// Now is when exceptions and allows with times are judged; zero: they are not.
 	Now time.Time
+	// IsFolder reports whether a path of the project is a folder; nil: nobody knows.
+	IsFolder func(path string) bool
 }
 
 // Exception is the last day of an exception, and where it is written.

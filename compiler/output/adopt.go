@@ -125,7 +125,7 @@ func (w *writer) untouched(p string) bool {
 // foundEqual reports whether a file that no lock knows says to the letter what modec would write: somebody
 // else's, that a clean leaves there. One that somebody moved is modec's.
 func (w *writer) foundEqual(c *Change) bool {
-	if w.said(c.Path, c.have) || w.ownBuild(c.Path, c.have) {
+	if w.said(c.Path, c.have) {
 		return false
 	}
 	return c.Action == Unchanged && !c.Merged && c.have != nil && !contract.ForMachines(c.Path) &&

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -105,3 +106,32 @@ func (w *waiter) take(dir *os.File) (release func(), err error) {
 		}
 	}
 }
+
+// Quiet waits until no run writes into the folder, and returns a mark of the locks there. A reader that finds another
+// mark in the end may have read what a run was writing. It fails where the context ends.
+func (o *Options) Quiet(ctx context.Context) (mark string, err error) {
+	if handle, err := os.Open(o.Dir); err == nil {
+		defer handle.Close()
+		w := waiter{ctx: ctx, progress: o.Progress}
+		if release, err := w.take(handle); err == nil {
+			release()
+		} else if ctx.Err() != nil {
+			return "", err
+		} // else nobody can tell, as where the folder cannot be locked
+	}
+	return o.mark(), nil
+}
+
+// mark returns what tells one state of the locks from another.
+func (o *Options) mark() string {
+	var marks []string
+	for _, name := range []string{o.lockFile(), o.pendingLock()} {
+		if info, err := os.Stat(filepath.Join(o.Dir, filepath.FromSlash(name))); err == nil {
+			marks = append(marks, fmt.Sprint(name, info.Size(), info.ModTime().UnixNano()))
+		}
+	}
+	return strings.Join(marks, " ")
+}
+
+// Disturbed reports whether a run wrote into the folder since [Options.Quiet] returned a mark.
+func (o *Options) Disturbed(mark string) bool { return o.mark() != mark }

@@ -58,12 +58,13 @@ func TestBuildKnowsItsOwnWithoutALock(t *testing.T) {
 		b.Outputs[0].Files = append(b.Outputs[0].Files, contract.File{Path: "agent.md", Data: []byte(allow)})
 		return b
 	}
-	for name, inGit := range map[string]bool{"of the last commit": true, "of nobody": false} {
+	for name, inGit := range map[string]bool{"of the last commit": true, "of the last build": false} {
 		t.Run(name, func(t *testing.T) {
 			opt := losing(t, next("one", "0"), inGit)
 			loseLock(t, opt)
 			want := map[string]string{"s.json": text("two", "1"), "agent.md": "two"}
 			mustWrite(t, next("one", "0"), opt) // nothing to write but the lock
+			loseLock(t, opt)
 			mustWrite(t, next("two", "1"), opt)
 			got := tree(t, opt.Dir)
 			if !sameJSON([]byte(got["s.json"]), []byte(want["s.json"])) || got["agent.md"] != "two" {
@@ -71,6 +72,21 @@ func TestBuildKnowsItsOwnWithoutALock(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of two locks that of the build stands for the one that is gone which wrote what is there.
+func TestLockOfWhatIsThere(t *testing.T) {
+	opt := losing(t, built("claude", "a", "1", "b", "1"), true)
+	mustWrite(t, built("claude", "a", "2", "b", "2"), opt)
+	loseLock(t, opt)
+	mustWrite(t, built("claude", "a", "3", "b", "3"), opt)
+	loseLock(t, opt)
+	put(t, opt.Dir, "a", "1")
+	put(t, opt.Dir, "b", "1") // of another branch
+	mustWrite(t, built("claude", "a", "4", "b", "4"), opt)
+	loseLock(t, opt)
+	put(t, opt.Dir, "a", "mine") // and what no lock says is a person's
+	refuse(t, built("claude", "a", "5", "b", "5"), opt, "not-ours")
 }
 
 // A lock that clean or eject took away is not read of git again.

@@ -127,3 +127,32 @@ func (w *writer) last(p string) string {
 	}
 	return "read it"
 }
+
+// withTheirs returns the merge of a file that is gone with what people wrote in it, and where that comes from: the last
+// commit, as the last build left the file, or what they had before modec took it over. It returns the merge without
+// where neither is known, or does not fit any more.
+func (w *writer) withTheirs(
+	p string, have, want []byte, entries jsonedit.Pattern, without jsonedit.Result,
+) (res jsonedit.Result, from string) {
+	if have != nil || want == nil || !w.lock.knows(p) || w.pending != nil {
+		return without, ""
+	}
+	owned := []jsonedit.Entries{w.lock.Entries[p]}
+	var left []byte
+	if w.opt.Committed != nil {
+		left, from = w.opt.Committed(p), "the last commit"
+	}
+	if left == nil || Sum(left) != w.lock.Adopted[p].Built && !w.lock.leaves(p, left) {
+		o, ok := w.record().Original(p)
+		if !ok || !w.lock.Adopted[p].is(o.Data) {
+			return without, ""
+		}
+		left, from = o.Data, "the time before modec"
+		owned = append(owned, jsonedit.Adopt(left, entries, o.Taken))
+	}
+	res, err := jsonedit.Merge(left, want, entries, owned, jsonedit.Keep)
+	if err != nil || len(res.Conflicts) > 0 || sameJSON(res.Data, without.Data) {
+		return without, ""
+	}
+	return res, from
+}

@@ -163,3 +163,27 @@ func TestAFolderInTheWay(t *testing.T) {
 		}
 	}
 }
+
+// TestQuiet: who compares waits for the run that writes, and learns whether another one wrote since.
+func TestQuiet(t *testing.T) {
+	opt := Options{Dir: t.TempDir()}
+	d, err := takeDisk(t.Context(), opt.Dir, Progress{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	waiting := opt
+	waiting.Progress.Waits = stop
+	if _, err := waiting.Quiet(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that it waited", err)
+	}
+	d.close()
+	mark, err := opt.Quiet(t.Context())
+	if err != nil || opt.Disturbed(mark) {
+		t.Errorf("got %q, %v of a folder that nobody writes into", mark, err)
+	}
+	mustWrite(t, built("roo", "a", "1"), opt)
+	if !opt.Disturbed(mark) {
+		t.Error("a build is no disturbance")
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,6 +62,9 @@ type Change struct {
 	// Again names what somebody took out of the file and the build writes again.
 	Again []string `json:"again,omitempty" jsonschema:"what somebody took out and the build writes again"`
 
+	// Back says where a file that was gone comes from with what people wrote in it; "": it has nothing of theirs.
+	Back string `json:"back,omitempty" jsonschema:"where a file that was gone comes from, with people's own entries"`
+
 	before  []byte // as it was before modec, of what is restored with what people wrote since
 	data    []byte
 	have    []byte           // what is on disk
@@ -109,8 +111,8 @@ type Options struct {
 	Written func() *originals.Written
 	// InGit reports whether the last commit has an object of git at a path; nil: there is no git.
 	InGit func(path, name string) bool
-	// Committed returns a file of the last commit, nil where that has none. The lock of the team's project that is not
-	// there is read of it. Nil: there is no git.
+	// Committed returns a file of the last commit, nil where that has none. It stands for a lock of the team's that
+	// is not there. Nil: there is no git.
 	Committed func(path string) []byte
 	// Unheld returns the files of agents that are no targets, for the lock of the first build. Nil: there are none.
 	Unheld func() []string
@@ -214,51 +216,6 @@ func Eject(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 		return w.leave(changes)
 	})
 	return append(changes, Change{Path: w.opt.lockFile(), Action: Remove, Target: "modec"}), list
-}
-
-// lost returns the lock that somebody removed, as the last commit has it: people do so where a merge is in conflict.
-// One that clean or eject took away is nil.
-func (o *Options) lost() *Lock {
-	text := o.lostLock()
-	if text == nil {
-		return nil
-	}
-	l, err := parseLock(text)
-	if err != nil {
-		return nil
-	}
-	return l
-}
-
-// LockText returns the text of the lock, or of the one that stands for it where it is not there; nil for none.
-func (o *Options) LockText() []byte {
-	text, err := os.ReadFile(filepath.Join(o.Dir, filepath.FromSlash(o.lockFile())))
-	if errors.Is(err, fs.ErrNotExist) {
-		return o.lostLock()
-	}
-	return text
-}
-
-// lostLock returns the text of the lock that stands for one which is not there, nil for none.
-func (o *Options) lostLock() []byte {
-	if o.Committed == nil || o.Local != "" {
-		return nil
-	}
-	text := o.Committed(LockFile)
-	if text == nil || o.Originals != nil && o.Originals().Retired == Sum(text) {
-		return nil
-	}
-	return text
-}
-
-// retire notes that the lock which goes is one that people no longer want, where the last commit has it.
-func (w *writer) retire() error {
-	r := w.record()
-	if w.lockRaw == nil || r == nil || w.opt.lostLock() == nil {
-		return nil
-	}
-	r.Retired = Sum(w.lockRaw)
-	return r.Save()
 }
 
 // stopOnce reports what a build opens only because an older modec wrote the last one, for
@@ -402,9 +359,8 @@ func (w *writer) readLocks() {
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		w.diags.Errorf(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "cannot be read: %v", diag.WithoutPath(err))
-	} else if w.lock = w.opt.lost(); w.lock != nil && !w.opt.Check {
-		w.diags.Notef(diag.BadLock, diag.Pos{File: w.opt.lockFile()},
-			"it was not there: the one of the last commit stood for it")
+	} else {
+		w.findLock()
 	}
 	if b, err := w.read(w.opt.pendingLock()); err == nil {
 		if l, err := parseLock(b); err == nil { // else torn: as if it were not there
@@ -595,9 +551,11 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		w.refuseAgain(name, p, have, revoked)
 		return c, false
 	}
+	res, back := w.withTheirs(p, have, want, entries, res)
 	c = Change{
 		Target:  name,
 		Path:    p,
+		Back:    back,
 		Bytes:   len(res.Data),
 		SHA256:  Sum(res.Data),
 		Action:  Update,
@@ -660,21 +618,8 @@ func (w *writer) ownedOf(p string, have, want []byte, entries jsonedit.Pattern) 
 			maps.DeleteFunc(taken, func(place, _ string) bool { _, ok := says[place]; return !ok })
 		}
 		owned = append(owned, taken)
-	} else if len(owned) == 0 && w.ownBuild(p, have) {
-		emitted := entries.In(want)
-		owned = append(owned, jsonedit.Own(have, entries, func(place string, _ []byte) bool {
-			return slices.Contains(emitted, place)
-		}))
 	}
-	return append(owned, jsonedit.Own(have, entries, func(_ string, entry []byte) bool {
-		return contract.IsBuiltHook(entry)
-	}))
-}
-
-// ownBuild reports whether a file of which no lock says anything is as a build of this user's left it.
-func (w *writer) ownBuild(p string, have []byte) bool {
-	sum := Sum(have)
-	return have != nil && !w.lock.knows(p) && !w.pending.knows(p) && w.wrote().Has(p, sum) && !w.left(p, sum)
+	return append(owned, jsonedit.Own(have, entries, contract.IsBuiltHook))
 }
 
 // sharedState says why a file that people write too is not as the source makes it. What an
@@ -755,8 +700,8 @@ func (o *Options) movesIn() string {
 
 // takesOut says what becomes of a file that somebody removed.
 func (o *Options) takesOut() string {
-	return "take what it said out of the source (`" + o.importing() + " --apply` does), " +
-		"or `modec build --force` writes it again"
+	return "`modec build --force` writes it again, with people's own entries as far as they are known, or take what " +
+		"it said out of the source (`" + o.importing() + " --apply` does)"
 }
 
 // importing returns the command that makes a source of what people wrote.
@@ -783,7 +728,7 @@ func (w *writer) mine(c *Change) bool {
 		}
 	}
 	_, ok := w.imported(c.Path, c.have)
-	if ok || w.said(c.Path, c.have) || w.ownBuild(c.Path, c.have) {
+	if ok || w.said(c.Path, c.have) {
 		c.State = Stale
 		return true
 	}
@@ -844,6 +789,7 @@ func (w *writer) apply(b Build, changes []Change) error {
 	w.noteWritten(changes)
 	t := changed(changes)
 	if len(t.write) == 0 && len(t.remove) == 0 && bytes.Equal(lock, w.lockRaw) {
+		w.keepLock(lock)
 		return errors.Join(w.remove(w.opt.pendingLock()), w.forgetEdits(changes))
 	}
 	if err := w.keepSettled(); err != nil {
@@ -862,6 +808,7 @@ func (w *writer) apply(b Build, changes []Change) error {
 	if err := w.rename(w.opt.pendingLock(), w.opt.lockFile()); err != nil {
 		return err
 	}
+	w.keepLock(lock)
 	w.prune(w.opt.pendingLock()) // no hook reads a policy beside it
 	return w.forgetEdits(changes)
 }

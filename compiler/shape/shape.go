@@ -294,11 +294,16 @@ func (s *shape) instead(n *source.Node) string {
 		return "nothing stands below it: what belongs to it is indented deeper"
 	case n.Kind == source.String && takes(source.List):
 		return fmt.Sprintf("a list of one is [%q]", n.Text)
+	case n.Kind == source.Struct && n.Get("regex") != nil && takes(source.String):
+		return filesOnly
 	case n.Kind == source.List && (lists(s) || slices.ContainsFunc(s.alts, lists)):
 		return "a list stands below a decision: {allow: [...]}"
 	}
 	return ""
 }
+
+// filesOnly is for a regular expression where there is none.
+const filesOnly = `regular expressions are for files alone: write words, and "*" for what may follow, as "git push *"`
 
 func (s *shape) checkStruct(n *source.Node, path string, diags *diag.List) (*source.Node, bool) {
 	changed := map[string]*source.Node{}
@@ -339,8 +344,12 @@ func (s *shape) checkField(n *source.Node, f source.Field, at string, diags *dia
 			names = append(names, known.name)
 		}
 	}
+	hint := diag.DidYouMean(f.Name, names)
+	if _, ofRule := s.index["rule"]; ofRule && f.Name == "regex" {
+		hint = filesOnly
+	}
 	diags.Errorf(diag.UnknownField, f.Pos, "got unknown field %q, want one of %s", f.Name, diag.Quote(s.names())).
-		Path(at).Hint(diag.DidYouMean(f.Name, names))
+		Path(at).Hint(hint)
 	return f.Node, false
 }
 
