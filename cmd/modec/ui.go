@@ -38,7 +38,8 @@ type ui struct {
 	annotator func(diag.List) error
 	// at is what commands need that are typed where this one was, as "-C shop"; "" for nothing.
 	at string
-	// up is the flag that names the project above the folder where it was called, for a command that does not look upwards.
+	// up is the flag that names the project above the folder where it was called, for a command that does not look
+	// upwards.
 	up string
 	// endless is set for a command that ^C may end as it should: it says nothing of it.
 	endless bool

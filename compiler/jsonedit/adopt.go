@@ -42,7 +42,8 @@ func Adopt(have []byte, p Pattern, taken []string) Entries {
 	return out
 }
 
-// Own returns those entries of a file at the places of a pattern which a function takes for modec's by their JSON, as if modec had written them. Nil is returned where there is none.
+// Own returns those entries of a file at the places of a pattern which a function takes for modec's by their JSON, as
+// if modec had written them. Nil is returned where there is none.
 func Own(have []byte, p Pattern, is func(value []byte) bool) Entries {
 	have, _ = bytes.CutPrefix(have, byteOrderMark)
 	entries, err := flatten(have, p.Places)

@@ -16,7 +16,8 @@ func (p *pass) bareCommands() {
 			continue
 		}
 		for _, r := range t.Rules {
-			if r.Decision >= ir.Allow || r.Pattern.Kind != ir.Plain || !written(r) || strings.Contains(r.Pattern.Text, "*") {
+			bare := r.Pattern.Kind == ir.Plain && !strings.Contains(r.Pattern.Text, "*")
+			if r.Decision >= ir.Allow || !bare || !written(r) {
 				continue
 			}
 			more := r.Pattern.Text + " x"
