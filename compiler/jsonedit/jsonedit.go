@@ -52,10 +52,10 @@ func (e Entries) Edited(file []byte) bool {
 	return !ok || there > 0 && gone > 0
 }
 
-// Any reports whether a file has one of the entries as modec wrote it, or none is recorded.
+// Any reports whether a file has one of the entries as modec wrote it.
 func (e Entries) Any(file []byte) bool {
-	there, gone, ok := e.in(file)
-	return ok && (there > 0 || gone == 0)
+	there, _, ok := e.in(file)
+	return ok && there > 0
 }
 
 // in counts the entries that a file has, and those that it lacks. It reports false for a file that nobody can read.

@@ -21,7 +21,8 @@ func (o *Options) LockText() []byte {
 
 // lostLock returns the text of the lock that stands for one which somebody removed, as people do where a merge of it is
 // in conflict, and where it comes from: of the one of the last commit and the one that a build of this user's wrote
-// last, that which more of the files are as it says. One that clean or eject took away is neither.
+// last, that which more of the files are as it says. One that clean or eject took away is neither, nor one of which no
+// file is as it says: another project may have been there.
 func (o *Options) lostLock() (text []byte, from string) {
 	if o.Local != "" {
 		return nil, ""
@@ -32,7 +33,7 @@ func (o *Options) lostLock() (text []byte, from string) {
 		if err != nil || o.Originals != nil && o.Originals().Retired == Sum(candidate) {
 			return
 		}
-		if n := o.agreeing(l); text == nil || n > most {
+		if n := o.agreeing(l); n > most {
 			text, from, most = candidate, of, n
 		}
 	}

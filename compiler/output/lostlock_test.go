@@ -87,6 +87,10 @@ func TestLockOfWhatIsThere(t *testing.T) {
 	loseLock(t, opt)
 	put(t, opt.Dir, "a", "mine") // and what no lock says is a person's
 	refuse(t, built("claude", "a", "5", "b", "5"), opt, "not-ours")
+	put(t, opt.Dir, "b", "mine")
+	if opt.LockText() != nil {
+		t.Error("a lock stands for files of which it says nothing")
+	}
 }
 
 // A lock that clean or eject took away is not read of git again.
