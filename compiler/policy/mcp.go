@@ -457,6 +457,18 @@ func (s *Subject) PermittedTools(server string) (patterns []string) {
 	return patterns
 }
 
+// NamedTools returns the tools of a server that the inventory lists, and those that it may lack and a rule asks about or
+// allows by name.
+func (s *Subject) NamedTools(sv *ir.Server) []ir.Tool {
+	tools := slices.Clone(sv.Tools)
+	for _, name := range s.PermittedTools(sv.Name) {
+		if !strings.ContainsAny(name, "*?") {
+			tools = append(tools, ir.Tool{Name: name, Pos: sv.Pos})
+		}
+	}
+	return tools
+}
+
 func toolNamed(d ir.Decision, pattern string, at diag.Pos) ir.Rule {
 	return ir.Rule{Decision: d, Pattern: ir.Pattern{Kind: ir.Plain, Text: pattern}, Pos: at}
 }

@@ -262,11 +262,9 @@ func (c *compiler) serverTools(sv *ir.Server) []string {
 		asked = true
 	}
 	var some []string
-	tools := slices.Clone(sv.Tools)
-	for _, name := range c.s.PermittedTools(sv.Name) {
-		if denied && !strings.ContainsAny(name, "*?") {
-			tools = append(tools, ir.Tool{Name: name})
-		}
+	tools := sv.Tools
+	if denied {
+		tools = c.s.NamedTools(sv)
 	}
 	for _, t := range tools {
 		switch {

@@ -89,7 +89,7 @@ func (e *emitter) entries(p *profile, want ir.Decision) []string {
 			out = append(out, p.unlistedTools(sv.Name, server)...)
 		}
 		lowest := p.lowest(sv)
-		for _, t := range sv.Tools {
+		for _, t := range p.subject.NamedTools(sv) {
 			if d, open := lowest[format.Fold(t.Name)]; open && d == want {
 				if tool, ok := name(t.Name); ok {
 					out = append(out, server+":"+tool)
@@ -134,7 +134,7 @@ func (p *profile) whole(sv *ir.Server, want ir.Decision) bool {
 // names differ only in case have the lowest of theirs.
 func (p *profile) lowest(sv *ir.Server) map[string]ir.Decision {
 	out := map[string]ir.Decision{}
-	for _, t := range sv.Tools {
+	for _, t := range p.subject.NamedTools(sv) {
 		d, known := out[format.Fold(t.Name)]
 		if own := p.tool(sv.Name, t.Name); !known || own < d {
 			out[format.Fold(t.Name)] = own
@@ -272,7 +272,7 @@ func onlyAllows(tokens contract.Object) bool {
 
 // checkLiteral reports allowed tools that no entry can name.
 func (e *emitter) checkLiteral(p *profile, sv *ir.Server) {
-	for _, t := range sv.Tools {
+	for _, t := range p.subject.NamedTools(sv) {
 		if p.tool(sv.Name, t.Name) != ir.Allow {
 			continue
 		}

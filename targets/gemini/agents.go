@@ -241,7 +241,7 @@ func (w *writer) separate(most map[string]ir.Decision) {
 		if most[every] == ir.Deny || !denied(format.ToolName(sv.Name, "")) {
 			continue
 		}
-		for _, t := range sv.Tools {
+		for _, t := range w.subject.NamedTools(sv) {
 			tool := format.ToolName(sv.Name, t.Name)
 			if _, said := most[tool]; !said && format.Named(sv.Name, t.Name) {
 				a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}

@@ -401,7 +401,7 @@ func (w *writer) server(sv *ir.Server, unlisted *policy.Result) {
 		}
 		by[k] = append(by[k], tool)
 	}
-	for _, t := range sv.Tools {
+	for _, t := range w.subject.NamedTools(sv) {
 		r := w.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
 		d := decided(r)
 		if w.isDistinct(sv.Name, t.Name) && !w.off(sv.Name, &r) && (d != ir.Agent || said) {
@@ -454,7 +454,7 @@ func (e *emitter) isDistinct(server, tool string) bool {
 				sv := &e.in.Project.Servers[i]
 				of := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
 				rest, _ := restOf(s, sv, &of)
-				for _, t := range sv.Tools {
+				for _, t := range s.NamedTools(sv) {
 					r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
 					if decided(r) != rest || e.gives(sv.Name, &r) != e.gives(sv.Name, &of) {
 						e.distinct[toolOf{sv.Name, t.Name}] = true

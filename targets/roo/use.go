@@ -47,8 +47,9 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 		u.some = true
 		return true
 	}
-	for i := range sv.Tools {
-		t := &sv.Tools[i]
+	named := s.NamedTools(sv.Server)
+	for i := range named {
+		t := &named[i]
 		a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name}
 		if !sv.bans(t.Name) && decide(a, t.Name, e.excepts(m, sv, t)) {
 			u.tools = append(u.tools, t.Name)
@@ -67,10 +68,10 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 		}
 		decide(other, "tools that the inventory does not list", by)
 		for _, r := range s.UnlistedToolRules(sv.Name) {
-			named := policy.Action{Group: ir.MCP, Server: sv.Name,
+			such := policy.Action{Group: ir.MCP, Server: sv.Name,
 				Arg: contract.AnyTool(r.Pattern.Text)}
 			if r.Decision == ir.Deny { // no list of Roo has a pattern
-				decide(named, strconv.Quote(r.Pattern.Text), by)
+				decide(such, strconv.Quote(r.Pattern.Text), by)
 			}
 		}
 	}
