@@ -23,6 +23,7 @@ type emitter struct {
 	agents   []rule // of all modes, as which agents work
 	// distinct are the tools about which some subject decides otherwise than about others of their servers.
 	distinct map[toolOf]bool
+	byServer map[string][]ir.Tool // the tools of each, as named returns them
 	// unsaid is the lowest that some role leaves to its permission mode, or to the project's silence.
 	unsaid map[ir.Group]ir.Decision
 }
@@ -401,7 +402,7 @@ func (w *writer) server(sv *ir.Server, unlisted *policy.Result) {
 		}
 		by[k] = append(by[k], tool)
 	}
-	for _, t := range w.subject.NamedTools(sv) {
+	for _, t := range w.named(sv) {
 		r := w.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
 		d := decided(r)
 		if w.isDistinct(sv.Name, t.Name) && !w.off(sv.Name, &r) && (d != ir.Agent || said) {
@@ -440,6 +441,31 @@ func lower(s *policy.Subject, server string, of *policy.Result) (lowered *ir.Rul
 	return lowered
 }
 
+// named returns the tools of a server that the inventory lists, and those that some subject permits by name: what one
+// says of such a tool stands before what another says of its server.
+func (e *emitter) named(sv *ir.Server) []ir.Tool {
+	if tools, ok := e.byServer[sv.Name]; ok {
+		return tools
+	}
+	tools := slices.Clone(sv.Tools)
+	for _, ref := range e.in.Project.Subjects() {
+		s, err := e.in.Policy.Subject(ref)
+		if err != nil {
+			continue // whoever compiles it says so
+		}
+		for _, t := range s.NamedTools(sv) {
+			if !slices.ContainsFunc(tools, func(x ir.Tool) bool { return x.Name == t.Name }) {
+				tools = append(tools, t)
+			}
+		}
+	}
+	if e.byServer == nil {
+		e.byServer = map[string][]ir.Tool{}
+	}
+	e.byServer[sv.Name] = tools
+	return tools
+}
+
 // isDistinct reports whether some subject says otherwise about a tool than about the tools of its server that the
 // inventory does not list. What is said of a server does not hold for such a tool: each subject names it.
 func (e *emitter) isDistinct(server, tool string) bool {
@@ -454,7 +480,7 @@ func (e *emitter) isDistinct(server, tool string) bool {
 				sv := &e.in.Project.Servers[i]
 				of := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
 				rest, _ := restOf(s, sv, &of)
-				for _, t := range s.NamedTools(sv) {
+				for _, t := range e.named(sv) {
 					r := s.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t.Name})
 					if decided(r) != rest || e.gives(sv.Name, &r) != e.gives(sv.Name, &of) {
 						e.distinct[toolOf{sv.Name, t.Name}] = true
