@@ -116,10 +116,14 @@ func (e *env) beyond(f *contract.File) (list []located.Difference) {
 // original returns a file as it was when modec took it over, by the user's own record or by git; nil where neither has
 // it.
 func (e *env) original(file string) []byte {
-	if o, ok := originals.Load(e.home(e.dir)).Original(file); ok {
+	record := originals.Load(e.home(e.dir))
+	lock := e.lock()
+	if lock == nil && record.Left[file] != "" {
+		return nil // an eject left the file to them, and what was before modec says nothing of it
+	}
+	if o, ok := record.Original(file); ok {
 		return o.Data
 	}
-	lock := e.lock()
 	if lock == nil {
 		return nil
 	}
@@ -217,35 +221,82 @@ func (e *env) shared(list []contract.Run) []contract.Run {
 	return slices.DeleteFunc(list, func(x contract.Run) bool { return slices.Contains(ignored, x.Of) })
 }
 
+// keptEntry is what people wrote into a file, and a build leaves beside what the source says.
+type keptEntry struct {
+	file contract.File
+	have *located.Value // of the file before the build
+	located.Difference
+}
+
 // keptBeside returns what a build keeps of what people wrote into files of theirs since the last one: not what the
-// source says by now, nor that an entry of modec's is gone.
-func (e *env) keptBeside(res *compiler.Result) (lines []string) {
-	asBuilt, ok := e.built()
-	if !ok {
-		return nil
-	}
+// source says by now, nor that an entry of modec's is gone. Of what they wrote earlier it returns what the source said,
+// too, and says no longer; where there was no build, all that is beside the source and was not imported.
+func (e *env) keptBeside(res *compiler.Result) (list []keptEntry) {
+	lock := e.lock()
+	asBuilt, wrote := output.AsBuilt(lock), output.Wrote(lock)
 	for _, f := range res.Files() {
 		if f.Places == nil {
 			continue
 		}
 		have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(f.Path)))
-		if err != nil || asBuilt(f.Path, have) {
+		if err != nil {
 			continue
 		}
-		list, known := e.changedSince(asBuilt, f.Path, have)
-		if list = besideSource(f, list, have, e.wrote()); !known {
-			list = e.beyond(&f)
+		there := parsed(f.Path, have)
+		var found []located.Difference
+		switch {
+		case lock == nil:
+			found = e.beyond(&f)
+		case !asBuilt(f.Path, have):
+			since, known := e.changedSince(asBuilt, f.Path, have)
+			if found = besideSource(f, since, have, wrote); !known {
+				found = e.beyond(&f)
+			}
 		}
-		for _, d := range list {
-			lines = append(lines, fmt.Sprintf("%s %s %s", d.Pos, d.Path, d.Text))
+		for _, d := range append(found, unsaidOf(&f, there, output.TheirsAt(lock, f.Path))...) {
+			list = append(list, keptEntry{f, there, d})
 		}
 	}
-	return lines
+	return list
 }
 
-// wrote returns whether the last build had an entry of modec's at a place of a file.
-func (e *env) wrote() func(file, place string) bool {
-	return output.Wrote(e.lock())
+// unsaidOf returns the items of people's own in a file that the source said at the last build, at some places, and says
+// no longer.
+func unsaidOf(f *contract.File, there *located.Value, theirs []string) (list []located.Difference) {
+	says := parsed(f.Path, f.Data)
+	if len(theirs) == 0 || says == nil || there == nil {
+		return nil
+	}
+	for _, d := range located.Differences(says, there) {
+		text, isText := d.After.Str()
+		at, ofList := strings.CutSuffix(d.Place, "-")
+		if isText && ofList && slices.Contains(theirs, at+escapedKey.Replace(text)) && !inSource(f, says, d) {
+			d.Text += ", which the source no longer says"
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// escapedKey writes a key as a JSON pointer has it.
+var escapedKey = strings.NewReplacer("~", "~0", "/", "~1")
+
+// tellKept prints what a build left of what people wrote, by its changes: what it takes out is not left.
+func (e *env) tellKept(list []keptEntry, changes []output.Change) {
+	for _, k := range list {
+		i := slices.IndexFunc(changes, func(c output.Change) bool { return c.Path == k.file.Path })
+		if i >= 0 && k.After != nil {
+			_, data := changes[i].Texts()
+			if now := parsed(k.file.Path, data); now != nil && slices.ContainsFunc(located.Differences(now, k.have),
+				func(d located.Difference) bool {
+					return d.Place == k.Place && d.After != nil && alike(&k.file, d.Place, d.After, k.After)
+				}) {
+				continue
+			}
+		}
+		e.ui.note("left as people wrote it, beside what the source says: %s\n",
+			diag.Clean(fmt.Sprintf("%s %s %s", k.Pos, k.Path, k.Text)))
+	}
 }
 
 // unmade reports whether an entry of a list that is gone is none of the source's either: nothing is beside it then.

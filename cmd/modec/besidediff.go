@@ -29,6 +29,10 @@ func (e *env) ownEntries(report *diff.Report, before, after diffSide) {
 	for i := range files {
 		f := &files[i]
 		old, now := before.file(f.Path), after.file(f.Path)
+		if after.loadsNothing(f) && !before.loadsNothing(f) {
+			report.Unread(f.Path)
+			continue
+		}
 		if now.there == nil || old.there == nil {
 			continue
 		}
@@ -78,6 +82,21 @@ func (p diffSide) same(after diffSide, file string) bool {
 	was, err := fs.ReadFile(p.laid, file)
 	is, failed := fs.ReadFile(after.tree, file)
 	return err == nil && failed == nil && bytes.Equal(was, is)
+}
+
+// loadsNothing reports whether a side has a file of which the agent loads nothing, and so no deny either.
+func (p diffSide) loadsNothing(f *contract.File) bool {
+	if p.tree == nil {
+		return false
+	}
+	data, err := fs.ReadFile(p.tree, f.Path)
+	if err != nil || len(bytes.TrimSpace(data)) == 0 {
+		return false
+	}
+	if f.Strict {
+		_, err = located.JSON(f.Path, data)
+	}
+	return err != nil || parsed(f.Path, data) == nil
 }
 
 // filesBeside returns the files in which people have entries on one of two sides: those of modec's too, and those that

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
@@ -146,7 +148,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	if err := c.acceptDropped(e, res, opt); err != nil {
 		return nil, err
 	}
-	kept, word := e.keptBeside(res), asWritten(&opt)
+	left, word := e.keptBeside(res), asWritten(&opt)
 	changes, list := res.Write(e.ctx, opt)
 	e.offerImport(list)
 	if diags = append(diags, list...); diags.HasErrors() {
@@ -174,23 +176,21 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		if line := newHooks(changes, diags); line != "" && !unchanged && !c.Diff {
 			e.ui.note("%s\n", diag.Clean(line))
 		}
-		c.tellRest(e, res, changes, diags, kept)
+		c.tellRest(e, res, changes, diags, left)
 	}
 	return report, nil
 }
 
 // tellRest prints what becomes of what people wrote.
 func (c *buildCmd) tellRest(
-	e *env, res *compiler.Result, changes []output.Change, diags diag.List, kept []string,
+	e *env, res *compiler.Result, changes []output.Change, diags diag.List, left []keptEntry,
 ) {
 	if !c.Diff {
 		e.ui.kept(diags)
 		e.ui.putBack(c, changes)
 		e.tellDropped(res, changes, c.DryRun)
 	}
-	for _, line := range kept {
-		e.ui.note("left as people wrote it, beside what the source says: %s\n", diag.Clean(line))
-	}
+	e.tellKept(left, changes)
 }
 
 // newHooks says which files that were there get hooks of modec's, and why: they may be files of subjects that nobody
@@ -463,7 +463,8 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 			return edited(d) && contract.ForMachines(d.Path)
 		})
 	}
-	if next := e.nextStep(drift, c.Staged); next != "" {
+	inConflict := func(d diag.Diagnostic) bool { return d.Message == diag.LeftConflict }
+	if next := e.nextStep(drift, c.Staged); next != "" && !slices.ContainsFunc(diags, inConflict) { // its hint says more
 		e.ui.note("next: %s\n", next)
 	}
 }
@@ -472,6 +473,10 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 // where they are.
 func (e *env) nextStep(drift []output.Change, staged bool) string {
 	next := e.mended(drift)
+	if staged && e.lockNotStaged() {
+		return "`git add " + output.LockFile + "`, which is not staged as the last build wrote it, " +
+			"and the other files of that build"
+	}
 	if staged && next != "" {
 		if !strings.Contains(next, "`") {
 			next = "`" + next + "`"
@@ -479,6 +484,13 @@ func (e *env) nextStep(drift []output.Change, staged bool) string {
 		next += "; then `git add` the files above and " + output.LockFile
 	}
 	return next
+}
+
+// lockNotStaged reports whether git's index has another lock than the folder.
+func (e *env) lockNotStaged() bool {
+	have, err := os.ReadFile(filepath.Join(e.dir, output.LockFile))
+	staged, failed := gittree.Staged(e.ctx, e.dir, output.LockFile)
+	return err == nil && (failed != nil || !bytes.Equal(have, staged))
 }
 
 // mended returns the command after which files are as the source makes them, "" where they are.

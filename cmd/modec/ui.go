@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -86,13 +87,17 @@ func (u *ui) note(format string, args ...any) {
 }
 
 // ownCommand matches what begins a command of modec's that a person may type. Hooks are typed by agents.
-var ownCommand = lazy.Regexp("(^|next: |`)modec ([a-z]+)")
+var ownCommand = lazy.Regexp("(^|next: |`| && )modec ([a-z]+)")
+
+// gitCommand matches what begins a command of git's in a hint.
+const gitCommand = "`git checkout "
 
 // typed returns a text whose commands of modec's work where this one was typed.
 func (u *ui) typed(text string) string {
 	if u.at == "" && u.up == "" {
 		return text
 	}
+	text = strings.ReplaceAll(text, gitCommand, strings.Replace(gitCommand, "git ", "git "+cmp.Or(u.at, u.up)+" ", 1))
 	return ownCommand().ReplaceAllStringFunc(text, func(found string) string {
 		at := u.at
 		if at == "" && strings.HasSuffix(found, " migrate") {

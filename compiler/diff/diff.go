@@ -211,6 +211,12 @@ func (r *Report) Own(file *contract.File, list []located.Difference) {
 	}
 }
 
+// Unread adds a file that nobody can read any more: what it denied is denied no longer.
+func (r *Report) Unread(file string) {
+	r.other(Other{Kind: Widened, What: file, Pos: diag.Pos{File: file},
+		Text: "cannot be read any more, and its agent may load nothing of it: what it denied and asked about is open"})
+}
+
 // Strays adds what lies in agents' files beside the source on the side after alone: subjects, servers, and the files of
 // agents that are no targets.
 func (r *Report) Strays(before, after []Stray) {

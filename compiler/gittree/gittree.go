@@ -240,6 +240,11 @@ func At(ctx context.Context, dir, file string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// Staged returns a file below a folder as git's index has it.
+func Staged(ctx context.Context, dir, file string) ([]byte, error) {
+	return git{ctx, dir}.run("cat-file", "blob", ":./"+file)
+}
+
 // Ignored returns those of some paths below a folder that git ignores, in their order. A path that
 // git does not look at, in a submodule or behind a link, is not among them.
 func Ignored(ctx context.Context, dir string, paths []string) (ignored []string, err error) {

@@ -92,7 +92,7 @@ func general() []Rule {
 		// Patterns that do not mean what they look like.
 		{ID: "absolute-path", Severity: diag.Warning, check: (*pass).absolutePaths},
 		{ID: "bare-command", Severity: diag.Warning, check: (*pass).bareCommands},
-		{ID: "bare-folder", Severity: diag.Warning, check: (*pass).bareFolders},
+		{ID: "bare-folder", Severity: diag.Note, check: (*pass).bareFolders},
 		{ID: "never-allowed", Severity: diag.Warning, check: (*pass).neverAllowed},
 		{ID: "regex-outside-edit", Severity: diag.Warning, check: (*pass).regexOutsideEdit},
 		{ID: "slow-regex", Severity: diag.Warning, check: (*pass).slowRegex},

@@ -33,7 +33,7 @@ func (w *writer) tellConflicts() {
 	if last < 0 {
 		return
 	}
-	hint := "merge the source, then `git checkout --ours " + strings.Join(names, " ") + " && modec build`"
+	hint := "merge the source, then `git checkout HEAD -- " + strings.Join(names, " ") + " && modec build`"
 	if len(w.shared) > 0 {
 		hint += "; what people wrote into " + strings.Join(w.shared, " and ") + " on the other side alone, add again"
 	}

@@ -9,10 +9,12 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// LockText returns the text of the lock, or of the one that stands for it where it is not there; nil for none.
+// LockText returns the text of the lock, or of the one that stands for it where it is not there or nobody can read it;
+// nil for none.
 func (o *Options) LockText() []byte {
 	text, err := os.ReadFile(filepath.Join(o.Dir, filepath.FromSlash(o.lockFile())))
-	if errors.Is(err, fs.ErrNotExist) {
+	_, wrong := parseLock(text)
+	if _, _, conflict := sides(text); errors.Is(err, fs.ErrNotExist) || wrong != nil && !conflict {
 		lost, _ := o.lostLock()
 		return lost
 	}
@@ -70,12 +72,12 @@ func (o *Options) agrees(l *Lock, p string) bool {
 	return hash == Sum(have) || hash == mergedFile && l.Entries[p].Any(have)
 }
 
-// findLock finds the lock that stands for one which is not there. It says nothing of a file that is not as it says:
-// another project's may have come in its place.
-func (w *writer) findLock() {
+// findLock finds the lock that stands for one which is not there, or nobody can read, and returns false where there is
+// none. It says nothing of a file that is not as it says: another project's may have come in its place.
+func (w *writer) findLock() bool {
 	text, from := w.opt.lostLock()
 	if text == nil {
-		return
+		return false
 	}
 	w.lock, _ = parseLock(text)
 	for p := range w.lock.Artifacts {
@@ -88,8 +90,13 @@ func (w *writer) findLock() {
 		}
 	}
 	if !w.opt.Check {
-		w.diags.Notef(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "it was not there: the one %s stood for it", from)
+		was := "was not there"
+		if w.lockRaw != nil {
+			was = "cannot be read"
+		}
+		w.diags.Notef(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "it %s: the one %s stood for it", was, from)
 	}
+	return true
 }
 
 // keepLock keeps the text of the lock for the case that somebody removes it; nil: there is none any more. Without a

@@ -128,9 +128,9 @@ func (w *writer) last(p string) string {
 	return "read it"
 }
 
-// withTheirs returns the merge of a file that is gone with what people wrote in it, and where that comes from: the last
-// commit, as the last build left the file, or what they had before modec took it over. It returns the merge without
-// where neither is known, or does not fit any more.
+// withTheirs returns the merge of a file that is gone with what people wrote in it, and where that comes from: as the
+// last build left the file, or what they had before modec took it over. It returns the merge without where neither is
+// known, or does not fit any more.
 func (w *writer) withTheirs(
 	p string, have, want []byte, entries jsonedit.Pattern, without jsonedit.Result,
 ) (res jsonedit.Result, from string) {
@@ -139,10 +139,10 @@ func (w *writer) withTheirs(
 	}
 	owned := []jsonedit.Entries{w.lock.Entries[p]}
 	var left []byte
-	if w.opt.Committed != nil {
-		left, from = w.opt.Committed(p), "the last commit"
+	if w.opt.Left != nil {
+		left, from = w.opt.Left(w.opt.LockText(), p), "the last build"
 	}
-	if left == nil || Sum(left) != w.lock.Adopted[p].Built && !w.lock.leaves(p, left) {
+	if left == nil {
 		o, ok := w.record().Original(p)
 		if !ok || !w.lock.Adopted[p].is(o.Data) {
 			return without, ""

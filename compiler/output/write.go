@@ -114,6 +114,8 @@ type Options struct {
 	// Committed returns a file of the last commit, nil where that has none. It stands for a lock of the team's that
 	// is not there. Nil: there is no git.
 	Committed func(path string) []byte
+	// Left returns a file as the last build left it, by a lock; nil where nobody has it.
+	Left func(lock []byte, path string) []byte
 	// Unheld returns the files of agents that are no targets, for the lock of the first build. Nil: there are none.
 	Unheld func() []string
 	// Known returns the warnings about what people had, for the lock of the first build ([KnownLine]). Nil: there are
@@ -393,7 +395,7 @@ func (w *writer) badLock(text []byte, why error) {
 	switch {
 	case conflict && !w.opt.Force:
 		w.inConflict(diag.BadLock, w.opt.lockFile(), "", text)
-	case w.lock == nil:
+	case w.lock == nil && !w.findLock():
 		w.diags.Warnf(diag.BadLock, at, "it cannot be read, and what files were before modec is known no longer: "+
 			"`modec clean` leaves them as they are now").
 			Hint("restore it from version control instead, and build again")
