@@ -464,7 +464,8 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 		})
 	}
 	inConflict := func(d diag.Diagnostic) bool { return d.Message == diag.LeftConflict }
-	if next := e.nextStep(drift, c.Staged); next != "" && !slices.ContainsFunc(diags, inConflict) { // its hint says more
+	// The hint of a conflict says more.
+	if next := e.nextStep(drift, c.Staged); next != "" && !slices.ContainsFunc(diags, inConflict) {
 		e.ui.note("next: %s\n", next)
 	}
 }
@@ -474,8 +475,11 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 func (e *env) nextStep(drift []output.Change, staged bool) string {
 	next := e.mended(drift)
 	if staged && e.lockNotStaged() {
-		return "`git add " + output.LockFile + "`, which is not staged as the last build wrote it, " +
-			"and the other files of that build"
+		var files []string
+		for _, name := range append(paths(drift), output.LockFile) {
+			files = append(files, contract.ShellQuote(name))
+		}
+		return "`git add " + strings.Join(files, " ") + "`: the last build wrote them, and they are not staged so"
 	}
 	if staged && next != "" {
 		if !strings.Contains(next, "`") {

@@ -457,8 +457,8 @@ func (s *Subject) PermittedTools(server string) (patterns []string) {
 	return patterns
 }
 
-// NamedTools returns the tools of a server that the inventory lists, and those that it may lack and a rule asks about or
-// allows by name.
+// NamedTools returns the tools of a server that the inventory lists, and those that it may lack and that a rule asks
+// about or allows by name.
 func (s *Subject) NamedTools(sv *ir.Server) []ir.Tool {
 	tools := slices.Clone(sv.Tools)
 	for _, name := range s.PermittedTools(sv.Name) {
