@@ -518,11 +518,20 @@ func (e *env) mended(drift []output.Change) string {
 			"` offers to take it out of the source"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Edited }):
 		return "`modec build --force`, since nobody edits by hand what only programs read"
-	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Touched }):
+	case slices.ContainsFunc(drift, e.saysMore):
 		return "`" + e.importing() + "` offers what people added as a patch of the source, " +
 			"`modec build` keeps it beside it"
 	}
 	return "modec build"
+}
+
+// saysMore reports whether somebody changed more in a file of theirs than the order of entries.
+func (e *env) saysMore(c output.Change) bool {
+	if c.State != output.Touched {
+		return false
+	}
+	list, known := e.besides(c.Path)
+	return !known || len(list) > 0
 }
 
 // present returns a result with those targets whose files are all there, and the files that
