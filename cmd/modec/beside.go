@@ -233,13 +233,14 @@ type keptEntry struct {
 // too, and says no longer; where there was no build, all that is beside the source and was not imported.
 func (e *env) keptBeside(res *compiler.Result) (list []keptEntry) {
 	lock := e.lock()
-	asBuilt, wrote := output.AsBuilt(lock), output.Wrote(lock)
+	asBuilt, wrote, theirs := output.AsBuilt(lock), output.Wrote(lock), output.Theirs(lock)
 	for _, f := range res.Files() {
 		if f.Places == nil {
 			continue
 		}
 		have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(f.Path)))
-		if err != nil {
+		as := asBuilt(f.Path, have)
+		if err != nil || as && len(theirs[f.Path]) == 0 {
 			continue
 		}
 		there := parsed(f.Path, have)
@@ -247,13 +248,13 @@ func (e *env) keptBeside(res *compiler.Result) (list []keptEntry) {
 		switch {
 		case lock == nil:
 			found = e.beyond(&f)
-		case !asBuilt(f.Path, have):
+		case !as:
 			since, known := e.changedSince(asBuilt, f.Path, have)
 			if found = besideSource(f, since, have, wrote); !known {
 				found = e.beyond(&f)
 			}
 		}
-		for _, d := range append(found, unsaidOf(&f, there, output.TheirsAt(lock, f.Path))...) {
+		for _, d := range append(found, unsaidOf(&f, there, theirs[f.Path])...) {
 			list = append(list, keptEntry{f, there, d})
 		}
 	}

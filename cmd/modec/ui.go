@@ -89,7 +89,7 @@ func (u *ui) note(format string, args ...any) {
 // ownCommand matches what begins a command of modec's that a person may type. Hooks are typed by agents.
 var ownCommand = lazy.Regexp("(^|next: |`| && )modec ([a-z]+)")
 
-// gitCommand matches what begins a command of git's in a hint.
+// gitCommand begins a command of git's in a hint.
 const gitCommand = "`git checkout "
 
 // typed returns a text whose commands of modec's work where this one was typed.

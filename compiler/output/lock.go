@@ -236,14 +236,14 @@ func Knows(lock []byte) func(path string) bool {
 	return func(path string) bool { return err == nil && l.knows(path) }
 }
 
-// TheirsAt returns the places of entries of people's own in a file that the source said at the last build too, as the
+// Theirs returns, by path, the places of entries of people's own that the source said at the last build too, as the
 // bytes of the lock say.
-func TheirsAt(lock []byte, path string) []string {
+func Theirs(lock []byte) map[string][]string {
 	l, err := parseLock(lock)
 	if err != nil {
 		return nil
 	}
-	return l.Theirs[path]
+	return l.Theirs
 }
 
 // Wrote returns whether a build, by its lock, had an entry of modec's at a place of a file that people write too.
