@@ -58,6 +58,7 @@ func (e *env) outputs(dir string) output.Options {
 		Written: func() *originals.Written { return originals.LoadWritten(e.home(dir)) },
 		InGit:   func(path, name string) bool { return gittree.At(e.ctx, dir, path) == name },
 		Left:    func(lock []byte, path string) []byte { return e.leftAt(output.AsBuilt(lock), path) },
+		Merged:  func(path string) []byte { return gittree.Merged(e.ctx, dir, path) },
 		Committed: func(path string) []byte {
 			data, err := gittree.Blob(e.ctx, dir, gittree.At(e.ctx, dir, path))
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -232,12 +233,55 @@ func (g git) objects(file string) (objects []string, err error) {
 }
 
 // At returns the name of the object that the last commit has as the content of a file below a folder, "" for none.
-func At(ctx context.Context, dir, file string) string {
-	out, err := git{ctx, dir}.run("rev-parse", "--verify", "--quiet", "HEAD:./"+file)
+func At(ctx context.Context, dir, file string) string { return git{ctx, dir}.at("HEAD", file) }
+
+// at returns the name of the object that a commit has as the content of a file below the folder, "" for none.
+func (g git) at(commit, file string) string {
+	out, err := g.run("rev-parse", "--verify", "--quiet", commit+":./"+file)
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// mergeHead is the commit that is being merged.
+const mergeHead = "MERGE_HEAD"
+
+// Merged returns a file below a folder as the commit has it that is being merged, nil where there is no merge or that
+// commit has no such file. It runs git in a merge alone.
+func Merged(ctx context.Context, dir, file string) []byte {
+	if !merging(dir) {
+		return nil
+	}
+	data, err := Blob(ctx, dir, git{ctx, dir}.at(mergeHead, file))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// merging reports whether a merge is under way in the repository of a folder.
+func merging(dir string) bool {
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		own := filepath.Join(at, ".git")
+		info, err := os.Stat(own)
+		if err == nil && !info.IsDir() { // of a work tree beside the main one
+			text, err := os.ReadFile(own)
+			if own = strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:")); err != nil {
+				return false
+			}
+			if !filepath.IsAbs(own) {
+				own = filepath.Join(at, own)
+			}
+		}
+		if err == nil {
+			_, err := os.Stat(filepath.Join(own, mergeHead))
+			return err == nil
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
 }
 
 // Staged returns a file below a folder as git's index has it.

@@ -305,3 +305,48 @@ func TestReadAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A file of the commit that is being merged is there as long as the merge is under way, also for a work tree beside the
+// main one.
+func TestMerged(t *testing.T) {
+	dir := t.TempDir()
+	run := func(in string, args ...string) {
+		t.Helper()
+		own := []string{"-C", in, "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"}
+		cmd := exec.Command("git", append(own, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+		if out, err := cmd.CombinedOutput(); err != nil && args[0] != "merge" {
+			t.Fatalf("git %s: %s", args[0], out)
+		}
+	}
+	write := func(in, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(in, "f"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	main := filepath.Join(dir, "main")
+	if err := os.Mkdir(main, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run(main, "init", "-q")
+	write(main, "one")
+	run(main, "add", "f")
+	run(main, "commit", "-qm", "first")
+	beside := filepath.Join(dir, "beside")
+	run(main, "worktree", "add", "-q", "-b", "other", beside)
+	write(beside, "two")
+	run(beside, "commit", "-qam", "other")
+	write(main, "three")
+	run(main, "commit", "-qam", "main")
+	for in, of := range map[string]string{main: "other", beside: "main"} {
+		if got := Merged(t.Context(), in, "f"); got != nil {
+			t.Errorf("got %q without a merge", got)
+		}
+		run(in, "merge", of)
+		want := map[string]string{"other": "two", "main": "three"}[of]
+		if got := Merged(t.Context(), in, "f"); string(got) != want {
+			t.Errorf("got %q, want %q of the commit that is merged", got, want)
+		}
+	}
+}

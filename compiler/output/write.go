@@ -114,6 +114,8 @@ type Options struct {
 	// Committed returns a file of the last commit, nil where that has none. It stands for a lock of the team's that
 	// is not there. Nil: there is no git.
 	Committed func(path string) []byte
+	// Merged returns a file of the commit that is being merged, nil where there is none. Nil: there is no git.
+	Merged func(path string) []byte
 	// Left returns a file as the last build left it, by a lock; nil where nobody has it.
 	Left func(lock []byte, path string) []byte
 	// Unheld returns the files of agents that are no targets, for the lock of the first build. Nil: there are none.
@@ -344,6 +346,7 @@ type writer struct {
 	lockRaw []byte
 	pending *Lock    // of an interrupted build
 	settled *Lock    // what the disk shows to be true of the two
+	merged  []*Lock  // in a merge of git those of its sides; what is there may be of either
 	gone    []string // artifacts that are neither emitted any more nor there
 	shared  []string // files in conflict that people write too
 	diags   diag.List
@@ -364,6 +367,7 @@ func (w *writer) readLocks() {
 	} else {
 		w.findLock()
 	}
+	w.readMerged()
 	if b, err := w.read(w.opt.pendingLock()); err == nil {
 		if l, err := parseLock(b); err == nil { // else torn: as if it were not there
 			w.pending = l
@@ -607,6 +611,7 @@ func (w *writer) ownedOf(p string, have, want []byte, entries jsonedit.Pattern) 
 			owned = append(owned, l.Entries[p])
 		}
 	}
+	owned = append(owned, w.mergedEntries(p)...)
 	if o, ok := w.adoptable(p, have, want); ok {
 		of := entries
 		if of.Places == nil && w.settled != nil {
@@ -632,7 +637,7 @@ func (w *writer) sharedState(p string, have []byte, conflicts []jsonedit.Conflic
 		return Edited
 	case len(conflicts) > 0:
 		return Foreign
-	case w.pending == nil && w.lock != nil && w.lock.Entries[p].Edited(have):
+	case w.pending == nil && len(w.merged) == 0 && w.lock != nil && w.lock.Entries[p].Edited(have):
 		return Edited
 	}
 	return Stale
@@ -718,7 +723,7 @@ func (o *Options) importing() string {
 // not write it or that it changed since.
 func (w *writer) mine(c *Change) bool {
 	sum, recorded := Sum(c.have), false
-	for _, l := range []*Lock{w.lock, w.pending} {
+	for _, l := range append([]*Lock{w.lock, w.pending}, w.merged...) {
 		if l == nil {
 			continue
 		}
