@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -298,4 +302,16 @@ func TestStrangers(t *testing.T) {
 		s.end()
 		want()
 	})
+}
+
+// A call that is written to a program which has just ended is told as one that the program's end cut off.
+func TestWriteToAnEndedServer(t *testing.T) {
+	u := newUpstream(&ir.Server{Name: "s"}, t.TempDir(), "test", slog.New(slog.DiscardHandler), nil)
+	defer u.end()
+	for _, why := range []error{syscall.EPIPE, os.ErrClosed, io.EOF} {
+		err := u.failed(t.Context(), fmt.Errorf("calling %q: %w", "tools/call", &os.PathError{Op: "write", Path: "|1", Err: why}))
+		if err == nil || !strings.Contains(err.Error(), "it ended while the call was under way") {
+			t.Errorf("got %v of %v", err, why)
+		}
+	}
 }

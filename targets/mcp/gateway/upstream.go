@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -531,7 +533,9 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 		}
 		return out
 	}
-	if errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) {
+	// What a call writes may come to a program that has just ended.
+	gone := []error{sdk.ErrConnectionClosed, io.EOF, os.ErrClosed, syscall.EPIPE}
+	if slices.ContainsFunc(gone, func(x error) bool { return errors.Is(err, x) }) {
 		err = errors.New("it ended while the call was under way")
 	}
 	why := u.masked(strings.ReplaceAll(err.Error(), alias, ""))
