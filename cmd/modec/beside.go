@@ -62,10 +62,8 @@ func (e *env) changedSince(
 // leftAt returns a file as the last build left it: of git's last commit, of the user's own record, or of git's history,
 // since who edits a file may commit that. It returns nil where none of them has it.
 func (e *env) leftAt(asBuilt func(string, []byte) bool, file string) (left []byte) {
-	if object := gittree.At(e.ctx, e.dir, file); object != "" {
-		if data, err := gittree.Blob(e.ctx, e.dir, object); err == nil && asBuilt(file, data) {
-			return data
-		}
+	if data := gittree.Committed(e.ctx, e.dir, file); data != nil && asBuilt(file, data) {
+		return data
 	}
 	if o, ok := originals.Load(e.home(e.dir)).Original(file); ok && asBuilt(file, o.Data) {
 		return o.Data
@@ -117,15 +115,16 @@ func (e *env) beyond(f *contract.File) (list []located.Difference) {
 // it.
 func (e *env) original(file string) []byte {
 	record := originals.Load(e.home(e.dir))
-	lock := e.lock()
-	if lock == nil && record.Left[file] != "" {
-		return nil // an eject left the file to them, and what was before modec says nothing of it
-	}
-	if o, ok := record.Original(file); ok {
+	o, known := record.Original(file)
+	if known && record.Left[file] == "" {
 		return o.Data
 	}
-	if lock == nil {
+	lock := e.lock()
+	switch {
+	case lock == nil: // what was before modec says nothing of a file that an eject left to them
 		return nil
+	case known:
+		return o.Data
 	}
 	data, err := gittree.Blob(e.ctx, e.dir, output.AdoptedBlob(lock, file))
 	if err != nil {
@@ -269,18 +268,13 @@ func unsaidOf(f *contract.File, there *located.Value, theirs []string) (list []l
 		return nil
 	}
 	for _, d := range located.Differences(says, there) {
-		text, isText := d.After.Str()
-		at, ofList := strings.CutSuffix(d.Place, "-")
-		if isText && ofList && slices.Contains(theirs, at+escapedKey.Replace(text)) && !inSource(f, says, d) {
+		if place, ok := d.Item(); ok && slices.Contains(theirs, place) && !inSource(f, says, d) {
 			d.Text += ", which the source no longer says"
 			list = append(list, d)
 		}
 	}
 	return list
 }
-
-// escapedKey writes a key as a JSON pointer has it.
-var escapedKey = strings.NewReplacer("~", "~0", "/", "~1")
 
 // tellKept prints what a build left of what people wrote, by its changes: what it takes out is not left.
 func (e *env) tellKept(list []keptEntry, changes []output.Change) {

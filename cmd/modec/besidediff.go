@@ -28,8 +28,8 @@ func (e *env) ownEntries(report *diff.Report, before, after diffSide) {
 	files := e.filesBeside(before, after)
 	for i := range files {
 		f := &files[i]
-		old, now := before.file(f.Path), after.file(f.Path)
-		if after.loadsNothing(f) && !before.loadsNothing(f) {
+		old, now := before.file(f), after.file(f)
+		if now.unread && !old.unread {
 			report.Unread(f.Path)
 			continue
 		}
@@ -84,21 +84,6 @@ func (p diffSide) same(after diffSide, file string) bool {
 	return err == nil && failed == nil && bytes.Equal(was, is)
 }
 
-// loadsNothing reports whether a side has a file of which the agent loads nothing, and so no deny either.
-func (p diffSide) loadsNothing(f *contract.File) bool {
-	if p.tree == nil {
-		return false
-	}
-	data, err := fs.ReadFile(p.tree, f.Path)
-	if err != nil || len(bytes.TrimSpace(data)) == 0 {
-		return false
-	}
-	if f.Strict {
-		_, err = located.JSON(f.Path, data)
-	}
-	return err != nil || parsed(f.Path, data) == nil
-}
-
 // filesBeside returns the files in which people have entries on one of two sides: those of modec's too, and those that
 // the agents of both read beside them, but for what belongs to one person.
 func (e *env) filesBeside(before, after diffSide) []contract.File {
@@ -151,10 +136,14 @@ func sharedFiles(p diffSide) (files []contract.File) {
 }
 
 // twoSaid is a file as a build would write it, and as it is.
-type twoSaid struct{ source, there *located.Value }
+type twoSaid struct {
+	source, there *located.Value
+	unread        bool // the agent loads nothing of it, and so no deny either
+}
 
 // file returns a file of a side; one that is not there has nothing in it. A file that nobody can read has no value.
-func (p diffSide) file(name string) (of twoSaid) {
+func (p diffSide) file(f *contract.File) (of twoSaid) {
+	name := f.Path
 	of.source = &located.Value{Kind: located.Object}
 	if f := cmp.Or(wrote(p.built, name), wrote(p.res, name)); f != nil {
 		of.source = parsed(name, f.Data)
@@ -166,6 +155,10 @@ func (p diffSide) file(name string) (of twoSaid) {
 	switch data, err := fs.ReadFile(p.tree, name); {
 	case err == nil:
 		of.there = parsed(name, data)
+		if f.Strict {
+			_, err = located.JSON(name, data)
+		}
+		of.unread = len(bytes.TrimSpace(data)) > 0 && (err != nil || of.there == nil)
 	case !os.IsNotExist(err):
 		of.there = nil
 	}

@@ -354,15 +354,16 @@ type found struct {
 
 // find looks at the files, once more where another run wrote them meanwhile.
 func (x *checked) find(e *env) (f found, err error) {
+	if x.opt.FS != nil {
+		return x.look(e) // nobody writes into it
+	}
 	const most = 3
 	for range most {
-		mark := ""
-		if x.opt.FS == nil {
-			if mark, err = x.opt.Quiet(e.ctx); err != nil {
-				return f, err
-			}
+		mark, stopped := x.opt.Quiet(e.ctx)
+		if stopped != nil {
+			return f, stopped
 		}
-		if f, err = x.look(e); err != nil || x.opt.FS != nil || !x.opt.Disturbed(mark) {
+		if f, err = x.look(e); err != nil || !x.opt.Disturbed(mark) {
 			break
 		}
 	}

@@ -55,17 +55,11 @@ func (e *env) outputs(dir string) output.Options {
 			}
 			return gittree.Blob(e.ctx, dir, name)
 		},
-		Written: func() *originals.Written { return originals.LoadWritten(e.home(dir)) },
-		InGit:   func(path, name string) bool { return gittree.At(e.ctx, dir, path) == name },
-		Left:    func(lock []byte, path string) []byte { return e.leftAt(output.AsBuilt(lock), path) },
-		Merged:  func(path string) []byte { return gittree.Merged(e.ctx, dir, path) },
-		Committed: func(path string) []byte {
-			data, err := gittree.Blob(e.ctx, dir, gittree.At(e.ctx, dir, path))
-			if err != nil {
-				return nil
-			}
-			return data
-		},
+		Written:   func() *originals.Written { return originals.LoadWritten(e.home(dir)) },
+		InGit:     func(path, name string) bool { return gittree.At(e.ctx, dir, path) == name },
+		Left:      func(lock []byte, path string) []byte { return e.leftAt(output.AsBuilt(lock), path) },
+		Merged:    func(path string) []byte { return gittree.Merged(e.ctx, dir, path) },
+		Committed: func(path string) []byte { return gittree.Committed(e.ctx, dir, path) },
 	}
 }
 

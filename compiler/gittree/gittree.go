@@ -244,39 +244,40 @@ func (g git) at(commit, file string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// mergeHead is the commit that is being merged.
-const mergeHead = "MERGE_HEAD"
+// Committed returns a file below a folder as the last commit has it, nil where it has none.
+func Committed(ctx context.Context, dir, file string) []byte {
+	return git{ctx, dir}.content("HEAD", file)
+}
 
-// Merged returns a file below a folder as the commit has it that is being merged, nil where there is no merge or that
-// commit has no such file. It runs git in a merge alone.
-func Merged(ctx context.Context, dir, file string) []byte {
-	if !merging(dir) {
-		return nil
-	}
-	data, err := Blob(ctx, dir, git{ctx, dir}.at(mergeHead, file))
+// content returns a file below the folder as a commit has it, nil where it has none.
+func (g git) content(commit, file string) []byte {
+	data, err := Blob(g.ctx, g.dir, g.at(commit, file))
 	if err != nil {
 		return nil
 	}
 	return data
 }
 
-// merging reports whether a merge is under way in the repository of a folder.
-func merging(dir string) bool {
+// mergeHead is the commit that is being merged.
+const mergeHead = "MERGE_HEAD"
+
+// Merged returns a file below a folder as the commit has it that is being merged, nil where there is no merge or that
+// commit has no such file. Without a merge it runs git only in a work tree beside the main one.
+func Merged(ctx context.Context, dir, file string) []byte {
+	if !mayMerge(dir) {
+		return nil
+	}
+	return git{ctx, dir}.content(mergeHead, file)
+}
+
+// mayMerge reports whether a merge may be under way in the repository of a folder. Of a work tree beside the main one
+// git alone knows it.
+func mayMerge(dir string) bool {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		own := filepath.Join(at, ".git")
-		info, err := os.Stat(own)
-		if err == nil && !info.IsDir() { // of a work tree beside the main one
-			text, err := os.ReadFile(own)
-			if own = strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:")); err != nil {
-				return false
-			}
-			if !filepath.IsAbs(own) {
-				own = filepath.Join(at, own)
-			}
-		}
-		if err == nil {
+		if info, err := os.Stat(own); err == nil {
 			_, err := os.Stat(filepath.Join(own, mergeHead))
-			return err == nil
+			return err == nil || !info.IsDir()
 		}
 		if at == filepath.Dir(at) {
 			return false

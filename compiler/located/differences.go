@@ -26,6 +26,14 @@ type Difference struct {
 // IsAt reports whether two differences are at one place.
 func (d Difference) IsAt(x Difference) bool { return x.Pos == d.Pos && x.Path == d.Path }
 
+// Item returns the place of the item that only the newer file has: that of its list, and the item's text. It reports
+// false for any other difference, and for an item that is no text.
+func (d Difference) Item() (place string, ok bool) {
+	list, ofList := strings.CutSuffix(d.Place, "-")
+	text, isText := d.After.Str()
+	return list + escaped.Replace(text), ofList && isText
+}
+
 // Differences compares two values key by key. Of a list, in whatever order, an item is either there or not.
 func Differences(before, after *Value) []Difference {
 	var d differ

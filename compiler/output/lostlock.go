@@ -1,8 +1,6 @@
 package output
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -13,12 +11,14 @@ import (
 // nil for none.
 func (o *Options) LockText() []byte {
 	text, err := os.ReadFile(filepath.Join(o.Dir, filepath.FromSlash(o.lockFile())))
-	_, wrong := parseLock(text)
-	if _, _, conflict := sides(text); errors.Is(err, fs.ErrNotExist) || wrong != nil && !conflict {
-		lost, _ := o.lostLock()
-		return lost
+	if _, wrong := parseLock(text); err == nil && wrong == nil {
+		return text
 	}
-	return text
+	if _, _, conflict := sides(text); conflict {
+		return text
+	}
+	lost, _ := o.lostLock()
+	return lost
 }
 
 // lostLock returns the text of the lock that stands for one which somebody removed, as people do where a merge of it is

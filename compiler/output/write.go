@@ -626,7 +626,10 @@ func (w *writer) ownedOf(p string, have, want []byte, entries jsonedit.Pattern) 
 		}
 		owned = append(owned, taken)
 	}
-	return append(owned, jsonedit.Own(have, entries, contract.IsBuiltHook))
+	if contract.RunsHook(have) {
+		owned = append(owned, jsonedit.Own(have, entries, contract.IsBuiltHook))
+	}
+	return owned
 }
 
 // sharedState says why a file that people write too is not as the source makes it. What an
