@@ -270,6 +270,23 @@ func Merged(ctx context.Context, dir, file string) []byte {
 	return git{ctx, dir}.content(mergeHead, file)
 }
 
+// Other returns a file below a folder as the other side of a conflict has it, of a merge, a rebase or the like; where the
+// file itself is in none, as the commit has it that is being merged. Base is what both sides come from. Either is nil
+// where it is not known.
+func Other(ctx context.Context, dir, file string) (other, base []byte) {
+	stage := func(n string) []byte {
+		data, err := git{ctx, dir}.run("cat-file", "blob", ":"+n+":./"+file)
+		if err != nil {
+			return nil
+		}
+		return data
+	}
+	if other = stage("3"); other != nil {
+		return other, stage("1")
+	}
+	return Merged(ctx, dir, file), nil
+}
+
 // mayMerge reports whether a merge may be under way in the repository of a folder. Of a work tree beside the main one
 // git alone knows it.
 func mayMerge(dir string) bool {

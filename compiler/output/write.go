@@ -116,6 +116,9 @@ type Options struct {
 	Committed func(path string) []byte
 	// Merged returns a file of the commit that is being merged, nil where there is none. Nil: there is no git.
 	Merged func(path string) []byte
+	// Other returns a file in conflict as the other side of a merge, a rebase or the like has it, and as both sides had
+	// it before, each nil where it is not known. Nil: there is no git.
+	Other func(path string) (other, base []byte)
 	// Left returns a file as the last build left it, by a lock; nil where nobody has it.
 	Left func(lock []byte, path string) []byte
 	// Unheld returns the files of agents that are no targets, for the lock of the first build. Nil: there are none.
@@ -348,7 +351,7 @@ type writer struct {
 	settled *Lock    // what the disk shows to be true of the two
 	merged  []*Lock  // in a merge of git those of its sides; what is there may be of either
 	gone    []string // artifacts that are neither emitted any more nor there
-	shared  []string // files in conflict that people write too
+	others  []string // what people wrote into files in conflict on the other side of a merge alone
 	diags   diag.List
 
 	originals *originals.Record  // once it was asked for
@@ -532,7 +535,7 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", w.reason(p, err))
 		return c, false
 	}
-	if w.unfit(name, p, f, have, want) {
+	if w.unfit(name, p, f, have, want, entries) {
 		return c, false
 	}
 	owned := w.ownedOf(p, have, want, entries)
@@ -594,10 +597,12 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 }
 
 // unfit reports a file that no build can add entries to, or that loads nothing of them, and returns true for one.
-func (w *writer) unfit(name, p string, f *contract.File, have, want []byte) bool {
+func (w *writer) unfit(
+	name, p string, f *contract.File, have, want []byte, entries jsonedit.Pattern,
+) bool {
 	if w.merging(p, have, want) {
 		w.inConflict(diag.CannotMerge, p, name, have)
-		w.shared = append(w.shared, p)
+		w.tellOthers(p, want, entries)
 		return true
 	}
 	return f != nil && unloaded(&w.diags, name, f, have, mendAndBuild)
