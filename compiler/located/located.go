@@ -189,6 +189,10 @@ func Reason(err error) string { return beforeReason().ReplaceAllString(err.Error
 // the readers recurse.
 const maxDepth = 500
 
+// maxAliased is how many values the aliases of a file may stand for. Nine lines of aliases of each other stand for a
+// thousand million, and who walks over them does not end.
+const maxAliased = 100_000
+
 // YAML reads the first document of a YAML file. An empty document is null. An alias has the
 // value of its anchor; a merge key is an ordinary key, as in YAML 1.2.
 func YAML(name string, data []byte) (*Value, error) {
@@ -209,7 +213,7 @@ func YAML(name string, data []byte) (*Value, error) {
 	if len(f.Docs) == 0 || f.Docs[0].Body == nil {
 		return &Value{Kind: Null, Pos: diag.Pos{File: name, Line: 1, Col: 1}}, nil
 	}
-	r := yamlReader{name: name, anchors: map[string]*Value{}, comments: commentLines(tokens)}
+	r := yamlReader{name: name, anchors: map[string]*Value{}, sizes: map[string]int{}, comments: commentLines(tokens)}
 	return r.value(f.Docs[0].Body, 0)
 }
 
@@ -239,6 +243,9 @@ func tooDeep(tokens token.Tokens) *token.Token {
 type yamlReader struct {
 	name     string
 	anchors  map[string]*Value
+	sizes    map[string]int  // of how many values that of an anchor is
+	values   int             // how many were read, with those that aliases stand for
+	aliased  int             // how many aliases stand for
 	comments map[int]comment // by line
 }
 
@@ -252,6 +259,7 @@ func (r *yamlReader) value(n ast.Node, depth int) (*Value, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("%s: got more than %d levels, want fewer", out.Pos, maxDepth)
 	}
+	r.values++
 	switch x := n.(type) {
 	case *ast.MappingNode:
 		out.Kind = Object
@@ -276,16 +284,23 @@ func (r *yamlReader) value(n ast.Node, depth int) (*Value, error) {
 			out.Items = append(out.Items, val)
 		}
 	case *ast.AnchorNode:
+		name, before := x.Name.GetToken().Value, r.values
 		val, err := r.value(x.Value, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		r.anchors[x.Name.GetToken().Value] = val
+		r.anchors[name], r.sizes[name] = val, r.values-before
 		return val, nil
 	case *ast.AliasNode:
-		val := r.anchors[x.Value.GetToken().Value]
+		name := x.Value.GetToken().Value
+		val := r.anchors[name]
 		if val == nil {
 			return nil, fmt.Errorf("%s: got an alias without its anchor", out.Pos)
+		}
+		r.values += r.sizes[name]
+		if r.aliased += r.sizes[name]; r.aliased > maxAliased {
+			return nil, fmt.Errorf("%s: the aliases up to this one stand for more than %d values: write fewer",
+				out.Pos, maxAliased)
 		}
 		alias := *val
 		alias.Pos, alias.Alias, alias.Comment = out.Pos, true, ""

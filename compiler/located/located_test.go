@@ -136,3 +136,27 @@ func TestPlaceOf(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// TestAliases bounds what a file of a few lines may stand for.
+func TestAliases(t *testing.T) {
+	file := func(last int) []byte {
+		text := "a: &a [" + strings.Repeat("x,", 9_999) + "]\nb: [" + strings.Repeat("*a,", 9) + "]\nc: &c [" +
+			strings.Repeat("x,", last-1) + "]\nd: *c\n"
+		return []byte(text)
+	}
+	if _, err := YAML("f", file(10_000)); err != nil { // a list counts, too
+		t.Error(err)
+	}
+	_, err := YAML("f", file(10_001))
+	want := "f:4:4: the aliases up to this one stand for more than 100000 values: write fewer"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for name := 'b'; name < 'z'; name++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", name, name, strings.Repeat(fmt.Sprintf("*%c,", name-1), 9))
+	}
+	if _, err := YAML("f", []byte(bomb)); err == nil {
+		t.Error("got no error for aliases of aliases")
+	}
+}
