@@ -41,9 +41,6 @@ type Lodger struct {
 	Quiet bool
 	// Listed is set for what [Runner] lists too: a comparison names it there.
 	Listed bool
-	// Back is set for an agent that is there by default and that a build turned off, and for one that an agent makes
-	// of another's settings: where it may do more than the session that turns to it, that is an error.
-	Back bool
 	// Starts is set for a setting that names a program, and for a server whose program an agent starts in every
 	// session, whether or not it may call it.
 	Starts bool
@@ -75,19 +72,22 @@ var EntryWords = []string{EntryAgent, EntryFile, EntryHook, EntryPlugin, EntrySe
 type Loose struct {
 	Key    []string // its names, the outer ones first
 	Values []string // those by which it does
-	Others []string // those by which it does not; without either it does by true, and by a list that is not empty
+	Others []string // those by which it does not; without either it does by true, and by what is not empty
+	Off    bool     // it does by false
 }
 
 // has reports whether a setting is one by which an agent asks about less.
 func (s Loose) has(v *located.Value) bool {
 	text, is := v.Str()
 	switch {
+	case s.Off:
+		return v.Is(located.Bool) && !v.True()
 	case s.Others != nil:
 		return is && !slices.Contains(s.Others, text)
 	case s.Values != nil:
 		return is && slices.Contains(s.Values, text)
 	}
-	return v.True() || len(v.List()) > 0
+	return v.True() || len(v.List()) > 0 || len(v.Fields()) > 0
 }
 
 // Unasking returns those of some settings that a file has.

@@ -118,8 +118,8 @@ func Own(ctx context.Context, req Request, res *compiler.Result) (diags diag.Lis
 // lodged is what to do about what somebody added.
 const lodged = "read it, and take it out, or accept it: `modec verify --disk` prints the exception"
 
-// lodgingMode warns of an agent, and says what it may do beyond the session that turns to it. One with the name of a
-// mode of the source is an error, and so is one that a build turned off, unless it was like that when modec came.
+// lodgingMode reports an agent: as an error where it may do more than the session that turns to it, or has the name of
+// a mode of the source, else as a warning, as one that was like that when modec came.
 func (f *foreign) lodgingMode(
 	ctx context.Context, res *compiler.Result, t contract.Target, l *contract.Lodger, known bool, diags *diag.List,
 ) {
@@ -130,7 +130,7 @@ func (f *foreign) lodgingMode(
 	}
 	more := ""
 	found := f.wider(ctx, res, t, ref, nil)
-	if found != nil && l.Back && !known {
+	if found != nil && !known {
 		beyond(diags, t, ref, l.At, found)
 		return
 	}

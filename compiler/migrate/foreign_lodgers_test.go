@@ -60,9 +60,14 @@ func TestLodgers(t *testing.T) {
 		{"opencode", ".opencode/agent/arch.md", "---\ndescription: d\n---\nx\n", diag.ForeignWidening, diag.Error,
 			"takes the place of modec's mode arch"},
 		{"gemini", ".gemini/agents/_free.md", named(markdown, "free"), "", 0, ""},
-		{"opencode", ".opencode/opencode.json", free, diag.ForeignSubject, diag.Warning, "may do more"},
+		{"opencode", ".opencode/opencode.json", free, diag.ForeignWidening, diag.Error, "may do more"},
 		{"opencode", ".opencode/agent/free.md", "---\npermission:\n  \"*\": allow\n---\nx\n", diag.ForeignWidening,
 			diag.Error, "may do more"},
+		{"opencode", "opencode.jsonc", `{"agent": {"general": {"permission": {"*": "allow"}}}}`, diag.ForeignWidening,
+			diag.Error, "mode general"}, // one of opencode's own
+		{"opencode", ".opencode/agent/plan.md", "---\npermission:\n  \"*\": allow\n---\nx\n", diag.ForeignWidening,
+			diag.Error, "may do more"},
+		{"opencode", "opencode.jsonc", `{"agent": {"plan": {"model": "x/y"}}}`, "", 0, ""},
 		{"opencode", ".opencode/plugin/x.ts", "x", diag.ForeignWidening, diag.Warning, "the plugin x.ts"},
 		{"opencode", ".opencode/tools/x.js", "x", diag.ForeignWidening, diag.Warning, "the tool x.js"},
 		{"opencode", ".opencode/opencode.json", `{"plugin": ["evil"]}`, diag.ForeignWidening, diag.Warning,
@@ -73,7 +78,7 @@ func TestLodgers(t *testing.T) {
 		{"opencode", ".opencode/opencode.json", named(evil, "other"), diag.ForeignWidening, diag.Warning,
 			"the server other is of somebody's own, and runs in sessions"}, // though nobody may call it
 		{"opencode", ".opencode/opencode.json", `{"mcp": {"gh": {"enabled": false}}}`, "", 0, ""},
-		{"kilo", ".kilo/opencode.json", free, diag.ForeignSubject, diag.Warning, "mode free"},
+		{"kilo", ".kilo/opencode.json", free, diag.ForeignWidening, diag.Error, "may do more"},
 		// What a file says of modec's own agent changes that one: what it permits, the model judges.
 		{"opencode", ".opencode/opencode.json", `{"agent": {"arch": {"model": "x/y"}}}`, "", 0, ""},
 		{"opencode", "opencode.jsonc", `{"agent": {"arch": {"permission": {"edit": "deny"}}}}`, "", 0, ""},

@@ -131,6 +131,9 @@ func settings(project fs.FS) (out []contract.Lodger) {
 		contract.Loose{Key: []string{"approval_policy"}, Values: []string{string(format.Never)}},
 		contract.Loose{Key: []string{"approvals_reviewer"}, Others: []string{"user"}},
 		contract.Loose{Key: []string{"default_permissions"}, Others: []string{":read-only", ":workspace"}},
+		contract.Loose{Key: []string{"features", "hooks"}, Off: true},
+		contract.Loose{Key: []string{"shell_environment_policy", "set"}},
+		contract.Loose{Key: []string{"web_search"}, Values: []string{"live"}},
 		contract.Loose{Key: []string{"sandbox_mode"}, Values: []string{"danger-full-access"}},
 		contract.Loose{Key: []string{"sandbox_workspace_write", "network_access"}},
 		contract.Loose{Key: []string{"sandbox_workspace_write", "writable_roots"}})...)

@@ -37,8 +37,7 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	}
 	for _, a := range p.before(project).Agents {
 		if is := all.Agent(a.Name); ours.Agent(a.Name) == nil && !is.Disabled {
-			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At,
-				Back: true})
+			out = append(out, contract.Lodger{Kind: contract.EntryAgent, Name: contract.Slug(a.Name), At: a.At})
 		}
 	}
 	agent := func(a *format.Agent) {
@@ -100,7 +99,7 @@ func (p Places) agent(a *format.Agent, ours, all *format.Config) (contract.Lodge
 	if name == "" || name != a.Name && ours.Agent(name) != nil {
 		name = a.Name // it is no mode of the source
 	}
-	l := contract.Lodger{Kind: contract.EntryAgent, Name: name, At: a.At, Back: back}
+	l := contract.Lodger{Kind: contract.EntryAgent, Name: name, At: a.At}
 	switch {
 	case back:
 		return l, !all.Agent(a.Name).Disabled

@@ -113,7 +113,8 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 		}
 		for i := range shared.Agents {
 			a := &shared.Agents[i]
-			if a.Disabled || slices.Contains(format.BuiltIn, a.Name) || !IsMode(shared, a.Name) {
+			asIs := slices.Contains(format.BuiltIn, a.Name) && len(a.Permission) == 0
+			if a.Disabled || asIs || !IsMode(shared, a.Name) {
 				continue
 			}
 			mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
