@@ -91,7 +91,7 @@ func (d *decider) otherwiseWritten(s setup, id, tool string) bool {
 func anyNames(tokens []token, id, tool string) (matched, written bool) {
 	for i := range tokens {
 		if t := &tokens[i]; t.Keyword == format.MCP && t.matchesMCP(id, tool) {
-			matched, written = true, written || t.anySecond || t.written.match(tool)
+			matched, written = true, written || t.names(tool)
 		}
 	}
 	return matched, written
@@ -116,3 +116,6 @@ func strictly(a contract.Answer, line string, allow []token) (contract.Answer, *
 	a.Decision = ir.Ask
 	return a, &contract.Hole{Decision: ir.Allow, Why: why}
 }
+
+// names reports whether a token that matches a tool does so with the case of its name.
+func (t *token) names(tool string) bool { return t.anySecond || t.written.match(tool) }

@@ -288,7 +288,8 @@ func (t *tokensFile) decide(a policy.Action, id string, o settings) contract.Ans
 			out.Rule = o.silences()
 			return out
 		}
-		return decidedBy(out, find(t.allow, format.MCP, matches), ir.Allow)
+		names := func(tok *token) bool { return matches(tok) && tok.names(a.Arg) }
+		return decidedBy(out, cmp.Or(find(t.allow, format.MCP, names), find(t.allow, format.MCP, matches)), ir.Allow)
 	}
 	return contract.Answer{Decision: ir.Allow, Rule: "no token for this group", At: out.At}
 }
