@@ -274,7 +274,9 @@ func deref[T any](l *[]T) []T {
 func (m *merger) finish(several bool) {
 	order(m.project.Servers, serverKind)
 	order(m.project.Modes, modeKind)
-	if !several {
+	if several { // of each it is said where it is emitted
+		m.notes = slices.DeleteFunc(m.notes, func(n contract.Note) bool { return n.Why == contract.OnlyAgent })
+	} else {
 		alone(m, m.project.Servers, serverKind)
 		alone(m, m.project.Modes, modeKind)
 		alone(m, m.project.Roles, roleKind)

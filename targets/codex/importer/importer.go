@@ -268,6 +268,11 @@ func (im *importer) called(slug string) (diag.Pos, bool) {
 	return diag.Pos{}, false
 }
 
+// holding are the settings of an agent that hold it back in the source's sense.
+var holding = []string{
+	"sandbox_mode", "sandbox_workspace_write", "approval_policy", "permissions", "default_permissions",
+}
+
 // agent makes a mode of an agent.
 func (im *importer) agent(in input, data []byte) {
 	at := diag.Pos{File: in.at, Line: 1, Col: 1}
@@ -337,6 +342,10 @@ func (im *importer) agent(in input, data []byte) {
 	}
 	if len(other) > 0 {
 		own["other"] = other
+	}
+	if slices.ContainsFunc(holding, func(key string) bool { return other[key] != nil }) {
+		m.Targets = []string{"codex"}
+		im.out.Note(contract.Kept, at, of, "targets", contract.OnlyAgent)
 	}
 	if len(own) > 0 {
 		m.Extra = map[string]ir.Extra{"codex": {Fields: own, Pos: at}}

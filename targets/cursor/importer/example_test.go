@@ -31,6 +31,7 @@ func ExampleImport() {
 	// understood allow Shell(git status)
 	// kept allow Shell(g*t)
 	// kept deny Read(**/.env)
+	// kept targets
 	// allow
 	// allow Shell(g*t)
 	// deny Read(**/.env)
