@@ -265,7 +265,7 @@ func (u *ui) guarded(paths []string) {
 	paths = slices.Compact(paths)
 	u.printf("  %-15s %s: nobody edits unasked what holds permissions; can.edit.guarded opens a path\n",
 		"guarded", diag.Clean(strings.Join(paths, ", ")))
-	for _, name := range []string{"HEAD", pins.File} { // which need not be there
+	for _, name := range []string{ir.BareMark, pins.File} { // which need not be there
 		if slices.Contains(paths, name) {
 			u.printf("  %-15s %s: %s\n", "", name, ir.WhyGuarded(name))
 		}

@@ -106,16 +106,18 @@ func Written(p diag.Pos) diag.Pos {
 }
 
 // GuardedPaths are the paths that no subject of any project may edit unless it opens them:
-// what holds permissions, and the folders of git, where a written file runs code. A bare
-// repository is a folder with a file HEAD. What the targets own comes on top.
+// what holds permissions, and the folders of git, where a written file runs code. What the targets own comes on top.
 var GuardedPaths = []string{
-	"modec.toml", "modec.lock", "modec.pins.json", "modec/**", ".modec/", ".git/", "HEAD",
+	"modec.toml", "modec.lock", "modec.pins.json", "modec/**", ".modec/", ".git/", BareMark,
 }
+
+// BareMark is the name of a file that a bare repository of git has.
+const BareMark = "HEAD"
 
 // WhyGuarded says why a guarded path is one, by its pattern: such a file need not be there for a first one to matter.
 func WhyGuarded(pattern string) string {
 	switch pattern {
-	case "HEAD":
+	case BareMark:
 		return "a folder with such a file may be a git repository, whose settings run programs"
 	case ".git/":
 		return "git runs programs that files there name"

@@ -120,8 +120,8 @@ func (in *imports) verbatim(g goneRule) (changed bool) {
 		n := &in.notes[i]
 		r := in.project.Role(strings.TrimPrefix(n.Subject, "role "))
 		if g.file != "" && n.Pos.File != g.file || !n.Rule || n.Kind != contract.Understood ||
-			n.What != g.decision.String()+" "+g.text || r == nil {
-			continue
+			n.What != g.decision.String()+" "+g.text || r == nil || r.PermissionMode == "dontAsk" {
+			continue // which closes what can does not open
 		}
 		in.unsay(r, n.Pos)
 		r.Native = append(r.Native,

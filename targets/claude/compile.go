@@ -184,7 +184,8 @@ type compiler struct {
 // ownRule adds a rule in Claude Code's own grammar.
 func (c *compiler) ownRule(role *ir.Role, x ir.NativeRule) {
 	g, outside := besideCan(x)
-	if may := slices.Contains(c.beyond, g) || !outside && slices.Contains(c.native, g); g != "" && !may {
+	may := slices.Contains(c.beyond, g) || !outside && slices.Contains(c.native, g) || c.opensAll(g)
+	if g != "" && !may {
 		c.losesOwn(role, x, g, outside)
 		return
 	}
@@ -250,7 +251,7 @@ func (e *emitter) limitedInMode(r *ir.Role, g ir.Group, of paths) string {
 		}
 		def, rules := s.Default(g).Decision, s.Rules(g)
 		opens := func(r ir.Rule) bool { return r.Decision > ir.Deny }
-		if def == ir.Deny && !slices.ContainsFunc(rules, opens) {
+		if def == ir.Deny && !slices.ContainsFunc(rules, opens) || slices.ContainsFunc(rules, ir.Rule.DeniesAll) {
 			return false // it does not have the tools
 		}
 		limits := func(r ir.Rule) bool {

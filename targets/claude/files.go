@@ -232,11 +232,16 @@ func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 	if p.everywhere(p.group) && (!rooted || strings.HasPrefix(pattern, "**/")) {
 		pattern = "//**/" + strings.TrimPrefix(pattern, "**/") // outside the project too
 	}
-	text := p.tool + "(" + pattern + ")"
-	if r.Pos.File == ir.GuardsFile && !slices.Contains(p.out.deny, text) {
-		p.out.guards = append(p.out.guards, text)
+	text, decision := p.tool+"("+pattern+")", r.Decision
+	if r.Pos.File == ir.GuardsFile {
+		if glob == ir.BareMark && p.hook {
+			decision = ir.Ask // the rule is about all in a folder called head, too; the hook denies the file
+		}
+		if !slices.Contains(p.out.deny, text) {
+			p.out.guards = append(p.out.guards, text)
+		}
 	}
-	p.out.add(r.Decision, text)
+	p.out.add(decision, text)
 }
 
 // everywhere reports whether rules about a group have to hold outside the project too, since something

@@ -27,7 +27,7 @@ func Translate(r rule.Rule, d ir.Decision, inv contract.Inventory) ([]contract.N
 }
 
 // TranslateAnywhere is Translate for somebody who says beside it what becomes of paths outside the
-// project: an allow of a program whose paths Claude Code looks at becomes neutral too.
+// project: an allow of every file becomes neutral too.
 func TranslateAnywhere(r rule.Rule, d ir.Decision, inv contract.Inventory) ([]contract.NeutralRule, bool) {
 	t := translation{inventory: inv, decision: d, anywhere: true}
 	ok := t.translate(r)
@@ -96,7 +96,7 @@ func (t *translation) command(r rule.Rule) bool {
 		return false
 	case strings.HasPrefix(strings.TrimSpace(r.Spec), "@"): // it begins the name of a list in the source
 		return false
-	case t.decision == ir.Allow && (!sameLines(r.Spec) || !t.anywhere && TakesPaths(r.Spec)):
+	case t.decision == ir.Allow && (!sameLines(r.Spec) || TakesPaths(r.Spec)):
 		return false
 	}
 	t.add(ir.Command, ir.Pattern{Text: r.Spec})
@@ -195,7 +195,7 @@ func fileGlob(spec string, d ir.Decision) (string, bool) {
 // Claude Code's pattern would mean more: it is a literal folder of the project and all below
 // it.
 func AllowedFolder(glob string) string {
-	if glob == "**" {
+	if glob == "**" || glob == "/**" {
 		return "./**"
 	}
 	dir, ok := strings.CutSuffix(strings.TrimPrefix(glob, "/"), "/**")

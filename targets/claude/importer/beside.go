@@ -2,6 +2,7 @@ package importer
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
@@ -56,7 +57,7 @@ func (im *importer) opensBeyond(from session) map[ir.Group]bool {
 		}
 		return opened
 	}
-	s, allowed := from.outline()
+	s, allowed, _ := from.outline()
 	for _, text := range allowed {
 		if r, err := rule.Parse(text); err == nil && !r.HasSpec {
 			opened[groupOf(r)] = true
@@ -77,8 +78,30 @@ func (im *importer) opensBeyond(from session) map[ir.Group]bool {
 	return opened
 }
 
-// outline returns the permission mode of a session and the rules that allow something.
-func (from *session) outline() (s state, allowed []string) {
+// runsAll reports whether a session in dontAsk runs every command but those that a rule holds back. Where the source
+// said so, a redirect would be held by its rules of files, and no bare Bash does that: it may write every file.
+func (from *session) runsAll() bool {
+	s, allowed, held := from.outline()
+	writesAll := len(held) == 0 && slices.Contains(allowed, "Edit")
+	return s.mode == format.DontAsk && !writesAll && slices.Contains(allowed, "Bash")
+}
+
+// besides returns the groups of files outside the project of which a session holds some back: no rule of the source is
+// about these, and a bare allow beside them stays as it is.
+func (from *session) besides() map[ir.Group]bool {
+	_, _, held := from.outline()
+	groups := map[ir.Group]bool{}
+	for _, text := range held {
+		r, err := rule.Parse(text)
+		if err == nil && (strings.HasPrefix(r.Spec, "~") || strings.HasPrefix(r.Spec, "//")) {
+			groups[groupOf(r)] = true
+		}
+	}
+	return groups
+}
+
+// outline returns the permission mode of a session, the rules that allow something, and the others.
+func (from *session) outline() (s state, allowed, held []string) {
 	for _, l := range from.layers {
 		read, err := format.ReadSettings(l.File, l.Data)
 		if err != nil {
@@ -89,16 +112,20 @@ func (from *session) outline() (s state, allowed []string) {
 			s.mode = mode
 		}
 		for _, item := range read.Rules {
-			if text, ok := item.Str(); ok && item.List == ir.Allow {
+			switch text, ok := item.Str(); {
+			case !ok:
+			case item.List == ir.Allow:
 				allowed = append(allowed, text)
+			default:
+				held = append(held, text)
 			}
 		}
 	}
 	if from.flags != nil {
 		s.mode = cmp.Or(from.flags.Mode, s.mode)
-		allowed = append(allowed, from.flags.Allowed...)
+		allowed, held = append(allowed, from.flags.Allowed...), append(held, from.flags.Disallowed...)
 	}
-	return s, allowed
+	return s, allowed, held
 }
 
 // anyFolder reports whether the content of a rule about paths names a file at any depth.

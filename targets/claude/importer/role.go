@@ -97,7 +97,8 @@ type roleReader struct {
 // role makes a role of a session. The rules are nil where a file does not load.
 func (im *importer) role(from session) (ir.Role, *importedRules) {
 	r := &roleReader{importer: im, role: ir.Role{Name: from.name, Pos: from.at}, subject: "role " + from.name}
-	r.rules.beyond, r.rules.ofFiles = im.opensBeyond(from), from.flags == nil
+	r.rules.beyond, r.rules.besides = im.opensBeyond(from), from.besides()
+	r.rules.runsAll, r.rules.ofFiles = from.runsAll(), from.flags == nil
 	for _, l := range from.layers {
 		if !r.layer(l) {
 			return r.role, nil
@@ -127,7 +128,8 @@ func (im *importer) role(from session) (ir.Role, *importedRules) {
 	}
 	r.rules.questions(&role.Can, from.at)
 	if r.rules.mode == format.DontAsk {
-		role.Can.OutsideRead = &ir.Default{Decision: ir.Deny, Pos: role.Pos}
+		role.Can.OutsideRead = r.rules.opensOutside(ir.Read)
+		role.Can.OutsideEdit = r.rules.opensOutside(ir.Edit)
 	}
 	if r.rules.mode != format.Bypass {
 		guardCommands(&role.Can, role.Pos, cmp.Or(r.rules.mode, format.Default))

@@ -24,10 +24,13 @@ type importedRules struct {
 	kept    []ir.NativeRule
 	alone   bool // a rule that is kept holds back what other agents may do
 	outside bool // a deny concerns files outside the project
+	runsAll bool // the session runs every command but those that a rule holds back, in dontAsk
 	ofFiles bool // the session has no command line: a build writes its rules into the file where they stand
 	// beyond are the groups of paths of which something approves those outside the project that no
 	// rule is about.
 	beyond map[ir.Group]bool
+	// besides are those of which a rule holds back some outside the project.
+	besides map[ir.Group]bool
 	// unknown is what is left of the tools that belong to no group, where a rule holds
 	// some of them back; nil where none does.
 	unknown *ir.Default
@@ -151,13 +154,13 @@ func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 	case g == "":
 		return false
 	case !r.HasSpec && allow:
-		return !closes
+		return !closes || g == ir.Command && rules.runsAll || rules.besides[g]
 	case !r.HasSpec:
 		return r.Tool != "Bash"
 	case g == ir.Command:
 		return !allow && strings.ContainsAny(r.Spec, "'\"\\`$")
 	case !allow && rules.beyond[g] && anyFolder(r.Spec):
-		return true
+		return !closes // where the mode closes the rest, the source has to say it
 	case g == ir.Read:
 		return allow && !closes
 	case g == ir.Edit:
@@ -166,6 +169,16 @@ func (rules *importedRules) stays(r rule.Rule, d ir.Decision) bool {
 		return allow || r.Tool == "Task"
 	}
 	return false
+}
+
+// opensOutside returns what a rule about every path of a group says of those outside the project, nil where none does.
+func (rules *importedRules) opensOutside(g ir.Group) *ir.Default {
+	for _, n := range rules.neutral {
+		if n.Group == g && n.decision == ir.Allow && n.Pattern.Everything() {
+			return &ir.Default{Decision: ir.Allow, Pos: n.pos}
+		}
+	}
+	return nil
 }
 
 // plans reports whether the session plans and approves by itself what no rule is about. What the source said there
@@ -180,13 +193,11 @@ func (rules *importedRules) plans() bool {
 // and whose blanks Claude Code takes as they are. An allow of paths beside whole folders finds more than the
 // source would, so that none is built from it.
 func (rules *importedRules) means(neutral []contract.NeutralRule, d ir.Decision) bool {
-	if rules.mode == format.DontAsk {
-		return false
-	}
 	return slices.ContainsFunc(neutral, func(n contract.NeutralRule) bool {
 		switch n.Group {
 		case ir.Edit:
-			return d == ir.Allow && dialect.AllowedFolder(n.Pattern.Text) == ""
+			return d == ir.Allow && dialect.AllowedFolder(n.Pattern.Text) == "" &&
+				!(rules.mode == format.DontAsk && n.Pattern.Everything())
 		case ir.Web:
 			return n.Pattern.Everything()
 		case ir.Command:
@@ -199,14 +210,8 @@ func (rules *importedRules) means(neutral []contract.NeutralRule, d ir.Decision)
 // assigns matches a command that begins with the value of a variable.
 var assigns = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_]*\+?=`)
 
-// keep leaves a rule to Claude Code alone. Where the mode closes the rest, it is lost. own is set for one
-// that the source could say for every agent.
+// keep leaves a rule to Claude Code alone. own is set for one that the source could say for every agent.
 func (r *roleReader) keep(parsed rule.Rule, w written, own bool) {
-	closed := r.rules.mode == format.DontAsk && format.SharedGroup(parsed.Tool) == ir.Command
-	if closed && w.decision == ir.Allow {
-		r.became(contract.Refused, w, "only Claude Code can say it, and the mode dontAsk closes the rest")
-		return
-	}
 	r.rules.kept = append(r.rules.kept, ir.NativeRule{
 		Target: "claude", Decision: w.decision, Text: w.text, Pos: w.at, Own: own})
 	why := onlyClaude

@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/claude/format"
+	"modec.dev/modec/targets/claude/format/rule"
 )
 
 // tables writes rules into the tables of a subject. What a role's rules do not say, it leaves
@@ -64,9 +65,20 @@ func (t tables) table(g ir.Group, at diag.Pos) *ir.Table {
 		*table = &ir.Table{Default: t.unsaid(at)}
 		if t.mode == format.DontAsk && g != ir.Read && g != ir.Modes {
 			(*table).Default = &ir.Default{Decision: ir.Deny, Pos: at} // the mode refuses it
+			if t.leaves(g) {
+				(*table).Default.Decision = ir.Agent // whose mode does
+			}
 		}
 	}
 	return *table
+}
+
+// leaves reports whether a rule for Claude Code alone allows something of a group.
+func (t tables) leaves(g ir.Group) bool {
+	return slices.ContainsFunc(t.kept, func(n ir.NativeRule) bool {
+		r, err := rule.Parse(n.Text)
+		return err == nil && n.Decision == ir.Allow && groupOf(r) == g
+	})
 }
 
 // unsaid is the default of a group that the subject did not mention.

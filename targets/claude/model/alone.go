@@ -45,9 +45,10 @@ func (a *alone) Decide(ref ir.SubjectRef, action policy.Action) contract.Verdict
 
 func (a *alone) of(ref ir.SubjectRef) *session { return a.modes[a.mode(ref)] }
 
+// mode returns the permission mode of a session. A mode by itself works in one of the baseline.
 func (a *alone) mode(ref ir.SubjectRef) string {
 	mode := format.Default
-	if r := a.project.Role(ref.Role); r != nil {
+	if r := a.project.Role(cmp.Or(ref.Role, a.project.Baseline)); r != nil {
 		mode = r.PermissionMode
 	}
 	switch mode {

@@ -26,9 +26,10 @@ const (
 	looseRedirect = "Claude Code lets a redirect past rules that ask about reading or editing, " +
 		"and past a tool that is taken away"
 	looseAnywhere = "the rule Bash lets a redirect read and write what no rule denies"
-	looseProgram  = "Claude Code compares the name of a program by case and with its quotes, as a file system may not"
-	looseText     = "Claude Code tries its rules on the text of a line, and not on what the shell makes of it"
-	loosePath     = "a mode that approves commands lets them read and write what a rule asks about, " +
+	looseProgram  = "Claude Code compares the name of a program with its folder and its quotes, and by case, as the " +
+		"system may not"
+	looseText = "Claude Code tries its rules on the text of a line, and not on what the shell makes of it"
+	loosePath = "a mode that approves commands lets them read and write what a rule asks about, " +
 		"and past a tool that is taken away"
 	looseFolder = "a rule names what is in a folder of the project, and not a file of the folder's name"
 	looseInto   = "Claude Code lets an allowed command read and write by redirects what the mode lets it read and write"
@@ -136,7 +137,7 @@ func (s *session) passed(l *line) string {
 			return looseNothing
 		case c.feeds():
 			return looseTail
-		case s.holdsBack(c.words[0], strings.ToLower(joined(c.words))):
+		case s.holdsBack(c.words[0], strings.ToLower(joined(c.words)), strings.ToLower(joined(c.named()))):
 			return looseProgram
 		case c.hidesAnother(s), c.hidesWithin(s):
 			return looseTail
@@ -161,6 +162,11 @@ func (c *simple) looselyAllowed(rules []bashRule) string {
 		return looseWrapper
 	}
 	return ""
+}
+
+// named returns the words of a command with the program's name alone, without its folder.
+func (c *simple) named() []string {
+	return append([]string{path.Base(c.words[0])}, c.words[1:]...)
 }
 
 // hidesAnother reports whether a rule holds back a command that this one may run by its
