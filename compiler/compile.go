@@ -207,7 +207,7 @@ func (req *Request) files() (fs.FS, func() error, diag.List) {
 			req.Root, diag.WithoutPath(err))
 		return nil, nil, diags
 	}
-	return root.FS(), root.Close, nil
+	return contract.Plain(root.FS()), root.Close, nil
 }
 
 // folder names the project's folder for people.

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/record"
@@ -78,7 +78,7 @@ func (m *memory) remember(changes []output.Change, s record.Summary) {
 			r.File(changes[i].Path, data)
 		}
 	}
-	lock, err := os.ReadFile(filepath.Join(m.out, filepath.FromSlash(m.lock)))
+	lock, err := contract.ReadPlain(filepath.Join(m.out, filepath.FromSlash(m.lock)))
 	if err != nil {
 		return
 	}

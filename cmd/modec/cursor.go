@@ -173,7 +173,7 @@ func (e *env) builtAt(file string) (b built, ok bool) {
 	if b.dir, ok = config.Find(filepath.Dir(file), home); !ok {
 		return b, false
 	}
-	lock, err := os.ReadFile(filepath.Join(b.dir, output.LockFile))
+	lock, err := contract.ReadPlain(filepath.Join(b.dir, output.LockFile))
 	if err != nil {
 		return b, false
 	}

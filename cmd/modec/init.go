@@ -118,7 +118,7 @@ func (e *env) agentFiles(dir string, files []contract.File) ([]string, error) {
 			return nil, err
 		}
 	}
-	req := migrate.Request{Root: root.FS(), Targets: e.targets, Ignored: e.ignored(dir, dir)}
+	req := migrate.Request{Root: contract.Plain(root.FS()), Targets: e.targets, Ignored: e.ignored(dir, dir)}
 	return migrate.Importable(e.ctx, req), nil
 }
 
@@ -140,7 +140,7 @@ func (e *env) inTheWay(dir, folder string, files []contract.File, mend string) e
 			}
 		}
 	}
-	tree, err := source.Overlay(root.FS(), folder, written)
+	tree, err := source.Overlay(contract.Plain(root.FS()), folder, written)
 	if err != nil {
 		return nil // there is no such folder
 	}

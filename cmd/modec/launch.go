@@ -228,7 +228,7 @@ func folderFS(dir string) fs.FS {
 	if dir == "" {
 		return nil
 	}
-	return os.DirFS(dir)
+	return contract.Plain(os.DirFS(dir))
 }
 
 // homeDir returns the user's home folder, "" where it is not known.

@@ -86,7 +86,7 @@ func (c *lintCmd) Run(e *env) error {
 			return err
 		}
 		defer root.Close()
-		project = root.FS()
+		project = contract.Plain(root.FS())
 	}
 	findings := res.Lint(project)
 	if c.Fix {
@@ -137,14 +137,14 @@ func (c *lintCmd) suggestions(e *env, req compiler.Request, res *compiler.Result
 		return err
 	}
 	defer root.Close()
-	found, list := suggest.Project(e.ctx, root.FS(), req, res)
+	found, list := suggest.Project(e.ctx, contract.Plain(root.FS()), req, res)
 	if list.HasErrors() {
 		return e.ui.fail(list)
 	}
 	report.Suggestions, report.Applied = found.Suggestions, c.Apply && len(found.Files) > 0
 	report.Patches = patches(found.Files)
 	if !e.ui.json {
-		e.ui.suggestions(root.FS(), found)
+		e.ui.suggestions(contract.Plain(root.FS()), found)
 	}
 	if c.Apply {
 		if list := e.put(found.Files, output.ReplaceExisting); list.HasErrors() {
@@ -217,7 +217,7 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findin
 		return nil, nil, err
 	}
 	defer root.Close()
-	if req.FS, err = source.Overlay(root.FS(), res.Config.Source, fixed); err != nil {
+	if req.FS, err = source.Overlay(contract.Plain(root.FS()), res.Config.Source, fixed); err != nil {
 		return nil, nil, err
 	}
 	after, diags := compiler.Open(e.ctx, req)
@@ -240,5 +240,5 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findin
 	if list := e.put(files, output.ReplaceExisting); list.HasErrors() {
 		return nil, nil, list
 	}
-	return after.Lint(root.FS()), names, nil
+	return after.Lint(contract.Plain(root.FS())), names, nil
 }

@@ -115,7 +115,7 @@ func (e *env) keepsApart(res *compiler.Result) error {
 		return e.notOwn("it cannot have hooks: write hooks = false into the tables [targets.NAME] of %s",
 			path.Join(e.local, config.File))
 	}
-	lock, _ := os.ReadFile(filepath.Join(e.dir, output.LockFile))
+	lock, _ := contract.ReadPlain(filepath.Join(e.dir, output.LockFile))
 	shared := output.Built(lock)
 	var files []string
 	for _, f := range res.Files() {

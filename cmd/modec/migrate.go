@@ -283,7 +283,7 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 		return 0, nil
 	}
 	name, _ := output.Locks(e.local)
-	lock, _ := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(name)))
+	lock, _ := contract.ReadPlain(filepath.Join(e.dir, filepath.FromSlash(name)))
 	root, err := os.OpenRoot(e.dir)
 	if err != nil {
 		return 0, err
@@ -646,7 +646,7 @@ func (c *migrateCmd) open(e *env, req *migrate.Request) (end func(), err error) 
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the folder to import from: %w", err)
 	}
-	req.Root = root.FS()
+	req.Root = contract.Plain(root.FS())
 	req.Ignored = e.ignored(folder, e.dir)
 	if !c.User {
 		return func() { root.Close() }, nil

@@ -21,7 +21,7 @@ func (e *env) pins() (*pins.Set, diag.List) {
 		return nil, diags
 	}
 	defer root.Close()
-	return pins.Read(root.FS())
+	return pins.Read(contract.Plain(root.FS()))
 }
 
 // serverOf returns the server that a word names: by its name, or SERVER:TOOL. It returns "" where there is none.

@@ -135,7 +135,8 @@ func (l *modelLoader) customModes(from contract.Importer, format, file string) *
 		return nil
 	}
 	defer root.Close()
-	got, diags := from.Import(contract.Source{Root: root.FS(), Format: format, Files: []string{filepath.Base(file)}})
+	got, diags := from.Import(contract.Source{Root: contract.Plain(root.FS()), Format: format,
+		Files: []string{filepath.Base(file)}})
 	if diags.HasErrors() {
 		l.log.Warn("the user's own modes are left out", "file", file, "error", diags[0].String())
 		return nil

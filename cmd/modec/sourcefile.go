@@ -59,14 +59,15 @@ func (e *env) draft(ctx context.Context, what sourceFile) (d draft, err error) {
 	}
 	d.same = err == nil && string(have) == string(d.file.Data)
 	req := e.sourceRequest()
-	if req.FS, err = source.Overlay(root.FS(), cfg.Source, contract.InMemory([]contract.File{d.file})); err != nil {
+	files := contract.Plain(root.FS())
+	if req.FS, err = source.Overlay(files, cfg.Source, contract.InMemory([]contract.File{d.file})); err != nil {
 		return d, fmt.Errorf("the source cannot be read: %v", diag.WithoutPath(err))
 	}
 	if d.with, d.diags = compiler.Compile(ctx, req); d.diags.HasErrors() || what.check == nil {
 		return d, nil
 	}
 	empty := memfs.FS{d.file.Path: []byte("package modec\n")}
-	if req.FS, err = source.Overlay(root.FS(), cfg.Source, empty); err != nil {
+	if req.FS, err = source.Overlay(files, cfg.Source, empty); err != nil {
 		return d, fmt.Errorf("the source cannot be read: %v", diag.WithoutPath(err))
 	}
 	without, list := compiler.Open(ctx, req)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/secret"
@@ -149,7 +150,7 @@ func (u *ui) causes(r whyReport) {
 // emittedLine returns the line of the emitted artifact that stands at a line of the file
 // on disk, where people may have written too.
 func (e *env) emittedLine(file string, line int, emitted []byte) (made int, text string, err error) {
-	data, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(file)))
+	data, err := contract.ReadPlain(filepath.Join(e.dir, filepath.FromSlash(file)))
 	if err != nil {
 		return 0, "", fmt.Errorf("%s does not exist: `modec build` writes it", file)
 	}

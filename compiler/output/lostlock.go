@@ -1,16 +1,16 @@
 package output
 
 import (
-	"os"
 	"path/filepath"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 )
 
 // LockText returns the text of the lock, or of the one that stands for it where it is not there or nobody can read it;
 // nil for none.
 func (o *Options) LockText() []byte {
-	text, err := os.ReadFile(filepath.Join(o.Dir, filepath.FromSlash(o.lockFile())))
+	text, err := contract.ReadPlain(filepath.Join(o.Dir, filepath.FromSlash(o.lockFile())))
 	if _, wrong := parseLock(text); err == nil && wrong == nil {
 		return text
 	}
@@ -64,7 +64,7 @@ func (o *Options) agreeing(l *Lock) (n int) {
 
 // agrees reports whether a file is as a lock says, or has some of modec's entries where people write it too.
 func (o *Options) agrees(l *Lock, p string) bool {
-	have, err := os.ReadFile(filepath.Join(o.Dir, filepath.FromSlash(p)))
+	have, err := contract.ReadPlain(filepath.Join(o.Dir, filepath.FromSlash(p)))
 	if err != nil {
 		return false
 	}
