@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/textdiff"
 	"modec.dev/modec/compiler/verify"
 )
@@ -26,6 +28,8 @@ type Verification struct {
 	Seed uint64
 	// Disk is what to verify; nil: the compiled files.
 	Disk fs.FS
+	// Built is the disk as a build leaves it; nil: as it is.
+	Built fs.FS
 	// Stale are the files of the disk that a build wrote from another source, and that nobody changed.
 	Stale []string
 	// Memory is what earlier runs found; nil: all is compared.
@@ -61,7 +65,7 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 		return nil, diags
 	}
 	if how.Disk != nil {
-		diags = append(diags, r.leavePrograms(report, how.Disk)...)
+		diags = append(diags, r.leavePrograms(report, how.Disk, how.Built)...)
 		r.easeKnown(diags, how.Disk)
 		r.tellForeign(report, how.Disk, how.Stale)
 		tellUnloaded(report, diags)
@@ -84,9 +88,9 @@ func (r *Result) easeKnown(diags diag.List, disk fs.FS) {
 }
 
 // leavePrograms takes out of a report what something permits that was in its file when modec took the file over: a
-// migration changes no decision, and names it. Of what a program may permit of which nobody knows what it answers, it
-// returns a warning, where no exception accepts the program.
-func (r *Result) leavePrograms(report *verify.Report, disk fs.FS) (diags diag.List) {
+// migration changes no decision, and names it. What a build holds in spite of it stays. Of what a program may permit of
+// which nobody knows what it answers, it returns a warning, where no exception accepts the program.
+func (r *Result) leavePrograms(report *verify.Report, disk, built fs.FS) (diags diag.List) {
 	lock, _ := contract.ReadImport(disk, output.LockFile) // without one nothing is adopted
 	adopted, places := output.AdoptedPrograms(lock), map[diag.Pos]*contract.Program{}
 	for _, o := range r.Outputs {
@@ -105,10 +109,14 @@ func (r *Result) leavePrograms(report *verify.Report, disk fs.FS) (diags diag.Li
 				func(x contract.Exception) bool { return p.Accepts(&x, subject) })
 		})
 	}
+	permits := r.permits(built)
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		s.Findings = slices.DeleteFunc(s.Findings, func(f verify.Finding) bool {
 			p := places[f.At]
+			if p != nil && built != nil && !permits(s, &f) {
+				return false
+			}
 			if p != nil && p.Unknown && !accepts(s.Target, p, f.Subject) {
 				p.MayAllow(&diags, s.Target, f.Subject, "%s %q of %s, for which the source says %s: %s",
 					f.Group, f.Action, f.Subject, f.Source, f.Rule)
@@ -128,6 +136,47 @@ func (r *Result) leavePrograms(report *verify.Report, disk fs.FS) (diags diag.Li
 		})
 	}
 	return diags
+}
+
+// permits returns whether the agents permit by some files what was found that they permit.
+func (r *Result) permits(files fs.FS) func(s *verify.Surface, f *verify.Finding) bool {
+	type judge struct{ target, surface string }
+	judges, refs := map[judge]contract.Decider{}, map[string]ir.SubjectRef{}
+	read := sync.OnceFunc(func() {
+		for _, o := range r.Outputs {
+			t, ok := o.Target.(contract.Judged)
+			if !ok {
+				continue
+			}
+			deciders, _ := t.Open(files, r.Input(t).Options)
+			for _, d := range deciders {
+				judges[judge{t.Name(), d.Surface()}] = d
+			}
+		}
+		add := func(ref ir.SubjectRef) { refs[ref.String()] = ref }
+		for i := range r.Project.Roles {
+			add(ir.SubjectRef{Role: r.Project.Roles[i].Name})
+			for j := range r.Project.Modes {
+				add(ir.SubjectRef{Role: r.Project.Roles[i].Name, Mode: r.Project.Modes[j].Slug})
+			}
+		}
+		for i := range r.Project.Modes {
+			add(ir.SubjectRef{Mode: r.Project.Modes[i].Slug})
+		}
+	})
+	return func(s *verify.Surface, f *verify.Finding) bool {
+		read()
+		d, a, err := judges[judge{s.Target, s.Surface}], policy.Action{}, error(nil)
+		if a, err = policy.ParseAction(string(f.Group), f.Action); err != nil || d == nil {
+			return true // of which nothing more is known
+		}
+		v := d.Decide(refs[f.Subject], a)
+		decided := v.Decision
+		if h := v.Hole; h != nil {
+			decided = max(decided, h.Decision)
+		}
+		return decided >= f.Artifact
+	}
 }
 
 // alone returns a disk with the files of the result only: what one person permits to themselves is judged

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,7 +36,7 @@ func (e *env) lock() []byte {
 // where neither git's history nor the user's own record has the file as that build left it.
 func (e *env) besides(file string) (list []located.Difference, known bool) {
 	asBuilt, ok := e.built()
-	have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(file)))
+	have, err := contract.ReadPlain(filepath.Join(e.dir, filepath.FromSlash(file)))
 	if !ok || err != nil {
 		return nil, false
 	}
@@ -88,7 +87,7 @@ const historyTime = 3 * time.Second
 // beyond returns what a file has beside what the source makes of it and beside what it had when modec took it over, as
 // far as that is known.
 func (e *env) beyond(f *contract.File) (list []located.Difference) {
-	have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(f.Path)))
+	have, err := contract.ReadPlain(filepath.Join(e.dir, filepath.FromSlash(f.Path)))
 	if err != nil {
 		return nil
 	}
@@ -232,12 +231,12 @@ type keptEntry struct {
 // too, and says no longer; where there was no build, all that is beside the source and was not imported.
 func (e *env) keptBeside(res *compiler.Result) (list []keptEntry) {
 	lock := e.lock()
-	asBuilt, wrote, theirs := output.AsBuilt(lock), output.Wrote(lock), output.Theirs(lock)
+	asBuilt, built, theirs := output.AsBuilt(lock), output.Wrote(lock), output.Theirs(lock)
 	for _, f := range res.Files() {
 		if f.Places == nil {
 			continue
 		}
-		have, err := os.ReadFile(filepath.Join(e.dir, filepath.FromSlash(f.Path)))
+		have, err := contract.ReadPlain(filepath.Join(e.dir, filepath.FromSlash(f.Path)))
 		as := asBuilt(f.Path, have)
 		if err != nil || as && len(theirs[f.Path]) == 0 {
 			continue
@@ -249,12 +248,22 @@ func (e *env) keptBeside(res *compiler.Result) (list []keptEntry) {
 			found = e.beyond(&f)
 		case !as:
 			since, known := e.changedSince(asBuilt, f.Path, have)
-			if found = besideSource(f, since, have, wrote); !known {
+			if found = besideSource(f, since, have, built); !known {
 				found = e.beyond(&f)
 			}
 		}
 		for _, d := range append(found, unsaidOf(&f, there, theirs[f.Path])...) {
 			list = append(list, keptEntry{f, there, d})
+		}
+	}
+	for _, file := range output.TookOver(lock) { // of which a build writes nothing
+		have, err := contract.ReadPlain(filepath.Join(e.dir, filepath.FromSlash(file)))
+		if err != nil || wrote(res, file) != nil || asBuilt(file, have) {
+			continue
+		}
+		since, _ := e.changedSince(asBuilt, file, have)
+		for _, d := range since {
+			list = append(list, keptEntry{contract.File{Path: file}, nil, d})
 		}
 	}
 	return list
@@ -280,7 +289,7 @@ func unsaidOf(f *contract.File, there *located.Value, theirs []string) (list []l
 func (e *env) tellKept(list []keptEntry, changes []output.Change) {
 	for _, k := range list {
 		i := slices.IndexFunc(changes, func(c output.Change) bool { return c.Path == k.file.Path })
-		if i >= 0 && k.After != nil {
+		if i >= 0 && k.After != nil && k.have != nil {
 			_, data := changes[i].Texts()
 			if now := parsed(k.file.Path, data); now != nil && slices.ContainsFunc(located.Differences(now, k.have),
 				func(d located.Difference) bool {
@@ -316,7 +325,10 @@ func besideSource(
 		switch {
 		case d.After == nil && slices.Contains(f.Restrains, d.Place) || d.After == nil && unmade(f, says, d):
 		case is && (wrote(f.Path, place) || wrote(f.Path, place+"/"+strings.Trim(gone, `"`))):
-		case !is && !slices.ContainsFunc(unsaid, d.IsAt):
+		case !is && !slices.ContainsFunc(unsaid, func(u located.Difference) bool {
+			changed := d.Before != nil && d.After != nil // a value, whose place is not that of its key
+			return d.IsAt(u) || changed && u.Place == d.Place
+		}):
 		default:
 			out = append(out, d)
 		}

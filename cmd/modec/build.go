@@ -117,7 +117,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	}
 	if root, err := os.OpenRoot(e.dir); err == nil {
 		defer root.Close()
-		req.FS = m.noting(&m.project, root.FS())
+		req.FS = m.noting(&m.project, contract.Plain(root.FS()))
 	}
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
@@ -130,7 +130,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		return c.check(e, checked{res: res, opt: e.outputs(out), diags: diags, memory: m, start: start})
 	}
 	if res.Config.Verify {
-		_, list, _ := e.verify(res, nil, nil, verifySeed)
+		_, list, _ := e.verify(res, onDisk{}, verifySeed)
 		if diags = append(diags, list...); diags.HasErrors() {
 			return nil, e.ui.fail(diags)
 		}
@@ -269,7 +269,7 @@ func (e *env) offerImport(list diag.List) {
 	}
 	defer root.Close()
 	theirs := migrate.Importable(e.ctx, migrate.Request{
-		Root: root.FS(), Targets: e.targets, Local: e.local, Ignored: e.ignored(e.dir, e.dir)})
+		Root: contract.Plain(root.FS()), Targets: e.targets, Local: e.local, Ignored: e.ignored(e.dir, e.dir)})
 	left := originals.Load(e.home(e.dir)).Left
 	for i := range list {
 		d := &list[i]
@@ -329,7 +329,7 @@ func (x *checked) files() (disk fs.FS, end func() error, err error) {
 	if err != nil {
 		return nil, nothing, err
 	}
-	return x.memory.noting(&x.memory.disk, root.FS()), root.Close, nil
+	return x.memory.noting(&x.memory.disk, contract.Plain(root.FS())), root.Close, nil
 }
 
 // ignored returns what says which files git ignores; nil for an index, which holds none of them. Of a check that
@@ -385,7 +385,7 @@ func (x *checked) look(e *env) (f found, err error) {
 	if disk == nil || len(there.Outputs) == 0 {
 		return f, nil
 	}
-	report, list, _ := e.verify(there, disk, staleOf(changes), verifySeed)
+	report, list, _ := e.verify(there, onDiskBy(disk, changes), verifySeed)
 	if report != nil {
 		f.filled = bySurface(report.Surfaces, filled)
 	}
@@ -493,7 +493,7 @@ func (e *env) nextStep(drift []output.Change, staged bool) string {
 
 // lockNotStaged reports whether git's index has another lock than the folder.
 func (e *env) lockNotStaged() bool {
-	have, err := os.ReadFile(filepath.Join(e.dir, output.LockFile))
+	have, err := contract.ReadPlain(filepath.Join(e.dir, output.LockFile))
 	staged, failed := gittree.Staged(e.ctx, e.dir, output.LockFile)
 	return err == nil && (failed != nil || !bytes.Equal(have, staged))
 }

@@ -17,6 +17,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/gittree"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
@@ -110,12 +111,13 @@ func (c *diffCmd) Run(e *env) error {
 			return before.res == nil && before.same(after, x.Of) || !before.unheld(x.Of) && after.unheld(x.Of)
 		}))
 	}
+	ownModes(report, before, after)
 	e.ownEntries(report, before, after)
 	if b == "" {
 		for _, file := range edited(e) {
 			switch list, known := e.besides(file); {
 			case !known:
-				report.Beside(file)
+				report.Beside(file, e.permitMore)
 			case !slices.ContainsFunc(slices.Concat(before.runs, after.runs), func(x contract.Run) bool {
 				return x.Of == file
 			}):
@@ -130,6 +132,33 @@ func (c *diffCmd) Run(e *env) error {
 		return exitFindings
 	}
 	return nil
+}
+
+// ownModes adds the modes of the agents' own that the source no longer takes the places of.
+func ownModes(report *diff.Report, before, after diffSide) {
+	if before.res == nil || after.res == nil {
+		return
+	}
+	has := func(p *ir.Project, target, name string) (diag.Pos, bool) {
+		for i := range p.Modes {
+			if m := &p.Modes[i]; m.Place.Name(target, m.Slug) == name {
+				return m.Pos, true
+			}
+		}
+		return diag.Pos{}, false
+	}
+	for _, c := range after.res.Config.Targets {
+		t, ok := c.Target.(contract.OwnModes)
+		if !ok || !hasTarget(before.res, t.Name()) {
+			continue
+		}
+		for _, name := range t.OwnModes(c.Options) {
+			at, was := has(before.res.Project, t.Name(), name)
+			if _, is := has(after.res.Project, t.Name(), name); was && !is {
+				report.Again(name, t.Name(), at)
+			}
+		}
+	}
 }
 
 // edited returns the agents' files of the working tree that people changed since the last build.

@@ -224,19 +224,19 @@ func (d *doctor) foreign(res *compiler.Result) {
 		return
 	}
 	defer root.Close()
-	for _, x := range d.env.foreign(res, root.FS(), d.env.ignored(d.dir, d.dir)) {
+	for _, x := range d.env.foreign(res, contract.Plain(root.FS()), d.env.ignored(d.dir, d.dir)) {
 		level := levelNote
 		if x.Code == diag.LinkOut {
 			level = levelWrong
 		}
 		d.add(checkup{Level: level, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
 	}
-	for _, x := range d.env.personal(res, root.FS(), d.env.ignored(d.dir, d.dir)) {
+	for _, x := range d.env.personal(res, contract.Plain(root.FS()), d.env.ignored(d.dir, d.dir)) {
 		d.add(checkup{Level: levelNote, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
 	}
-	req := migrate.Request{Root: root.FS(), Targets: d.env.targets, Ignored: d.env.ignored(d.dir, d.dir),
-		Below: d.env.inFolders}
-	lock, _ := contract.ReadImport(root.FS(), output.LockFile)
+	req := migrate.Request{Root: contract.Plain(root.FS()), Targets: d.env.targets,
+		Ignored: d.env.ignored(d.dir, d.dir), Below: d.env.inFolders}
+	lock, _ := contract.ReadImport(contract.Plain(root.FS()), output.LockFile)
 	was := output.WasUnheld(lock)
 	for _, x := range migrate.Unheld(d.env.ctx, req, res) {
 		if !was(x.What) {
@@ -401,8 +401,8 @@ func (d *doctor) unread(res *compiler.Result, o contract.Artifacts) {
 		return
 	}
 	defer root.Close()
-	_, list := t.Open(root.FS(), res.Input(o.Target).Options)
-	lock, _ := contract.ReadImport(root.FS(), output.LockFile) // without one nothing is known
+	_, list := t.Open(contract.Plain(root.FS()), res.Input(o.Target).Options)
+	lock, _ := contract.ReadImport(contract.Plain(root.FS()), output.LockFile) // without one nothing is known
 	known := output.KnownOf(lock)
 	for _, x := range list {
 		known.Ease(&x)

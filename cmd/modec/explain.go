@@ -67,7 +67,8 @@ type atTimes struct {
 type verdict struct {
 	Target      string       `json:"target"`
 	Surface     string       `json:"surface,omitempty" jsonschema:"which of the agent's surfaces, where it has several"`
-	Decision    ir.Decision  `json:"decision"`
+	Decision    ir.Decision  `json:"decision" jsonschema:"what the agent does, past rules that ask too"`
+	ByRules     *ir.Decision `json:"byRules,omitempty" jsonschema:"what its rules say, where it goes past them"`
 	Governs     string       `json:"governs" jsonschema:"the governed halves: both, access, approval or neither"`
 	ByItself    bool         `json:"byItself,omitempty" jsonschema:"left to the agent: what it does without artifacts"`
 	Rule        string       `json:"rule" jsonschema:"the rule of the artifact"`
@@ -340,7 +341,11 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 				x.Means = meaningOf(j.Judged, v)
 			}
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
-				x.WithoutHook = &v.Bare.Decision
+				bare := v.Bare.Decision
+				if h := v.BareHole; h != nil {
+					bare = max(bare, h.Decision)
+				}
+				x.WithoutHook = &bare
 			}
 			x.goesPast(v, source)
 			out = append(out, x)
@@ -354,6 +359,9 @@ func (x *verdict) goesPast(v contract.Verdict, source policy.Result) {
 	switch {
 	case v.Hole != nil && v.Hole.Decision > v.Decision:
 		x.Hole = v.Hole.Why
+		if v.Decision == ir.Ask { // nobody is asked; past a deny there is another way to the same
+			x.ByRules, x.Decision = &v.Decision, v.Hole.Decision
+		}
 	case v.Hole != nil && x.ByItself:
 		x.Past = secret.Text(v.Hole.Why)
 	case source.Odd && v.Decision > source.Decision && v.Decision <= source.Read:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"modec.dev/modec/compiler"
@@ -74,7 +75,8 @@ func (e *env) unheld(res *compiler.Result) (paths []string) {
 		return nil
 	}
 	defer root.Close()
-	req := migrate.Request{Root: root.FS(), Targets: e.targets, Ignored: e.ignored(e.dir, e.dir), Below: e.inFolders}
+	req := migrate.Request{Root: contract.Plain(root.FS()), Targets: e.targets, Ignored: e.ignored(e.dir, e.dir),
+		Below: e.inFolders}
 	for _, x := range slices.Concat(migrate.Unheld(e.ctx, req, res), migrate.InFolders(e.ctx, req, res)) {
 		paths = append(paths, x.What)
 	}
@@ -88,7 +90,7 @@ func (e *env) known(res *compiler.Result) []string {
 		return nil
 	}
 	defer root.Close()
-	disk := e.ofTeam(root.FS())
+	disk := e.ofTeam(contract.Plain(root.FS()))
 	req := migrate.Request{Root: disk, Targets: e.targets, Ignored: e.ignored(e.dir, e.dir)}
 	return append(res.Known(disk), migrate.KnownServers(e.ctx, req, res)...)
 }
@@ -100,7 +102,7 @@ func (e *env) lodged(res *compiler.Result) map[string][]string {
 		return nil
 	}
 	defer root.Close()
-	return migrate.KnownLodgers(e.ctx, migrate.Request{Root: root.FS(), Targets: e.targets,
+	return migrate.KnownLodgers(e.ctx, migrate.Request{Root: contract.Plain(root.FS()), Targets: e.targets,
 		Ignored: e.ignored(e.dir, e.dir), Tracked: e.tracked}, res)
 }
 
@@ -147,26 +149,35 @@ func (e *env) inFolders(ctx context.Context, names []string) (paths []string) {
 const mostSearched = 20_000
 
 // tracked returns the paths in the project that git has and a glob matches; none without a repository.
-func (e *env) tracked(ctx context.Context, glob string) []string {
-	if !inRepository(e.dir) {
+func (e *env) tracked(ctx context.Context, glob string) []string { return e.matching(ctx, glob) }
+
+// matching returns those that some globs match.
+func (e *env) matching(ctx context.Context, globs ...string) []string {
+	if !inRepository(e.dir) || len(globs) == 0 {
 		return nil
 	}
-	paths, err := gittree.Matching(ctx, e.dir, glob)
+	paths, err := gittree.Matching(ctx, e.dir, globs...)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(e.ui.err, "modec: warning: git does not say which files %s it has, so that they are not "+
-			"judged: %s\n", glob, diag.Clean(gittree.Said(err)))
+			"judged: %s\n", strings.Join(globs, " "), diag.Clean(gittree.Said(err)))
 	}
 	return paths
 }
 
 // nested returns the files in folders below the project's own that may permit something to a session there.
 func (e *env) nested() (paths []string) {
+	var globs []string
 	for _, t := range e.targets {
 		if g, ok := t.(contract.Granter); ok && g.Nested() != "" {
-			paths = append(paths, e.tracked(e.ctx, g.Nested())...)
+			globs = append(globs, g.Nested())
+		}
+		if b, ok := t.(contract.Below); ok {
+			for _, name := range b.Below() {
+				globs = append(globs, "**/"+name)
+			}
 		}
 	}
-	return paths
+	return e.matching(e.ctx, globs...)
 }
 
 // resolved returns the path below a folder of the file that a path with links leads to, "" where

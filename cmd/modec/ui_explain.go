@@ -87,7 +87,10 @@ func qualified(v verdict) string {
 	if v.WithoutHook != nil && *v.WithoutHook != v.Decision {
 		note += fmt.Sprintf(", %s without the hook", *v.WithoutHook)
 	}
-	if v.Hole != "" {
+	switch {
+	case v.ByRules != nil:
+		note += fmt.Sprintf(", past its rules, which say %s: %s", *v.ByRules, v.Hole)
+	case v.Hole != "":
 		note += ", and a hole: " + v.Hole
 	}
 	return note

@@ -13,22 +13,27 @@ import (
 	"modec.dev/modec/compiler/verify"
 )
 
+// beside are the codes of warnings about what lies beside what modec wrote.
+var beside = []diag.Code{diag.ForeignWidening, diag.ForeignSubject, diag.ForeignAgent, diag.ForeignFolder}
+
 func outcomeOf(r *verify.Report, diags diag.List) string {
 	if n := r.Wider(); n > 0 {
 		return count(n, "decision") + " wider than the source"
 	}
-	beside, links := 0, 0
+	wider, links, theirs := 0, 0, 0
 	for i := range diags {
 		switch d := &diags[i]; {
+		case d.Severity == diag.Warning && slices.Contains(beside, d.Code):
+			theirs++
 		case d.Severity != diag.Error:
 		case d.Code == diag.ForeignWidening:
-			beside++
+			wider++
 		case d.Code == diag.LinkOut:
 			links++
 		}
 	}
-	if beside > 0 {
-		return "what modec wrote is not wider than the source, but what lies beside it is: " + count(beside, "error")
+	if wider > 0 {
+		return "what modec wrote is not wider than the source, but what lies beside it is: " + count(wider, "error")
 	}
 	if links > 0 {
 		return "what " + count(links, "link") + " out of the project permit is not known, and nothing else is wider " +
@@ -36,6 +41,10 @@ func outcomeOf(r *verify.Report, diags diag.List) string {
 	}
 	if r.Halves() == 0 {
 		return "no artifact decides about a subject of the source, so that this proves nothing"
+	}
+	if theirs > 0 {
+		return "nothing that modec wrote is wider than the source, which does not hold what lies beside it: " +
+			count(theirs, "warning")
 	}
 	return "nothing is wider than the source"
 }
@@ -50,22 +59,21 @@ func (u *ui) own(list diag.List) {
 }
 
 // mostAcceptances is how many tables of exceptions a verification prints without -v.
-const mostAcceptances = 10
+const mostAcceptances = 5
 
-// acceptances prints the tables of modec.toml that accept what is wider.
+// acceptances prints the exceptions that accept what is wider: where it takes many of them, it is not to be accepted
+// one by one.
 func (u *ui) acceptances(blocks []string) {
-	shown := len(blocks)
-	if !u.verbose {
-		shown = min(shown, mostAcceptances)
+	if len(blocks) > mostAcceptances && !u.verbose {
+		u.printf("to accept this takes %s (-v prints them): undo it, or say in the source what is meant\n",
+			count(len(blocks), "exception"))
+		return
 	}
-	for i, b := range blocks[:shown] {
+	for i, b := range blocks {
 		if i == 0 {
 			u.printf("to accept this, paste into modec.toml, with your reason and your date:\n")
 		}
 		u.printf("\n%s", b)
-	}
-	if shown < len(blocks) {
-		u.printf("\nand %s (-v prints them)\n", count(len(blocks)-shown, "more exception"))
 	}
 }
 
@@ -418,8 +426,14 @@ func ofSubjects(names []string) string {
 
 // compared writes an action and what both sides decide.
 func compared(f verify.Finding) string {
-	action := diag.Clean(fmt.Sprintf("%q", f.Action))
-	return fmt.Sprintf("%s %s: %s by the source, %s here", f.Group, action, f.Source, f.Artifact)
+	action, by, without := diag.Clean(fmt.Sprintf("%q", f.Action)), "by the source", ""
+	if f.Left() {
+		by = "by the agent itself" // to which the source leaves it
+	}
+	if f.Without {
+		without = " without the hook"
+	}
+	return fmt.Sprintf("%s %s: %s %s, %s here%s", f.Group, action, f.Source, by, f.Artifact, without)
 }
 
 func (u *ui) tally(half string, t verify.Tally) {

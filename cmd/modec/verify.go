@@ -14,8 +14,10 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/record"
+	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -68,17 +70,17 @@ func (c *verifyCmd) Run(e *env) error {
 			return err
 		}
 		defer root.Close()
-		disk = root.FS()
+		disk = contract.Plain(root.FS())
 	}
-	res, gone, stale, diags := c.present(e, res, disk)
-	missing := paths(gone)
+	res, there, diags := c.present(e, res, disk)
+	missing := paths(there.missing)
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
 	subjects := len(res.Project.Modes) + len(res.Project.Roles)
 	report, same := &verify.Report{}, unchanged{}
 	if len(missing) == 0 || len(res.Outputs) > 0 {
-		report, diags, same = c.judge(e, res, disk, stale)
+		report, diags, same = c.judge(e, res, there)
 	}
 	switch {
 	case report == nil:
@@ -96,7 +98,7 @@ func (c *verifyCmd) Run(e *env) error {
 		report := verifyReport{e.ui.envelope(), status, c.Disk, missing, accepting, report}
 		return cmp.Or(e.ui.emit(report), failed)
 	case e.ui.annotator != nil:
-		list := slices.Concat(diags, absent(gone), narrower(res))
+		list := slices.Concat(diags, absent(there.missing), narrower(res))
 		list.Sort()
 		return cmp.Or(e.ui.annotator(list), failed)
 	}
@@ -107,7 +109,7 @@ func (c *verifyCmd) Run(e *env) error {
 	e.ui.findings(diags, rest-1-len(missing))
 	e.ui.own(diags)
 	if len(missing) > 0 {
-		e.ui.missing(missing, e.nextStep(gone, c.Staged))
+		e.ui.missing(missing, e.nextStep(there.missing, c.Staged))
 		return failed
 	}
 	switch {
@@ -144,9 +146,10 @@ func leavesAll(p *ir.Project) bool {
 // judge compares with the source what was compiled, or what lies on a disk, and then reports the modes and roles
 // there that are none of the source's.
 func (c *verifyCmd) judge(
-	e *env, res *compiler.Result, disk fs.FS, stale []string,
+	e *env, res *compiler.Result, there onDisk,
 ) (*verify.Report, diag.List, unchanged) {
-	report, diags, same := e.verify(res, disk, stale, c.Seed)
+	report, diags, same := e.verify(res, there, c.Seed)
+	disk := there.files
 	if disk == nil || report == nil {
 		return report, diags, same
 	}
@@ -155,40 +158,78 @@ func (c *verifyCmd) judge(
 		ignored = e.ignored(e.dir, e.dir)
 	}
 	list := append(e.foreign(res, disk, ignored), e.personal(res, disk, ignored)...)
+	for _, d := range there.edited {
+		worse := func(x diag.Diagnostic) bool { return x.Severity == diag.Error && x.Pos.File == d.Pos.File }
+		if !slices.ContainsFunc(diags, worse) { // of which more is known
+			list = append(list, d)
+		}
+	}
 	report.Diagnostics = append(report.Diagnostics, list...)
 	return report, append(diags, list...), same
 }
 
-// present returns the result with the targets to judge, the files that are not on disk, and the stale ones.
+// onDisk is what lies on a disk, by what a build would write.
+type onDisk struct {
+	files   fs.FS // nil: what was compiled is meant
+	built   fs.FS // the same as a build leaves it; nil: as it is
+	stale   []string
+	missing []output.Change
+	edited  diag.List // what those files permit more that people changed
+}
+
+// onDiskBy returns what lies on a disk, by what a build would do there.
+func onDiskBy(files fs.FS, changes []output.Change) onDisk {
+	there := onDisk{files: files, stale: staleOf(changes)}
+	rest := memfs.FS{}
+	for i := range changes {
+		if _, data := changes[i].Texts(); changes[i].Action != output.Unchanged && data != nil {
+			rest[changes[i].Path] = data
+		}
+	}
+	if len(rest) > 0 && files != nil {
+		there.built = source.Over(files, rest)
+	}
+	return there
+}
+
+// present returns the result with the targets to judge, and what lies on disk.
 func (c *verifyCmd) present(
 	e *env, res *compiler.Result, disk fs.FS,
-) (there *compiler.Result, missing []output.Change, stale []string, diags diag.List) {
+) (of *compiler.Result, there onDisk, diags diag.List) {
 	if disk == nil {
-		return res, nil, nil, nil
+		return res, there, nil
 	}
 	opt := e.checking(e.dir)
 	if c.Staged {
 		opt = output.Options{FS: disk, Version: version(), Check: true}
 	}
 	changes, diags := res.Write(e.ctx, opt)
-	there, missing = present(res, changes)
-	return there, missing, staleOf(changes), diags
+	there = onDiskBy(disk, changes)
+	of, there.missing = present(res, changes)
+	if !c.Staged {
+		there.edited = e.judgeEdited(changes)
+	}
+	return of, there, diags
 }
 
 // verify runs with progress on a terminal: over the files of a disk, or over what was
 // compiled where disk is nil. What the user's own record has of unchanged subjects is not
-// compared again. stale are the files of the disk that a build wrote from another source.
+// compared again.
 func (e *env) verify(
-	res *compiler.Result, disk fs.FS, stale []string, seed uint64,
+	res *compiler.Result, there onDisk, seed uint64,
 ) (*verify.Report, diag.List, unchanged) {
 	collectSeldom()
-	if disk != nil {
-		disk = e.ofTeam(disk)
+	if there.files != nil {
+		there.files = e.ofTeam(there.files)
+	}
+	if there.built != nil {
+		there.built = e.ofTeam(there.built)
 	}
 	show, end := e.ui.showing()
 	defer end()
-	place, memory := e.verified(res, verifiedFiles(disk != nil))
-	how := compiler.Verification{Seed: seed, Disk: disk, Stale: stale, Memory: memory}
+	place, memory := e.verified(res, verifiedFiles(there.files != nil))
+	how := compiler.Verification{Seed: seed, Disk: there.files, Built: there.built, Stale: there.stale,
+		Memory: memory}
 	if show != nil {
 		how.Progress = func(s verify.Step) {
 			show(diag.Short(fmt.Sprintf("verifying %s, %s", s.Surface, s.Subject)), s.Done, s.Total)
@@ -210,7 +251,7 @@ type verifiedFiles bool
 
 const (
 	asBuilt verifiedFiles = false
-	onDisk  verifiedFiles = true
+	asThere verifiedFiles = true
 )
 
 // verified returns the record of the verification before, and its place; nil where nothing is

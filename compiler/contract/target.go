@@ -469,3 +469,10 @@ type ArgsOptions struct {
 	// from the artifacts.
 	Copies *Copies
 }
+
+// OwnModes is a target whose agent has modes of its own: a mode of the source that has the name of one takes its place.
+type OwnModes interface {
+	Target
+	// OwnModes returns the names of those that sessions reach where the source has no such mode.
+	OwnModes(Options) []string
+}

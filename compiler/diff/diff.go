@@ -217,6 +217,12 @@ func (r *Report) Unread(file string) {
 		Text: "cannot be read any more, and its agent may load nothing of it: what it denied and asked about is open"})
 }
 
+// Again adds a mode of an agent's own that sessions reach again, since the source has no mode by its name any more.
+func (r *Report) Again(mode, agent string, was diag.Pos) {
+	r.other(Other{Kind: Widened, What: "mode " + mode, Pos: was,
+		Text: agent + " has a mode of its own by this name, which is there again, and nothing of the source holds it"})
+}
+
 // Strays adds what lies in agents' files beside the source on the side after alone: subjects, servers, and the files of
 // agents that are no targets.
 func (r *Report) Strays(before, after []Stray) {
@@ -249,14 +255,27 @@ type Stray struct {
 	Pos  diag.Pos
 }
 
-// Beside adds a file in which people say something else than the source: what they wrote is no part of the comparison.
-func (r *Report) Beside(file string) {
+// Beside adds a file in which people say something else than the source. more returns what the source would permit more
+// with that, a line each; known is false where no source says all of it.
+func (r *Report) Beside(file string, more func() (lines []string, known bool)) {
 	if slices.ContainsFunc(r.Others, func(x Other) bool { return x.What == file }) {
 		return // what is known of it is said
 	}
-	r.other(Other{Kind: Changed, What: file, Pos: diag.Pos{File: file},
-		Text: "people changed it beside the source, and that is not compared: `modec build --check` shows it, " +
-			"`modec migrate` offers it as a patch of the source"})
+	const shown = "`modec build --check` shows it, `modec migrate` offers it as a patch of the source"
+	lines, known := more()
+	for _, line := range lines {
+		r.other(Other{Kind: Widened, What: file, Pos: diag.Pos{File: file},
+			Text: "people changed it, and with that the source would permit more: " + line})
+	}
+	switch {
+	case len(lines) > 0:
+	case known:
+		r.other(Other{Kind: Changed, What: file, Pos: diag.Pos{File: file},
+			Text: "people changed it, which permits no more: " + shown})
+	default:
+		r.other(Other{Kind: Widened, What: file, Pos: diag.Pos{File: file},
+			Text: "people changed it in a way that no source says, and may permit more: " + shown})
+	}
 }
 
 func (r *Report) other(o Other) {

@@ -270,9 +270,9 @@ func Merged(ctx context.Context, dir, file string) []byte {
 	return git{ctx, dir}.content(mergeHead, file)
 }
 
-// Other returns a file below a folder as the other side of a conflict has it, of a merge, a rebase or the like; where the
-// file itself is in none, as the commit has it that is being merged. Base is what both sides come from. Either is nil
-// where it is not known.
+// Other returns a file below a folder as the other side of a conflict has it, of a merge, a rebase or the like; where
+// the file itself is in none, as the commit has it that is being merged. Base is what both sides come from. Either is
+// nil where it is not known.
 func Other(ctx context.Context, dir, file string) (other, base []byte) {
 	stage := func(n string) []byte {
 		data, err := git{ctx, dir}.run("cat-file", "blob", ":"+n+":./"+file)

@@ -236,6 +236,15 @@ func Knows(lock []byte) func(path string) bool {
 	return func(path string) bool { return err == nil && l.knows(path) }
 }
 
+// TookOver returns the files that a build took over from people, as the bytes of the lock say.
+func TookOver(lock []byte) []string {
+	l, err := parseLock(lock)
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(l.Adopted))
+}
+
 // Theirs returns, by path, the places of entries of people's own that the source said at the last build too, as the
 // bytes of the lock say.
 func Theirs(lock []byte) map[string][]string {

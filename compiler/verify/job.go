@@ -464,7 +464,7 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 		alone = whole(j.alone.Decide(j.ref, w.Action))
 	}
 	w.Source.Decision = alone.Decision
-	w.Source.Rule = "left to the agent: " + cmp.Or(alone.Rule, "there is none")
+	w.Source.Rule = leftToAgent + cmp.Or(alone.Rule, "there is none")
 	if whole(v).Decision <= alone.Decision {
 		if b := v.Bare; b != nil && b.Decision > alone.Decision { // by a rule, and only the hook asks
 			if r := j.ownRule(ir.Allow, b.Rule); r != nil {

@@ -295,6 +295,12 @@ type Finding struct {
 	opened bool // see Witness
 }
 
+// leftToAgent begins the rule of what the source leaves to the agent.
+const leftToAgent = "left to the agent: "
+
+// Left reports whether the source leaves the action to the agent: it decides what the agent does by itself.
+func (f *Finding) Left() bool { return strings.HasPrefix(f.Rule, leftToAgent) }
+
 // Run verifies. It fails where the source does not compile or the context ends; then it also
 // returns a report of what was compared until then. What it finds in the artifacts is in the
 // report.

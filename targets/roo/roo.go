@@ -112,6 +112,17 @@ func (t roo) Options() []contract.Option {
 	return options
 }
 
+// OwnModes returns the names of the built-in modes, none where they are shadowed.
+func (roo) OwnModes(o contract.Options) (names []string) {
+	if o.String("builtins") == "shadow" {
+		return nil
+	}
+	for _, b := range builtins {
+		names = append(names, b.slug)
+	}
+	return names
+}
+
 func (t roo) dialect(o contract.Options) format.Dialect {
 	if t.zoo {
 		return format.Zoo
