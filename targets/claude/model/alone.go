@@ -45,15 +45,18 @@ func (a *alone) Decide(ref ir.SubjectRef, action policy.Action) contract.Verdict
 
 func (a *alone) of(ref ir.SubjectRef) *session { return a.modes[a.mode(ref)] }
 
-// mode returns the permission mode of a session. A mode by itself works in one of the baseline.
+// mode returns the permission mode of a session. A mode by itself works in one of the baseline, and has the mode of
+// that where no subagent has another.
 func (a *alone) mode(ref ir.SubjectRef) string {
 	mode := format.Default
 	if r := a.project.Role(cmp.Or(ref.Role, a.project.Baseline)); r != nil {
-		mode = r.PermissionMode
-	}
-	switch mode {
-	case format.Bypass, format.AcceptEdits, format.Auto:
-		return mode
+		switch r.PermissionMode {
+		case format.Bypass, format.AcceptEdits, format.Auto:
+			return r.PermissionMode
+		}
+		if ref.Role != "" {
+			mode = r.PermissionMode
+		}
 	}
 	if m := a.project.Mode(ref.Mode); m != nil {
 		mode = cmp.Or(format.AgentMode(m), mode)
