@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -109,12 +108,15 @@ func (r *Result) leavePrograms(report *verify.Report, disk, built fs.FS) (diags 
 				func(x contract.Exception) bool { return p.Accepts(&x, subject) })
 		})
 	}
-	permits := r.permits(built)
+	permits := func(*verify.Surface, *verify.Finding) bool { return true }
+	if built != nil && len(places) > 0 {
+		permits = r.permits(built)
+	}
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
 		s.Findings = slices.DeleteFunc(s.Findings, func(f verify.Finding) bool {
 			p := places[f.At]
-			if p != nil && built != nil && !permits(s, &f) {
+			if p != nil && !permits(s, &f) {
 				return false
 			}
 			if p != nil && p.Unknown && !accepts(s.Target, p, f.Subject) {
@@ -142,40 +144,33 @@ func (r *Result) leavePrograms(report *verify.Report, disk, built fs.FS) (diags 
 func (r *Result) permits(files fs.FS) func(s *verify.Surface, f *verify.Finding) bool {
 	type judge struct{ target, surface string }
 	judges, refs := map[judge]contract.Decider{}, map[string]ir.SubjectRef{}
-	read := sync.OnceFunc(func() {
-		for _, o := range r.Outputs {
-			t, ok := o.Target.(contract.Judged)
-			if !ok {
-				continue
-			}
-			deciders, _ := t.Open(files, r.Input(t).Options)
-			for _, d := range deciders {
-				judges[judge{t.Name(), d.Surface()}] = d
-			}
+	for _, o := range r.Outputs {
+		t, ok := o.Target.(contract.Judged)
+		if !ok {
+			continue
 		}
-		add := func(ref ir.SubjectRef) { refs[ref.String()] = ref }
-		for i := range r.Project.Roles {
-			add(ir.SubjectRef{Role: r.Project.Roles[i].Name})
-			for j := range r.Project.Modes {
-				add(ir.SubjectRef{Role: r.Project.Roles[i].Name, Mode: r.Project.Modes[j].Slug})
-			}
+		deciders, _ := t.Open(files, r.Input(t).Options)
+		for _, d := range deciders {
+			judges[judge{t.Name(), d.Surface()}] = d
 		}
-		for i := range r.Project.Modes {
-			add(ir.SubjectRef{Mode: r.Project.Modes[i].Slug})
+	}
+	add := func(ref ir.SubjectRef) { refs[ref.String()] = ref }
+	for i := range r.Project.Roles {
+		add(ir.SubjectRef{Role: r.Project.Roles[i].Name})
+		for j := range r.Project.Modes {
+			add(ir.SubjectRef{Role: r.Project.Roles[i].Name, Mode: r.Project.Modes[j].Slug})
 		}
-	})
+	}
+	for i := range r.Project.Modes {
+		add(ir.SubjectRef{Mode: r.Project.Modes[i].Slug})
+	}
 	return func(s *verify.Surface, f *verify.Finding) bool {
-		read()
 		d, a, err := judges[judge{s.Target, s.Surface}], policy.Action{}, error(nil)
 		if a, err = policy.ParseAction(string(f.Group), f.Action); err != nil || d == nil {
 			return true // of which nothing more is known
 		}
 		v := d.Decide(refs[f.Subject], a)
-		decided := v.Decision
-		if h := v.Hole; h != nil {
-			decided = max(decided, h.Decision)
-		}
-		return decided >= f.Artifact
+		return v.Hole.Past(v.Decision) >= f.Artifact
 	}
 }
 

@@ -53,7 +53,8 @@ func (c *auditListCmd) suggest(e *env) error {
 		return err
 	}
 	defer root.Close()
-	in := suggest.Looking{FS: contract.Plain(root.FS()), Request: req, Result: res, Seed: verifySeed, Least: c.Times,
+	files := contract.Plain(root.FS())
+	in := suggest.Looking{FS: files, Request: req, Result: res, Seed: verifySeed, Least: c.Times,
 		ID: c.Patch}
 	if c.Patch != "" {
 		in.Least = 1
@@ -67,13 +68,13 @@ func (c *auditListCmd) suggest(e *env) error {
 	for _, w := range found.List {
 		x := wish{Wish: w}
 		for _, f := range w.Files {
-			x.Patch += patchOf(f.Path, contentOf(contract.Plain(root.FS()), f), f.Data)
+			x.Patch += patchOf(f.Path, contentOf(files, f), f.Data)
 		}
 		report.Suggestions = append(report.Suggestions, x)
 	}
 	switch {
 	case c.Patch != "":
-		return c.patch(e, contract.Plain(root.FS()), report)
+		return c.patch(e, files, report)
 	case e.ui.json:
 		return e.ui.emit(report)
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -179,11 +178,7 @@ func wrote(res *compiler.Result, name string) *contract.File {
 }
 
 func parsed(name string, data []byte) *located.Value {
-	read := located.JSONC
-	if filepath.Ext(name) == ".toml" {
-		read = located.TOML
-	}
-	v, err := read(name, data)
+	v, err := located.Config(name, data)
 	if err != nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"modec.dev/modec/compiler"
@@ -114,10 +115,11 @@ func (c *diffCmd) Run(e *env) error {
 	ownModes(report, before, after)
 	e.ownEntries(report, before, after)
 	if b == "" {
+		more := sync.OnceValues(e.permitMore)
 		for _, file := range edited(e) {
 			switch list, known := e.besides(file); {
 			case !known:
-				report.Beside(file, e.permitMore)
+				report.Beside(file, more)
 			case !slices.ContainsFunc(slices.Concat(before.runs, after.runs), func(x contract.Run) bool {
 				return x.Of == file
 			}):

@@ -224,19 +224,20 @@ func (d *doctor) foreign(res *compiler.Result) {
 		return
 	}
 	defer root.Close()
-	for _, x := range d.env.foreign(res, contract.Plain(root.FS()), d.env.ignored(d.dir, d.dir)) {
+	files := contract.Plain(root.FS())
+	for _, x := range d.env.foreign(res, files, d.env.ignored(d.dir, d.dir)) {
 		level := levelNote
 		if x.Code == diag.LinkOut {
 			level = levelWrong
 		}
 		d.add(checkup{Level: level, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
 	}
-	for _, x := range d.env.personal(res, contract.Plain(root.FS()), d.env.ignored(d.dir, d.dir)) {
+	for _, x := range d.env.personal(res, files, d.env.ignored(d.dir, d.dir)) {
 		d.add(checkup{Level: levelNote, What: x.Target, Text: x.Pos.String() + ": " + x.Message, Hint: x.Hint})
 	}
-	req := migrate.Request{Root: contract.Plain(root.FS()), Targets: d.env.targets,
+	req := migrate.Request{Root: files, Targets: d.env.targets,
 		Ignored: d.env.ignored(d.dir, d.dir), Below: d.env.inFolders}
-	lock, _ := contract.ReadImport(contract.Plain(root.FS()), output.LockFile)
+	lock, _ := contract.ReadImport(files, output.LockFile)
 	was := output.WasUnheld(lock)
 	for _, x := range migrate.Unheld(d.env.ctx, req, res) {
 		if !was(x.What) {
@@ -401,8 +402,9 @@ func (d *doctor) unread(res *compiler.Result, o contract.Artifacts) {
 		return
 	}
 	defer root.Close()
-	_, list := t.Open(contract.Plain(root.FS()), res.Input(o.Target).Options)
-	lock, _ := contract.ReadImport(contract.Plain(root.FS()), output.LockFile) // without one nothing is known
+	files := contract.Plain(root.FS())
+	_, list := t.Open(files, res.Input(o.Target).Options)
+	lock, _ := contract.ReadImport(files, output.LockFile) // without one nothing is known
 	known := output.KnownOf(lock)
 	for _, x := range list {
 		known.Ease(&x)

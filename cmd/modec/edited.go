@@ -42,28 +42,24 @@ func (e *env) permitMore() (lines []string, known bool) {
 // judgeEdited reports the files of modec's own that people changed, where what they say of one agent alone permits
 // more: no rule of the source is compared with that.
 func (e *env) judgeEdited(changes []output.Change) (diags diag.List) {
-	for i := range changes {
-		x := &changes[i]
-		if x.State != output.Edited || x.Merged || contract.ForMachines(x.Path) {
-			continue
-		}
-		lines, known := e.permitMore()
-		if len(lines) == 0 && known {
-			return diags
-		}
-		const changed = "somebody changed this file since the build, and "
-		at := diag.Pos{File: x.Path}
-		for _, line := range lines {
-			diags.Errorf(diag.ForeignWidening, at, changed+"the source would permit more with it: %s", line).
-				Hint("`modec migrate` shows the change as a patch of the source; `modec build --force` takes it back").
-				Target(x.Target)
-		}
-		if len(lines) == 0 {
-			diags.Warnf(diag.ForeignWidening, at, changed+"no source says what it permits now").
-				Hint("`modec migrate` shows what cannot be said; `modec build --force` takes the change back").
-				Target(x.Target)
-		}
-		return diags
+	i := slices.IndexFunc(changes, func(c output.Change) bool {
+		return c.State == output.Edited && !c.Merged && !contract.ForMachines(c.Path)
+	})
+	if i < 0 {
+		return nil
+	}
+	const changed = "somebody changed this file since the build, and "
+	at, target := diag.Pos{File: changes[i].Path}, changes[i].Target
+	lines, known := e.permitMore()
+	for _, line := range lines {
+		diags.Errorf(diag.ForeignWidening, at, changed+"the source would permit more with it: %s", line).
+			Hint("`modec migrate` shows the change as a patch of the source; `modec build --force` takes it back").
+			Target(target)
+	}
+	if len(lines) == 0 && !known {
+		diags.Warnf(diag.ForeignWidening, at, changed+"no source says what it permits now").
+			Hint("`modec migrate` shows what cannot be said; `modec build --force` takes the change back").
+			Target(target)
 	}
 	return diags
 }

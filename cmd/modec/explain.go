@@ -341,10 +341,7 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 				x.Means = meaningOf(j.Judged, v)
 			}
 			if v.Bare != nil && v.Bare.Governs != contract.Neither {
-				bare := v.Bare.Decision
-				if h := v.BareHole; h != nil {
-					bare = max(bare, h.Decision)
-				}
+				bare := v.BareHole.Past(v.Bare.Decision)
 				x.WithoutHook = &bare
 			}
 			x.goesPast(v, source)
@@ -391,11 +388,7 @@ func leftAlone(v, alone contract.Verdict) (_ contract.Verdict, byItself bool) {
 	if h := alone.Hole; h != nil && h.Decision > does.Decision {
 		does.Decision, does.Rule = h.Decision, h.Why
 	}
-	permits := v.Decision
-	if v.Hole != nil {
-		permits = max(permits, v.Hole.Decision)
-	}
-	if v.Governs != contract.Neither && permits != does.Decision {
+	if v.Governs != contract.Neither && v.Hole.Past(v.Decision) != does.Decision {
 		return v, false
 	}
 	does.Governs, does.At = v.Governs, diag.Pos{}

@@ -137,14 +137,15 @@ func (c *lintCmd) suggestions(e *env, req compiler.Request, res *compiler.Result
 		return err
 	}
 	defer root.Close()
-	found, list := suggest.Project(e.ctx, contract.Plain(root.FS()), req, res)
+	files := contract.Plain(root.FS())
+	found, list := suggest.Project(e.ctx, files, req, res)
 	if list.HasErrors() {
 		return e.ui.fail(list)
 	}
 	report.Suggestions, report.Applied = found.Suggestions, c.Apply && len(found.Files) > 0
 	report.Patches = patches(found.Files)
 	if !e.ui.json {
-		e.ui.suggestions(contract.Plain(root.FS()), found)
+		e.ui.suggestions(files, found)
 	}
 	if c.Apply {
 		if list := e.put(found.Files, output.ReplaceExisting); list.HasErrors() {
@@ -217,7 +218,8 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findin
 		return nil, nil, err
 	}
 	defer root.Close()
-	if req.FS, err = source.Overlay(contract.Plain(root.FS()), res.Config.Source, fixed); err != nil {
+	project := contract.Plain(root.FS())
+	if req.FS, err = source.Overlay(project, res.Config.Source, fixed); err != nil {
 		return nil, nil, err
 	}
 	after, diags := compiler.Open(e.ctx, req)
@@ -240,5 +242,5 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findin
 	if list := e.put(files, output.ReplaceExisting); list.HasErrors() {
 		return nil, nil, list
 	}
-	return after.Lint(contract.Plain(root.FS())), names, nil
+	return after.Lint(project), names, nil
 }

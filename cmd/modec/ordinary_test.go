@@ -97,7 +97,8 @@ func (o ordinary) cursor() (name string, file any) {
 
 func (o ordinary) opencode() (name string, file any) {
 	d := []any{"allow", "ask", "deny"}
-	commands := o.decided(6, d, "*", "ls *", "git status", "git diff *", "git push *", "git push --force *", "rm *", "npm run *", "npm test", "curl *")
+	commands := o.decided(6, d, "*", "ls *", "git status", "git diff *", "git push *", "git push --force *",
+		"rm *", "npm run *", "npm test", "curl *")
 	paths := o.decided(4, d, "*", "src/**", "*.md", "*.env", "infra/*")
 	either := func(list map[string]any) any {
 		if len(list) == 0 {
@@ -125,8 +126,9 @@ func (o ordinary) gemini() (name string, file any) {
 func (o ordinary) vscode() (name string, file any) {
 	b := []any{true, false}
 	return ".vscode/settings.json", sparse(map[string]any{
-		"chat.tools.terminal.autoApprove": o.decided(6, b, "ls", "git status", "git push", "npm test", "rm", "curl", "/^git (log|diff)/", "docker"),
-		"chat.tools.edits.autoApprove":    o.decided(4, b, "**/*", "**/*.md", "**/.env", "src/**", "package.json"),
+		"chat.tools.terminal.autoApprove": o.decided(6, b, "ls", "git status", "git push", "npm test", "rm", "curl",
+			"/^git (log|diff)/", "docker"),
+		"chat.tools.edits.autoApprove": o.decided(4, b, "**/*", "**/*.md", "**/.env", "src/**", "package.json"),
 	})
 }
 

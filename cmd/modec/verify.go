@@ -182,7 +182,10 @@ func onDiskBy(files fs.FS, changes []output.Change) onDisk {
 	there := onDisk{files: files, stale: staleOf(changes)}
 	rest := memfs.FS{}
 	for i := range changes {
-		if _, data := changes[i].Texts(); changes[i].Action != output.Unchanged && data != nil {
+		if changes[i].Action == output.Unchanged {
+			continue
+		}
+		if _, data := changes[i].Texts(); data != nil {
 			rest[changes[i].Path] = data
 		}
 	}
@@ -213,7 +216,7 @@ func (c *verifyCmd) present(
 }
 
 // verify runs with progress on a terminal: over the files of a disk, or over what was
-// compiled where disk is nil. What the user's own record has of unchanged subjects is not
+// compiled where there is none. What the user's own record has of unchanged subjects is not
 // compared again.
 func (e *env) verify(
 	res *compiler.Result, there onDisk, seed uint64,

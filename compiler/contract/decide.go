@@ -99,6 +99,14 @@ type Hole struct {
 	Stricter bool
 }
 
+// Past returns what is permitted where a decision has a hole; nil is none.
+func (h *Hole) Past(d ir.Decision) ir.Decision {
+	if h == nil {
+		return d
+	}
+	return max(d, h.Decision)
+}
+
 // PersonDecider is a Decider that also decides for principals: by the claims of a verified
 // token instead of by a role's name.
 type PersonDecider interface {

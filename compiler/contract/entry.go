@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"io/fs"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,11 +57,7 @@ func ListsOfServers(targets []Target) []string {
 
 // ListedServers reads the list of servers of a file, by the first of some keys that it has.
 func ListedServers(file string, data []byte, fields []string) *located.Value {
-	read := located.JSONC
-	if path.Ext(file) == ".toml" {
-		read = located.TOML
-	}
-	root, err := read(file, bytes.TrimPrefix(data, []byte("\uFEFF")))
+	root, err := located.Config(file, bytes.TrimPrefix(data, []byte("\uFEFF")))
 	if err != nil {
 		return nil
 	}

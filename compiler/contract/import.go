@@ -157,6 +157,24 @@ func (im *Imported) Note(k NoteKind, at diag.Pos, subject, what, why string) {
 	im.Notes = append(im.Notes, Note{Kind: k, Pos: at, Subject: subject, What: what, Why: why})
 }
 
+// OnlyAgent is why something that is imported is for one agent alone.
+const OnlyAgent = "it is for this agent alone: what stays as it is written would hold no other one back"
+
+// Keep returns a target as the only one that a subject is emitted for, and notes it, where something holds the subject
+// back that no other agent has; else nil.
+func (im *Imported) Keep(target string, holds bool, at diag.Pos, subject string) []string {
+	if !holds {
+		return nil
+	}
+	im.Note(Kept, at, subject, "targets", OnlyAgent)
+	return []string{target}
+}
+
+// DeniesAny reports whether rules of one agent's own deny something.
+func DeniesAny(own []ir.NativeRule) bool {
+	return slices.ContainsFunc(own, func(r ir.NativeRule) bool { return r.Decision == ir.Deny })
+}
+
 // Refuse adds a file that the agent refuses as it is to NotLoaded.
 func (im *Imported) Refuse(file string) {
 	if !slices.Contains(im.NotLoaded, file) {

@@ -55,18 +55,6 @@ func all(s string, ok func(rune) bool) bool {
 // NoSlug says why [Slug] makes none of a name.
 const NoSlug = "its name has no letter and no digit, or leads out of its folder"
 
-// Alone returns where something is emitted that denies by rules of one target's own, and nothing else: there alone,
-// since no other agent holds that back. It returns nil where it does not.
-func Alone(target string, own []ir.NativeRule) []string {
-	if slices.ContainsFunc(own, func(r ir.NativeRule) bool { return r.Decision == ir.Deny }) {
-		return []string{target}
-	}
-	return nil
-}
-
-// OnlyAgent is why something that is imported is for one agent alone.
-const OnlyAgent = "it is for this agent alone: what stays as it is written would hold no other one back"
-
 // Slug returns the slug that is closest to a name: the name itself where it is a slug, ""
 // for a name without a letter or digit, and for a path that leads out of its folder, as "../x": it is not x.
 func Slug(name string) string {

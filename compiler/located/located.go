@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 
@@ -192,6 +193,14 @@ const maxDepth = 500
 // maxAliased is how many values the aliases of a file may stand for. Nine lines of aliases of each other stand for a
 // thousand million, and who walks over them does not end.
 const maxAliased = 100_000
+
+// Config reads a file of settings by its name: TOML, or JSON with comments.
+func Config(name string, data []byte) (*Value, error) {
+	if path.Ext(name) == ".toml" {
+		return TOML(name, data)
+	}
+	return JSONC(name, data)
+}
 
 // YAML reads the first document of a YAML file. An empty document is null. An alias has the
 // value of its anchor; a merge key is an ordinary key, as in YAML 1.2.

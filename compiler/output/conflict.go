@@ -2,7 +2,6 @@ package output
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -85,11 +84,7 @@ func (w *writer) othersOf(
 		if err != nil {
 			return nil
 		}
-		read := located.JSONC
-		if path.Ext(p) == ".toml" {
-			read = located.TOML
-		}
-		v, err := read(p, res.Data)
+		v, err := located.Config(p, res.Data)
 		if err != nil {
 			return nil
 		}

@@ -47,7 +47,7 @@ func leavesProject(spec string) bool {
 // opensBeyond returns the groups of paths of which a session or one of its subagents approves those outside
 // the project that no rule is about: by a rule for every path, or by the permission mode. Of files that were
 // built, the source says whether such rules stay as they are, whatever somebody edits beside them.
-func (im *importer) opensBeyond(from session) map[ir.Group]bool {
+func (im *importer) opensBeyond(from *outline) map[ir.Group]bool {
 	opened := map[ir.Group]bool{}
 	if im.src.Ours {
 		for _, n := range im.src.Own {
@@ -57,15 +57,14 @@ func (im *importer) opensBeyond(from session) map[ir.Group]bool {
 		}
 		return opened
 	}
-	s, allowed, _ := from.outline()
-	for _, text := range allowed {
+	for _, text := range from.allowed {
 		if r, err := rule.Parse(text); err == nil && !r.HasSpec {
 			opened[groupOf(r)] = true
 		}
 	}
-	sessions := []state{s}
+	sessions := []state{from.state}
 	for _, a := range im.subagents {
-		of := s
+		of := from.state
 		of.enter(a)
 		sessions = append(sessions, of)
 	}
@@ -80,18 +79,16 @@ func (im *importer) opensBeyond(from session) map[ir.Group]bool {
 
 // runsAll reports whether a session in dontAsk runs every command but those that a rule holds back. Where the source
 // said so, a redirect would be held by its rules of files, and no bare Bash does that: it may write every file.
-func (from *session) runsAll() bool {
-	s, allowed, held := from.outline()
-	writesAll := len(held) == 0 && slices.Contains(allowed, "Edit")
-	return s.mode == format.DontAsk && !writesAll && slices.Contains(allowed, "Bash")
+func (o *outline) runsAll() bool {
+	writesAll := len(o.held) == 0 && slices.Contains(o.allowed, "Edit")
+	return o.mode == format.DontAsk && !writesAll && slices.Contains(o.allowed, "Bash")
 }
 
 // besides returns the groups of files outside the project of which a session holds some back: no rule of the source is
 // about these, and a bare allow beside them stays as it is.
-func (from *session) besides() map[ir.Group]bool {
-	_, _, held := from.outline()
+func (o *outline) besides() map[ir.Group]bool {
 	groups := map[ir.Group]bool{}
-	for _, text := range held {
+	for _, text := range o.held {
 		r, err := rule.Parse(text)
 		if err == nil && (strings.HasPrefix(r.Spec, "~") || strings.HasPrefix(r.Spec, "//")) {
 			groups[groupOf(r)] = true
@@ -100,32 +97,39 @@ func (from *session) besides() map[ir.Group]bool {
 	return groups
 }
 
-// outline returns the permission mode of a session, the rules that allow something, and the others.
-func (from *session) outline() (s state, allowed, held []string) {
+// outline is the permission mode of a session, and its rules.
+type outline struct {
+	state
+	allowed, held []string // those that allow something, and the others
+}
+
+// outline returns that of a session.
+func (from *session) outline() (o outline) {
 	for _, l := range from.layers {
 		read, err := format.ReadSettings(l.File, l.Data)
 		if err != nil {
 			continue
 		}
-		s.noAuto, s.noBypass = s.noAuto || read.NoAuto, s.noBypass || read.NoBypass
+		o.noAuto, o.noBypass = o.noAuto || read.NoAuto, o.noBypass || read.NoBypass
 		if mode, ok := format.ModeOf(read.Mode); ok && (mode != format.Auto || !l.Project) {
-			s.mode = mode
+			o.mode = mode
 		}
 		for _, item := range read.Rules {
 			switch text, ok := item.Str(); {
 			case !ok:
 			case item.List == ir.Allow:
-				allowed = append(allowed, text)
+				o.allowed = append(o.allowed, text)
 			default:
-				held = append(held, text)
+				o.held = append(o.held, text)
 			}
 		}
 	}
 	if from.flags != nil {
-		s.mode = cmp.Or(from.flags.Mode, s.mode)
-		allowed, held = append(allowed, from.flags.Allowed...), append(held, from.flags.Disallowed...)
+		o.mode = cmp.Or(from.flags.Mode, o.mode)
+		o.allowed = append(o.allowed, from.flags.Allowed...)
+		o.held = append(o.held, from.flags.Disallowed...)
 	}
-	return s, allowed, held
+	return o
 }
 
 // anyFolder reports whether the content of a rule about paths names a file at any depth.

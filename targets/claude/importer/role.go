@@ -97,8 +97,9 @@ type roleReader struct {
 // role makes a role of a session. The rules are nil where a file does not load.
 func (im *importer) role(from session) (ir.Role, *importedRules) {
 	r := &roleReader{importer: im, role: ir.Role{Name: from.name, Pos: from.at}, subject: "role " + from.name}
-	r.rules.beyond, r.rules.besides = im.opensBeyond(from), from.besides()
-	r.rules.runsAll, r.rules.ofFiles = from.runsAll(), from.flags == nil
+	o := from.outline()
+	r.rules.beyond, r.rules.besides = im.opensBeyond(&o), o.besides()
+	r.rules.runsAll, r.rules.ofFiles = o.runsAll(), from.flags == nil
 	for _, l := range from.layers {
 		if !r.layer(l) {
 			return r.role, nil

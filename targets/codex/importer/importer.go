@@ -343,10 +343,8 @@ func (im *importer) agent(in input, data []byte) {
 	if len(other) > 0 {
 		own["other"] = other
 	}
-	if slices.ContainsFunc(holding, func(key string) bool { return other[key] != nil }) {
-		m.Targets = []string{"codex"}
-		im.out.Note(contract.Kept, at, of, "targets", contract.OnlyAgent)
-	}
+	holds := slices.ContainsFunc(holding, func(key string) bool { return other[key] != nil })
+	m.Targets = im.out.Keep("codex", holds, at, of)
 	if len(own) > 0 {
 		m.Extra = map[string]ir.Extra{"codex": {Fields: own, Pos: at}}
 	}

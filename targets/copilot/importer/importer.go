@@ -208,10 +208,7 @@ func (im *importer) agent(in input, data []byte) {
 				"alone: it names tools of the editor too, which no other agent has")
 		}
 		own["tools"] = list
-		if !slices.Contains(a.Tools, "*") {
-			m.Targets = []string{name}
-			im.out.Note(contract.Kept, a.Pos(), of, "targets", contract.OnlyAgent)
-		}
+		m.Targets = im.out.Keep(name, !slices.Contains(a.Tools, "*"), a.Pos(), of)
 	} else {
 		im.out.NoteRule(contract.Understood, at, of, "no tools", "it has all of the session's")
 	}

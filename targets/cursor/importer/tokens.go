@@ -97,9 +97,7 @@ func (im *importer) addTokens(r *ir.Role) {
 		}
 		im.out.NoteRule(contract.Kept, t.item.Pos, "role "+r.Name, t.list+" "+t.text, why)
 	}
-	if r.Targets = contract.Alone("cursor", r.Native); r.Targets != nil {
-		im.out.Note(contract.Kept, r.Pos, "role "+r.Name, "targets", contract.OnlyAgent)
-	}
+	r.Targets = im.out.Keep("cursor", contract.DeniesAny(r.Native), r.Pos, "role "+r.Name)
 }
 
 // keptAlone begins what is said of a token that stays as it is written.

@@ -112,11 +112,7 @@ func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 		v.Hole = cmp.Or(v.Hole, d.hole(s, a, v.Answer))
 	case d.surface == cli && v.Decision > ir.Deny:
 		if refusal, why := s.tokens.meant(a); why != "" {
-			may := v.Decision
-			if v.Hole != nil {
-				may = max(may, v.Hole.Decision)
-			}
-			v.Hole = &contract.Hole{Decision: may, Why: why}
+			v.Hole = &contract.Hole{Decision: v.Hole.Past(v.Decision), Why: why}
 			v.Decision, v.Rule, v.At = ir.Deny, refusal.Rule, refusal.At
 		}
 	}

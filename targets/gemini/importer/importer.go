@@ -255,9 +255,7 @@ func (im *importer) finish() {
 	p := contract.ProjectOf(im.servers, im.modes)
 	var refs []ir.SubjectRef
 	if im.role != nil {
-		if im.role.Targets = contract.Alone("gemini", im.role.Native); im.role.Targets != nil {
-			im.out.Note(contract.Kept, im.role.Pos, subject, "targets", contract.OnlyAgent)
-		}
+		im.role.Targets = im.out.Keep("gemini", contract.DeniesAny(im.role.Native), im.role.Pos, subject)
 		p.Roles = append(p.Roles, *im.role)
 		im.out.Baseline = role
 		im.out.Options = map[string]any{"subject": "role:" + role}

@@ -91,7 +91,7 @@ func (im *importer) agent(a agent) bool {
 	rules := append(format.ReadTools(a.v.Get("tools")), im.permissionOf(a.v)...)
 	m.Can.Default = &ir.Default{Decision: ir.Agent, Pos: a.at}
 	m.Native = im.rules(rules, of, a.name, own)
-	m.Targets = im.alone(m.Native, a.at, of)
+	m.Targets = im.out.Keep(im.by.Name, contract.DeniesAny(m.Native), a.at, of)
 	if len(rules) == 0 {
 		im.out.NoteRule(contract.Understood, a.at, of, a.name+" without a permission", "it has all of the session's")
 	}
@@ -189,15 +189,6 @@ func (im *importer) permissionOf(v *located.Value) []format.Rule {
 func takesBack(v *located.Value) bool {
 	return v.Is(located.Null) ||
 		slices.ContainsFunc(v.Fields(), func(m located.Member) bool { return takesBack(m.Value) })
-}
-
-// alone returns where something with rules of the program's own is emitted, and notes that it is nowhere else.
-func (im *importer) alone(own []ir.NativeRule, at diag.Pos, of string) []string {
-	targets := contract.Alone(im.by.Name, own)
-	if targets != nil {
-		im.out.Note(contract.Kept, at, of, "targets", contract.OnlyAgent)
-	}
-	return targets
 }
 
 // rules keeps rules as they are written. A report names them by the entry that has them.

@@ -241,7 +241,7 @@ func (im *importer) permission(in input, root *located.Value) *ir.Role {
 	r := &ir.Role{Name: im.by.Name, Pos: at}
 	own := map[string]any{}
 	r.Native = im.rules(rules, "role "+r.Name, "permission", own)
-	r.Targets = im.alone(r.Native, at, "role "+r.Name)
+	r.Targets = im.out.Keep(im.by.Name, contract.DeniesAny(r.Native), at, "role "+r.Name)
 	if len(own) > 0 {
 		r.Extra = map[string]ir.Extra{im.by.Name: {Fields: own, Pos: at}}
 	}
