@@ -11,13 +11,13 @@ import (
 
 // eachAllowed reports whether a line is a list of commands each of which the source allows, or leaves to
 // an agent that allows it by itself or by a rule of its own.
-func (j *job) eachAllowed(line string) bool {
+func (j *job) eachAllowed(ref ir.SubjectRef, line string) bool {
 	f, err := policy.ParseLine(line)
 	if err != nil {
 		return false
 	}
 	commands, plain := simpleCommands(line, f.Stmts)
-	subject, err := j.target.Input.Policy.Subject(j.ref)
+	subject, err := j.target.Input.Policy.Subject(ref)
 	if !plain || len(commands) < 2 || err != nil {
 		return false
 	}
@@ -27,11 +27,20 @@ func (j *job) eachAllowed(line string) bool {
 		case ir.Allow:
 			return false
 		case ir.Agent:
-			itself := j.alone != nil && whole(j.alone.Decide(j.ref, a)).Decision == ir.Allow
-			return !itself && j.ownRule(ir.Allow, j.decider.Decide(j.ref, a).Rule) == nil
+			itself := j.alone != nil && whole(j.alone.Decide(ref, a)).Decision == ir.Allow
+			return !itself && !j.allowsNatively(ref, a)
 		}
 		return true
 	})
+}
+
+// allowsNatively reports whether a subject's rule in the agent's own words allows an action.
+func (j *job) allowsNatively(ref ir.SubjectRef, a policy.Action) bool {
+	v := j.decider.Decide(ref, a)
+	if v.Bare != nil && v.Bare.Decision == ir.Allow && j.ownRuleOf(ref, ir.Allow, v.Bare.Rule) != nil {
+		return true
+	}
+	return j.ownRuleOf(ref, ir.Allow, v.Rule) != nil
 }
 
 // simpleCommands returns the commands of statements that are joined by signs alone. It reports false for

@@ -396,10 +396,10 @@ func TestOrdinarySources(t *testing.T) {
 						subject = "mode:a"
 					}
 					config := fmt.Sprintf("inventory = %q\n", inventory)
-					for _, name := range []string{"gemini", "opencode", "kilo", "roo", "zoo", "thurbox"} {
+					for _, name := range []string{"gemini", "kilo", "roo", "zoo", "thurbox"} {
 						config += fmt.Sprintf("[targets.%s]\n", name)
 					}
-					for _, name := range []string{"claude", "codex", "copilot", "cursor"} {
+					for _, name := range []string{"claude", "codex", "copilot", "opencode", "cursor"} {
 						config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
 					}
 					config += fmt.Sprintf("subject = %q\n", subject) // of Cursor
@@ -582,6 +582,13 @@ func drawn(n uint64) memfs.FS {
 		if len(roles) > 0 && d.one(2) && (target == "gemini" || !both) {
 			config = strings.Replace(config, table, table+"subject = \"role:r0\"\n", 1)
 		}
+	}
+	d = drawer{rand.New(rand.NewPCG(n, 23))}
+	if table := "[targets.opencode]\n"; d.one(2) {
+		if held := table + "subject = \"role:r0\"\n"; strings.Contains(config, held) {
+			table = held
+		}
+		config = strings.Replace(config, table, table+"hooks = "+d.of(`"auto"`, "true")+"\n", 1)
 	}
 	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
 }

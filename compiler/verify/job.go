@@ -477,7 +477,7 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 		w.Source = byRule(r, whole(v).Decision)
 		return v
 	}
-	if w.Group == ir.Command && j.eachAllowed(w.Arg) {
+	if w.Group == ir.Command && j.eachAllowed(j.ref, w.Arg) {
 		w.Source.Decision, w.Source.Rule = whole(v).Decision, "each command of the line is allowed"
 		return v
 	}
@@ -551,9 +551,12 @@ func byRule(r *ir.NativeRule, d ir.Decision) policy.Result {
 // ownRule returns the role's rule for this agent alone by which an artifact decides something, nil
 // where it is no such rule. In a group that is left to the agent such a rule means what the agent
 // means by it. A mode by itself works in a session of the baseline, and that may start as an agent that is a mode.
-func (j *job) ownRule(d ir.Decision, rule string) *ir.NativeRule {
+func (j *job) ownRule(d ir.Decision, rule string) *ir.NativeRule { return j.ownRuleOf(j.ref, d, rule) }
+
+// ownRuleOf returns that of another subject.
+func (j *job) ownRuleOf(ref ir.SubjectRef, d ir.Decision, rule string) *ir.NativeRule {
 	p := j.target.Input.Project
-	ref := ir.SubjectRef{Role: cmp.Or(j.ref.Role, p.Baseline), Mode: j.ref.Mode}
+	ref.Role = cmp.Or(ref.Role, p.Baseline)
 	if s, ok := j.target.Target.(contract.Starter); ok && ref.Mode == "" && ref.Role == p.Baseline {
 		ref.Mode = s.Starts()
 	}
@@ -703,11 +706,16 @@ func (j *job) roleAllows(w *Witness) bool {
 	if r.Odd {
 		r.Decision = r.Read
 	}
+	role := ir.SubjectRef{Role: j.ref.Role}
 	d := contract.Decision(j.target.Target, &r)
-	if d == ir.Agent && j.alone != nil {
-		d = whole(j.alone.Decide(ir.SubjectRef{Role: j.ref.Role}, w.Action)).Decision
+	if d != ir.Agent {
+		return d == ir.Allow || j.alike(j.role, w.Action, &r)
 	}
-	return d == ir.Allow || j.alike(j.role, w.Action, &r)
+	if j.alone != nil {
+		d = whole(j.alone.Decide(role, w.Action)).Decision
+	}
+	return d == ir.Allow || j.alike(j.role, w.Action, &r) || j.allowsNatively(role, w.Action) ||
+		w.Group == ir.Command && j.eachAllowed(role, w.Arg)
 }
 
 // assumed compares what does not exist if the inventory is complete. It is counted apart.

@@ -18,7 +18,10 @@ var agent = &lastmatch.Agent{
 		RoleText: codeRoleText, Search: codeSearch, ServerOff: codeServerOff, Text: codeText,
 		UnknownExtra: codeUnknownExtra, UnknownSubject: codeUnknownSubject, Unlisted: codeUnlisted,
 	},
-	Own:         &lastmatch.Own{Files: format.ProjectFiles, AgentAt: format.AgentAt},
+	ReadBy: "kilo",
+	Own:    &lastmatch.Own{Files: format.ProjectFiles, AgentAt: format.AgentAt},
+	Hook: &lastmatch.Hook{File: format.HookFile, Text: format.HookText, Command: format.HookCommand,
+		Agents: format.HookAgents},
 	SessionFile: format.SessionFile,
 	BuiltIn:     format.BuiltIn,
 	Reserved:    internal,
@@ -42,6 +45,9 @@ func (opencode) Emit(in contract.Input) ([]contract.File, diag.List) {
 	return e.Emitted()
 }
 
+// hookPlace is where modec's plugin stands among those of people's own.
+const hookPlace = "/plugin/-"
+
 // project writes the file that every session reads: the modes, the servers, and the permission of the baseline.
 func project(e *lastmatch.Emitter, p *lastmatch.Project) {
 	o := contract.Object{"$schema", format.Schema}
@@ -52,10 +58,14 @@ func project(e *lastmatch.Emitter, p *lastmatch.Project) {
 	if len(p.Modes) > 0 {
 		o, places = append(o, "agent", p.Modes), append(places, "/agent/*")
 	}
+	if len(p.Plugins) > 0 {
+		o, places = append(o, "plugin", p.Plugins), append(places, hookPlace)
+	}
 	if len(p.Servers) > 0 {
 		o, places = append(o, "mcp", p.Servers), append(places, "/mcp/*")
 	}
 	if len(o) > 2 {
-		e.Files = append(e.Files, e.Entries(contract.File{Path: e.File(), Data: lastmatch.Text(o), Places: places}))
+		e.Files = append(e.Files, e.Entries(contract.File{Path: e.File(), Data: lastmatch.Text(o), Places: places,
+			Restrains: []string{hookPlace}}))
 	}
 }

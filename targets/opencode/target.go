@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler/layout"
 	"modec.dev/modec/targets/internal/lastmatch"
 	"modec.dev/modec/targets/opencode/format"
+	"modec.dev/modec/targets/opencode/hook"
 	"modec.dev/modec/targets/opencode/importer"
 	"modec.dev/modec/targets/opencode/model"
 )
@@ -30,13 +31,18 @@ func (opencode) Options() []contract.Option {
 				"Default: the baseline."},
 		{Name: "file", Type: contract.String, Choices: format.ProjectFiles, Default: format.ConfigFile,
 			Doc: "The file that every session reads. `modec migrate` names the one that a project has."},
+		{Name: "hooks", Type: contract.Auto, Default: contract.Never,
+			Doc: "Have a plugin ask `modec hook opencode` before tool calls, which holds what is denied in every " +
+				"spelling: auto, where a list holds something back; true, always; false, never."},
 	}
 }
 
 // Codes documents what the target reports.
 func (opencode) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
-func (opencode) Owns() []string { return []string{format.ConfigFile, format.SessionsDir + "/*.json"} }
+func (opencode) Owns() []string {
+	return []string{format.ConfigFile, format.SessionsDir + "/*.json", format.HookFile}
+}
 
 // OwnsPlaced returns where the settings may lie (targets.opencode.file), and where extra.opencode.file of a mode may
 // place an agent.
@@ -61,9 +67,12 @@ func (opencode) ServerList() contract.ServerList {
 		OneList: format.OneList}
 }
 
-// Open reads the artifacts as opencode does.
+// Hook answers one payload of modec's plugin in opencode.
+func (opencode) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }
+
+// Open reads the artifacts as opencode does. The model runs the real hook.
 func (opencode) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
-	return model.Open(fsys, o)
+	return model.Open(fsys, o, hook.Answer)
 }
 
 // Alone returns what opencode decides by itself; it has no permission mode of a role.

@@ -143,7 +143,7 @@ export class Server {
       if (!part && answered && this.fake.offered.size === 0) return 'deny'; // no call can be made
       if (!part) return `no call of ${tool}`;
       const said = String(part.state.error ?? part.state.output);
-      if (said.includes('prevents you from using')) return 'deny';
+      if (said.includes('prevents you from using') || said.startsWith('modec: ')) return 'deny';
       if (part.tool === 'invalid' || said.includes('unavailable tool')) return 'deny';
       return asks.asked.some((a) => a.tool?.callID === `call_${i}`) ? 'ask' : 'allow';
     });

@@ -24,6 +24,11 @@ type Agent struct {
 	Own *Own
 	// Reads is the agent whose file it reads before its own; "" for none.
 	Reads string
+	// ReadBy is the agent that reads this one's file before its own, and no plugin of it; "" for none.
+	ReadBy string
+
+	// Hook is the plugin by which it asks modec about every call; nil: there is none.
+	Hook *Hook
 
 	// SessionFile returns the file of the sessions of a subject.
 	SessionFile func(ir.SubjectRef) string
@@ -56,6 +61,15 @@ type Own struct {
 	AgentAt func(file string) string
 	// Nulls says whether a null may take back what another file says.
 	Nulls format.Nulls
+}
+
+// Hook is a plugin that lists have with the commands that it runs.
+type Hook struct {
+	File string
+	Text []byte
+	// Command and Agents are the members of what stands beside its path: the command of every session, and those of
+	// sessions of some agents.
+	Command, Agents string
 }
 
 // Codes are what the emitter reports, by a target's own names.

@@ -182,9 +182,14 @@ func (w *writer) commands() {
 			signs = append(signs, entry{pattern, hidden})
 		}
 	}
-	if of.steers && len(w.subject.Sides()) == 1 {
-		w.Diags.Notef(w.agent.Codes.Text, w.pos, "%s compares the text of a command: what %s denies, or asks about, "+
-			"passes in another spelling", w.agent.Title, w.ref).
+	what := "denies, or asks about"
+	asks := slices.ContainsFunc(sides, func(s side) bool { return len(s.ask) > 0 })
+	if w.hooks(w.subject) { // which refuses what is denied
+		what = "asks about"
+	}
+	if of.steers && len(w.subject.Sides()) == 1 && (asks || !w.hooks(w.subject)) {
+		w.Diags.Notef(w.agent.Codes.Text, w.pos, "%s compares the text of a command: what %s %s, "+
+			"passes in another spelling", w.agent.Title, w.ref, what).
 			Hint("list what is permitted, and deny the rest, where that matters").
 			Target(w.agent.Name).
 			Subject(w.ref.String())
@@ -208,7 +213,11 @@ func besides(list, signs []entry) []entry {
 // signs returns what a list says of lines with signs of the shell.
 func (w *writer) signs(of lines) []entry {
 	redirect := of.least
-	if of.files {
+	switch {
+	case of.files && w.hooks(w.subject) && !slices.Contains(w.in.Beside, w.agent.ReadBy):
+		// The hook refuses what is denied. It does not ask.
+		redirect = min(of.least, ir.Ask)
+	case of.files:
 		redirect = ir.Deny
 		w.loss(ir.Command, w.agent.Codes.Line, w.subject.Default(ir.Command).Pos,
 			"no pattern judges the file of a redirect: lines with one are refused").

@@ -21,6 +21,8 @@ type Emitter struct {
 	agent *Agent
 	in    contract.Input
 	root  string // of the project, where a session is started; "": relative to it
+	// copies are outside the repository, where a session is started; nil: it reads what a build wrote.
+	copies *contract.Copies
 	*known
 }
 
@@ -57,6 +59,9 @@ func New(a *Agent, in contract.Input) *Emitter {
 func (e *Emitter) Emitted() ([]contract.File, diag.List) {
 	if e.Diags.HasErrors() {
 		return nil, e.Diags
+	}
+	if slices.ContainsFunc(e.Files, func(f contract.File) bool { return contract.RunsHook(f.Data) }) {
+		e.Files = append(e.Files, e.hookFile())
 	}
 	return e.Files, e.Diags
 }
@@ -307,6 +312,8 @@ type Session struct {
 	Usable func(*ir.Server) bool
 	// Instructions are files that every agent is told.
 	Instructions []string
+	// Plugins has modec's hook, where the session has it.
+	Plugins []any
 }
 
 // Role writes the file of a role's sessions: the role as an agent, and the role in each mode that it may enter.
@@ -356,6 +363,9 @@ func (e *Emitter) roleSession(r *ir.Role, w *writer) (Session, bool) {
 	}
 	o = append(append(o, "mode", "primary"), w.permissions()...)
 	s.Agents = append(contract.Object{s.Start, o}, modes...)
+	if slices.ContainsFunc(subjects, e.hooks) {
+		s.Plugins = e.plugins(path.Dir(e.agent.SessionFile(w.ref)), w.ref)
+	}
 	s.Usable = func(sv *ir.Server) bool {
 		return slices.ContainsFunc(subjects, func(s *policy.Subject) bool { return contract.Usable(s, sv) })
 	}
@@ -371,6 +381,9 @@ func (e *Emitter) enters(s *policy.Subject, r *ir.Role, m *ir.Mode) bool {
 // modeSession returns the sessions of a mode by itself, with the modes to which it hands work.
 func (e *Emitter) modeSession(m *ir.Mode, w *writer) (Session, bool) {
 	s := Session{Start: e.agentName(m), Agents: contract.Object{e.agentName(m), e.agentObject(m, w)}}
+	if e.hooks(w.subject) {
+		s.Plugins = e.plugins(path.Dir(e.agent.SessionFile(w.ref)), w.ref)
+	}
 	subjects := []*policy.Subject{w.subject}
 	for i := range e.in.Project.Modes {
 		n := &e.in.Project.Modes[i]
@@ -416,6 +429,9 @@ func (e *Emitter) SessionText(s Session) []byte {
 	if len(s.Instructions) > 0 {
 		o = append(o, "instructions", s.Instructions)
 	}
+	if len(s.Plugins) > 0 {
+		o = append(o, "plugin", s.Plugins)
+	}
 	if servers := e.of(s); len(servers) > 0 {
 		o = append(o, "mcp", servers)
 	}
@@ -451,6 +467,8 @@ type Project struct {
 	// Modes are the agents of the modes, which the baseline may enter.
 	Modes   contract.Object
 	Servers contract.Object
+	// Plugins has modec's hook, where a session has it.
+	Plugins []any
 }
 
 // Project compiles what every session reads: the modes, the servers, and the baseline. It writes the files of the
@@ -466,11 +484,16 @@ func (e *Emitter) Project() (out Project, ok bool) {
 		out.Permissions = of.permissions()
 		out.Own, out.Can = len(of.own) > 0, len(of.said) > 0
 	}
+	hooked := base != nil && e.hooks(of.subject)
+	agents := contract.Object{} // whose sessions ask by themselves
 	for i := range p.Modes {
 		m := &p.Modes[i]
 		w, ok := e.compile(ir.SubjectRef{Mode: m.Slug}, m.Pos)
 		if !ok || !e.usableName(m) {
 			continue
+		}
+		if base == nil && e.hooks(w.subject) {
+			agents = append(agents, e.agentName(m), e.hookLine(w.ref))
 		}
 		if base != nil {
 			if s, ok := e.quiet().modeSession(m, w); ok {
@@ -483,6 +506,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 				continue
 			}
 			w.own = e.ownRules(m.Native, m.Extra) // those of the role stand above
+			hooked = hooked || e.hooks(w.subject)
 		}
 		e.extras(m.Extra, e.fields()...)
 		if file, ok := e.word(m, fileField); ok && e.agent.Own != nil {
@@ -492,6 +516,12 @@ func (e *Emitter) Project() (out Project, ok bool) {
 		out.Modes = append(out.Modes, e.agentName(m), e.shownAgent(m, w))
 	}
 	out.Servers = e.servers(e.shared)
+	switch {
+	case hooked:
+		out.Plugins = e.plugins(path.Dir(e.File()), of.ref)
+	case len(agents) > 0:
+		out.Plugins = e.pluginsWith(path.Dir(e.File()), contract.Object{e.agent.Hook.Agents, agents})
+	}
 	return out, true
 }
 
@@ -511,7 +541,7 @@ func (e *Emitter) Baseline() (Session, bool) {
 
 // quiet returns an emitter that reports nothing.
 func (e *Emitter) quiet() *Emitter {
-	return &Emitter{agent: e.agent, in: e.in, root: e.root, known: e.known}
+	return &Emitter{agent: e.agent, in: e.in, root: e.root, copies: e.copies, known: e.known}
 }
 
 // everybody returns the role of every session of the project, "" for none.

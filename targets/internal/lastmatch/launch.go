@@ -46,7 +46,7 @@ const mostVariable = 128*1024 - 64
 // Launch returns what starts a session of a subject.
 func (a *Agent) Launch(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) (l Launch, _ diag.List) {
 	e := New(a, in)
-	e.root = filepath.ToSlash(ProjectRoot(opt))
+	e.root, e.copies = filepath.ToSlash(ProjectRoot(opt)), opt.Copies
 	var s Session
 	says := false
 	var at diag.Pos

@@ -13,9 +13,10 @@ import (
 	"modec.dev/modec/compiler/located"
 )
 
-// The codes of what opencode itself refuses.
+// The codes of what opencode itself refuses, and of a hook that does not hold.
 const (
 	BadFile diag.Code = "bad-opencode-file"
+	BadHook diag.Code = "bad-opencode-hook"
 )
 
 // Config is what a file says of permissions.
@@ -25,6 +26,7 @@ type Config struct {
 	Agents     []Agent
 	Default    string // default_agent
 	NoDefault  bool   // a null takes back what a file before said of it
+	Hook       *Hook  // modec's, nil: there is none
 }
 
 // Agent is an agent of a file.
@@ -80,6 +82,7 @@ func ReadFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem s
 	}
 	c.Permission = read(root.Get("permission"))
 	c.Default, _ = root.Get("default_agent").Str()
+	c.Hook = readHook(file, root.Get("plugin"))
 	c.NoDefault = bool(n) && root.Get("default_agent").Is(located.Null)
 	for _, list := range []string{"mode", "agent"} { // by their older name first
 		for _, m := range root.Get(list).Fields() {
@@ -125,7 +128,8 @@ func Merged(a, b *Config) *Config {
 	if a == nil {
 		return b
 	}
-	out := &Config{Root: b.Root, Permission: mergedRules(a.Permission, b.Permission), Default: a.Default}
+	out := &Config{Root: b.Root, Permission: mergedRules(a.Permission, b.Permission), Default: a.Default,
+		Hook: cmp.Or(b.Hook, a.Hook)}
 	if b.Default != "" || b.NoDefault {
 		out.Default = b.Default
 	}

@@ -17,7 +17,13 @@ func (d *Decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 		s := d.plain(&d.setups[ref][i])
 		rules, agents = append(rules, s.Rules, s.Taken), append(agents, s.Agents)
 	}
-	key, err := digest.Of([]any{rules, agents}, nil)
+	var of []string // the agents in whose name the plugin asks
+	for i := range d.setups[ref] {
+		if h := d.session(ref, i).asks; h != nil {
+			of = append(of, h.agent)
+		}
+	}
+	key, err := d.engines.KeyOf(ref, []any{rules, agents, of}, d.hooked(ref))
 	return key, err == nil
 }
 

@@ -34,6 +34,14 @@ func (d *Decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 			l.session(d.session(ref, i), of)
 		}
 	}
+	said, tools, err := contract.HookLanguages(sp, d.hooked(ref), ref, of)
+	if err != nil && l.err == nil {
+		l.err = err
+	}
+	l.all = append(l.all, said...)
+	for _, name := range tools {
+		l.all = append(l.all, l.Text(name))
+	}
 	return l.all, l.err
 }
 

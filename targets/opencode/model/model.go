@@ -27,6 +27,7 @@ type Decider struct {
 	assumes []string
 	setups  map[ir.SubjectRef][]setup
 	ready   *recent.Cache[place, *Session] // by their keys: there may be one for each role in each mode
+	engines contract.Engines               // of the policies by which plugins decide
 }
 
 // setup is a session of a subject, which is read when it is asked for: there may be one for each role in each mode.
@@ -50,6 +51,7 @@ type Session struct {
 	Agents map[string]bool // false: it is off
 	Taken  []format.Rule   // those that a null took back
 
+	asks    *asked // nil: no plugin of modec's
 	program *Program
 	by      map[string][]format.Rule // the rules of some keys
 	folded  map[string][]string      // the patterns of those about files as they are compared in any case
@@ -57,7 +59,7 @@ type Session struct {
 
 // NewDecider returns a decider for no sessions yet.
 func NewDecider(p *Program, assumes []string) *Decider {
-	return &Decider{p, assumes, map[ir.SubjectRef][]setup{}, recent.New[place, *Session](deciding)}
+	return &Decider{p, assumes, map[ir.SubjectRef][]setup{}, recent.New[place, *Session](deciding), contract.Engines{}}
 }
 
 // Add adds a session of a subject, which read returns, the same each time.
@@ -67,7 +69,10 @@ func (d *Decider) Add(ref ir.SubjectRef, read func() Session) {
 		next.repeats = map[ir.Group]bool{}
 		s := d.plain(&next)
 		for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
-			next.repeats[g] = slices.ContainsFunc(earlier, func(e setup) bool { return s.decidesLike(d.plain(&e), g) })
+			next.repeats[g] = slices.ContainsFunc(earlier, func(e setup) bool {
+				other := d.plain(&e)
+				return s.asksLike(other) && s.decidesLike(other, g)
+			})
 		}
 	}
 	d.setups[ref] = append(d.setups[ref], next)
@@ -100,15 +105,19 @@ func (d *Decider) List() []contract.Decider {
 }
 
 // Open reads the files of the project, and those of the sessions.
-func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+func Open(fsys fs.FS, o contract.Options, run Hook) ([]contract.Decider, diag.List) {
 	d := NewDecider(opencode, assumes)
 	r := &Reader{FS: fsys, Target: "opencode", Title: "opencode", Bad: format.BadFile, Parse: format.ReadConfig}
+	asked := newHooks(r, run)
+	add := func(ref ir.SubjectRef, file func() *format.Config, name string) {
+		add(d, ref, file, name, asked.of(file(), name))
+	}
 	if shared := readProject(r); shared != nil {
 		whole := func() *format.Config { return shared }
 		base := o.Everybody()
 		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
 			for _, start := range Starts(shared, o, format.Start, format.BuiltIn) {
-				add(d, base, whole, start)
+				add(base, whole, start)
 			}
 		}
 		for i := range shared.Agents {
@@ -119,16 +128,17 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 			}
 			mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
 			if _, err := fs.Stat(fsys, format.SessionFile(mode)); err != nil {
-				add(d, mode, whole, a.Name)
+				add(mode, whole, a.Name)
 			}
 			if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
-				add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, whole, a.Name)
+				add(ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, whole, a.Name)
 			}
 		}
 	}
-	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c func() *format.Config, agent string) {
-		add(d, ref, c, agent)
-	})
+	r.Sessions(format.SessionsDir, add)
+	if len(asked.known) > 0 {
+		d.assumes = append(slices.Clone(assumes), withHook)
+	}
 	return d.List(), r.Diags
 }
 
@@ -166,11 +176,12 @@ func readProject(r *Reader) (all *format.Config) {
 	return all
 }
 
-// add adds the session of an agent of a file.
-func add(d *Decider, ref ir.SubjectRef, file func() *format.Config, name string) {
+// add adds the session of an agent of a file, of whose calls a plugin asks.
+func add(d *Decider, ref ir.SubjectRef, file func() *format.Config, name string, by *asked) {
 	d.Add(ref, func() Session {
 		c := file()
 		s := SessionOf(format.BuiltIn, c)
+		s.asks = by
 		var own []format.Rule
 		if a := c.Agent(name); a != nil {
 			own = a.Permission
@@ -214,6 +225,8 @@ var assumes = []string{
 	"opencode 1.18 compares the patterns",
 }
 
+const withHook = "opencode loads the plugin of the project (no --pure), and modec and a POSIX shell are on its PATH"
+
 // Contains reports whether something restricts a session of a subject.
 func (d *Decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) > 0 }
 
@@ -224,7 +237,8 @@ func (d *Decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 		if d.setups[ref][i].repeats[a.Group] {
 			continue
 		}
-		if w := d.session(ref, i).judge(a); i == 0 || w.Decision > v.Decision {
+		s := d.session(ref, i)
+		if w := s.held(a, s.judge(a)); i == 0 || w.Decision > v.Decision {
 			v = w
 		}
 	}

@@ -69,11 +69,8 @@ func (d *Decider) decides(key string) bool {
 		}
 	}
 	return slices.Contains(d.program.Searches, key) ||
-		slices.Contains(format.Harmless, key) || slices.Contains(harmless, key)
+		slices.Contains(format.Harmless, key) || slices.Contains(format.Quiet, key)
 }
-
-// harmless are further keys of what touches nothing but the conversation.
-var harmless = []string{"doom_loop", "plan_enter", "plan_exit", "suggest", "todoread"}
 
 // ofServer reports whether a key is of tools of one of some servers.
 func ofServer(key string, servers []string) bool {

@@ -28,6 +28,9 @@ func (d *Decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 			}
 		}
 	}
+	for _, h := range d.hooked(ref) {
+		h.AddPermitted(out, ref)
+	}
 	return out
 }
 

@@ -1,0 +1,79 @@
+package model_test
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets"
+	"modec.dev/modec/targets/internal/replay"
+	"modec.dev/modec/targets/opencode/format"
+)
+
+// What is denied in another spelling the plugin refuses, as long as it is the one that a build wrote.
+func TestHook(t *testing.T) {
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: replay.Fixture(t, "opencode-hooks"), Targets: targets.All()})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	target := replay.Target(t, targets.All(), "opencode")
+	line := func(text string) policy.Action { return policy.Action{Group: ir.Command, Arg: text} }
+	worker := ir.SubjectRef{Role: "worker"}
+	for _, c := range []struct {
+		name           string
+		file, old, new string
+		ref            ir.SubjectRef
+		of             policy.Action
+		want           ir.Decision
+		open           bool // a hole permits it
+	}{
+		{name: "as it is", of: line("git 'push' x"), want: ir.Deny},
+		{name: "a role in a mode", ref: ir.SubjectRef{Role: "worker", Mode: "writer"}, of: line("git 'push' x"), want: ir.Deny},
+		{name: "a mode by itself", ref: ir.SubjectRef{Mode: "writer"}, of: line("git 'push' x"), want: ir.Deny},
+		{name: "what is asked about", ref: ir.SubjectRef{Mode: "writer"}, of: line("npm 'publish' x"), want: ir.Ask, open: true},
+		{name: "a redirect", of: line("ls > docs/legal/a"), want: ir.Deny},
+		{name: "a file that is open", of: line("ls > docs/a"), want: ir.Ask},
+		{name: "no plugin", file: format.HookFile, of: line("git 'push' x"), want: ir.Deny, open: true},
+		{name: "another plugin", file: format.HookFile, old: "refuse(reason)", new: "0", of: line("git 'push' x"), want: ir.Deny, open: true},
+		{name: "no command", file: format.ConfigFile, old: `"command"`, new: `"other"`, of: line("git 'push' x"), want: ir.Deny, open: true},
+		{name: "of another agent", file: format.ConfigFile, old: "hook opencode", new: "hook claude", of: line("ls"), want: ir.Deny},
+		{name: "of another policy", file: format.ConfigFile, old: "--digest ", new: "--digest 0", of: line("ls"), want: ir.Deny},
+		{name: "of no answer", file: format.ConfigFile, old: "exit 2", new: "echo '{}'", of: line("git 'push' x"), want: ir.Deny, open: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := memfs.FS{}
+			for _, f := range res.Files() {
+				files[f.Path] = f.Data
+			}
+			changed := 0
+			for name, data := range files {
+				switch {
+				case c.file == "" || name != c.file && (c.file != format.ConfigFile || path.Dir(name) != format.SessionsDir):
+				case c.old == "":
+					delete(files, name)
+					changed++
+				case strings.Contains(string(data), c.old):
+					files[name] = []byte(strings.ReplaceAll(string(data), c.old, c.new))
+					changed++
+				}
+			}
+			if c.file != "" && changed == 0 {
+				t.Fatalf("%s has no %q", c.file, c.old)
+			}
+			deciders, _ := target.(contract.Judged).Open(files, res.Input(target).Options)
+			ref := c.ref
+			if ref == (ir.SubjectRef{}) {
+				ref = worker
+			}
+			v := deciders[0].Decide(ref, c.of)
+			if open := v.Hole != nil && v.Hole.Decision > v.Decision; v.Decision != c.want || open != c.open {
+				t.Errorf("%s, %s: got %s, a hole: %v; want %s, %v (%s)", ref, c.of.Arg, v.Decision, open, c.want, c.open, v.Rule)
+			}
+		})
+	}
+}
