@@ -185,6 +185,49 @@ func (o ordinary) roo() (name string, file any) {
 	}}}
 }
 
+func (o ordinary) kilo() (name string, file any) {
+	_, like := o.opencode()
+	return ".kilo/kilo.json", like
+}
+
+// servers are those of a list in an agent's own words: some of the same ones in every list.
+func (o ordinary) servers(local func(words []string, env map[string]string) map[string]any) map[string]any {
+	all := map[string]any{}
+	for _, name := range o.some(2, "fs", "github") {
+		env := map[string]string{}
+		if o.IntN(3) == 0 {
+			env["LOG"] = "info"
+		}
+		all[name] = local([]string{"npx", "-y", name + "-mcp@1.0.0"}, env)
+	}
+	return all
+}
+
+// withServers adds servers to the files that have some.
+func (o ordinary) withServers(files map[string]any) {
+	for _, name := range []string{"opencode.json", ".kilo/kilo.json"} {
+		if file, ok := files[name].(map[string]any); ok {
+			file["mcp"] = o.servers(func(words []string, env map[string]string) map[string]any {
+				s := map[string]any{"type": "local", "command": words}
+				if len(env) > 0 {
+					s["environment"] = env
+				}
+				return s
+			})
+			sparse(file)
+		}
+	}
+	if o.IntN(4) == 0 {
+		files[".mcp.json"] = map[string]any{"mcpServers": o.servers(func(words []string, env map[string]string) map[string]any {
+			s := map[string]any{"command": words[0], "args": words[1:]}
+			if len(env) > 0 {
+				s["env"] = env
+			}
+			return s
+		})}
+	}
+}
+
 func (o ordinary) permissions() (name string, file any) {
 	return ".cursor/permissions.json", sparse(map[string]any{
 		"terminalAllowlist": o.some(5, "git", "git status", "npm test", "npm:run*", "ls", "rm", "curl"),
@@ -192,8 +235,8 @@ func (o ordinary) permissions() (name string, file any) {
 	})
 }
 
-// TestOrdinaryFiles lives a first day with files that nobody chose: import, build without --force, what checks, and an
-// import again. The sixty by default are the same ones each time; MODEC_ORDINARY says how many, from which seed.
+// TestOrdinaryFiles lives two days with files that nobody chose: import, build without --force, what checks, and an
+// import again; then somebody adds a mode, and builds and checks again. The sixty by default are the same ones each time; MODEC_ORDINARY says how many, from which seed.
 func TestOrdinaryFiles(t *testing.T) {
 	first, count := uint64(1), 60
 	if seed, n, ok := strings.Cut(os.Getenv("MODEC_ORDINARY"), ":"); ok {
@@ -206,9 +249,20 @@ func TestOrdinaryFiles(t *testing.T) {
 		o := ordinary{rand.New(rand.NewPCG(seed, 0))}
 		draw := []func() (string, any){o.claude, o.cursor, o.claude, o.opencode, o.claude, o.gemini, o.vscode, o.codex,
 			o.copilot, o.subagent, o.roo, o.permissions}
-		files := map[string][]byte{}
+		drawn := map[string]any{}
 		for i := range 1 + o.IntN(4)/2 { // of one agent, or of two or three
 			name, file := draw[(seed+uint64(i)*5)%uint64(len(draw))]()
+			drawn[name] = file
+		}
+		if o := (ordinary{rand.New(rand.NewPCG(seed, 1))}); o.IntN(2) == 0 { // what is drawn before stays the same
+			if _, ok := drawn["opencode.json"]; ok || o.IntN(8) == 0 {
+				name, file := o.kilo()
+				drawn[name] = file
+			}
+			o.withServers(drawn)
+		}
+		files := map[string][]byte{}
+		for name, file := range drawn {
 			text, ok := file.(string)
 			if data, err := json.Marshal(file); !ok && err == nil {
 				text = string(data)
@@ -219,6 +273,15 @@ func TestOrdinaryFiles(t *testing.T) {
 	}
 }
 
+// planner is a mode that somebody adds.
+const planner = `package modec
+
+modes: "zz-planner": {
+	name: "Planner", whenToUse: "To plan.", roleDefinition: "You plan."
+	can: {read: "allow", edit: {allow: ["docs/**"], default: "deny"}, command: {allow: ["git status"], default: "deny"}}
+}
+`
+
 func adoptOrdinary(t *testing.T, files map[string][]byte) {
 	dir, all := t.TempDir(), ""
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -228,7 +291,11 @@ func adoptOrdinary(t *testing.T, files map[string][]byte) {
 	if out, err := exec.Command("git", "-C", dir, "init", "-q").CombinedOutput(); err != nil {
 		t.Fatalf("git: %v\n%s", err, out)
 	}
-	for i, line := range []string{"migrate", "build", "build --check", "verify --disk", "migrate", "build"} {
+	for i, line := range []string{"migrate", "build", "build --check", "verify --disk", "migrate", "build",
+		"build", "build --check", "verify", "verify --disk", "migrate"} {
+		if i == 6 {
+			mustWrite(t, filepath.Join(dir, "modec/modes/zz-planner.cue"), []byte(planner))
+		}
 		var out, errs bytes.Buffer
 		code := run(t.Context(), targets.All(), append([]string{"-C", dir}, strings.Fields(line)...), nil, &out, &errs)
 		text := out.String() + errs.String()

@@ -43,8 +43,8 @@ func (j *job) allowsNatively(ref ir.SubjectRef, a policy.Action) bool {
 	return j.ownRuleOf(ref, ir.Allow, v.Rule) != nil
 }
 
-// simpleCommands returns the commands of statements that are joined by signs alone. It reports false for
-// any other statement.
+// simpleCommands returns the commands of statements that are joined by signs alone, and those of which a command takes
+// what they print, in whose place there stands a word. It reports false for any other statement.
 func simpleCommands(line string, stmts []*syntax.Stmt) (commands []string, ok bool) {
 	for _, s := range stmts {
 		if len(s.Redirs) > 0 || s.Negated || s.Coprocess {
@@ -55,7 +55,11 @@ func simpleCommands(line string, stmts []*syntax.Stmt) (commands []string, ok bo
 			if len(c.Assigns) > 0 {
 				return nil, false
 			}
-			commands = append(commands, line[c.Pos().Offset():c.End().Offset()])
+			inner, text, ok := taken(line, c)
+			if !ok {
+				return nil, false
+			}
+			commands = append(append(commands, text), inner...)
 		case *syntax.BinaryCmd:
 			both, ok := simpleCommands(line, []*syntax.Stmt{c.X, c.Y})
 			if !ok {
@@ -67,4 +71,26 @@ func simpleCommands(line string, stmts []*syntax.Stmt) (commands []string, ok bo
 		}
 	}
 	return commands, true
+}
+
+// taken returns the commands whose output a command takes, and the command with a word in the place of each.
+func taken(line string, c *syntax.CallExpr) (commands []string, text string, ok bool) {
+	from, ok := c.Pos().Offset(), true
+	syntax.Walk(c, func(n syntax.Node) bool {
+		var of []*syntax.Stmt
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			of = n.Stmts
+		case *syntax.ProcSubst:
+			of = n.Stmts
+		default:
+			return true
+		}
+		inner, plain := simpleCommands(line, of)
+		commands, ok = append(commands, inner...), ok && plain
+		text += line[from:n.Pos().Offset()] + "x"
+		from = n.End().Offset()
+		return false
+	})
+	return commands, text + line[from:c.End().Offset()], ok
 }

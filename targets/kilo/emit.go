@@ -123,7 +123,7 @@ func besideOpencode(e *lastmatch.Emitter, in *contract.Input) {
 // project writes what every session reads.
 func project(e *lastmatch.Emitter, p *lastmatch.Project, beside, older bool) {
 	if p.Own {
-		whole(e, p, beside && older)
+		whole(e, p, beside, older)
 		return
 	}
 	floored(e, p, beside, older)
@@ -145,8 +145,9 @@ func lastCode(agents contract.Object) contract.Object {
 }
 
 // whole writes one file, in which the baseline is the permission of the file, as people have it: in Kilo's own words.
-// Where the source says more, Kilo's own agents that put rules behind it are off.
-func whole(e *lastmatch.Emitter, p *lastmatch.Project, twice bool) {
+// Where the source says more, Kilo's own agents that put rules behind it are off. beside is set where Kilo reads what is
+// written for opencode, too.
+func whole(e *lastmatch.Emitter, p *lastmatch.Project, beside, older bool) {
 	o := contract.Object{"$schema", format.Schema}
 	places := []string{"/$schema"}
 	for member := p.Permissions; len(member) > 0; member = member[2:] {
@@ -161,8 +162,13 @@ func whole(e *lastmatch.Emitter, p *lastmatch.Project, twice bool) {
 			agents = append(agents, format.Default, contract.Object{"permission", contract.Object{format.Semantic, d}})
 		}
 	}
-	if twice {
+	if beside && older {
 		agents = lastCode(agents)
+	}
+	if before := resetIn(e.File()); beside && before != "" && len(p.Modes) > 0 {
+		first := contract.Object{"$schema", format.Schema, "agent", reset(p)}
+		e.Files = append(e.Files, contract.File{Path: before, Data: lastmatch.Text(first),
+			Places: []string{"/$schema", "/agent/*"}})
 	}
 	if len(agents) > 0 {
 		o, places = append(o, "agent", agents), append(places, "/agent/*")
@@ -272,6 +278,41 @@ func placed(agents contract.Object) (out contract.Object) {
 		if len(keys) > 0 {
 			out = append(out, agents[i], contract.Object{"permission", keys})
 		}
+	}
+	return out
+}
+
+// resetIn returns the file that Kilo reads between opencode.json and one of its own, "" for none.
+func resetIn(file string) string {
+	switch file {
+	case format.ConfigFile:
+		return format.ConfigFile + "c"
+	case format.ConfigFile + "c":
+		return format.OldDir + "/kilo.json"
+	}
+	return ""
+}
+
+// reset returns agents that take back what opencode.json says of the modes: there it is what everybody's role of
+// opencode may do in them. A word in the place of a list takes the whole list away, and denies until Kilo's own file is
+// read. What that one does not say is as without either.
+func reset(p *lastmatch.Project) (out contract.Object) {
+	for i := 0; i+1 < len(p.Modes); i += 2 {
+		name, _ := p.Modes[i].(string)
+		permission, _ := member(p.Modes[i+1], "permission").(contract.Object)
+		floored := member(permission, opencode.Every) == opencode.Word(ir.Deny)
+		var keys contract.Object
+		for _, key := range slices.Concat(opencode.Keys, p.Keys[name]) {
+			if member(keys, key) != nil || key == opencode.Every {
+				continue
+			}
+			var word any
+			if floored || member(permission, key) != nil {
+				word = opencode.Word(ir.Deny)
+			}
+			keys = append(keys, key, word)
+		}
+		out = append(out, name, contract.Object{"permission", keys})
 	}
 	return out
 }

@@ -467,6 +467,8 @@ type Project struct {
 	// Modes are the agents of the modes, which the baseline may enter.
 	Modes   contract.Object
 	Servers contract.Object
+	// Keys are those of the permissions of a mode, by the name of its agent: alone, and in the sessions of the baseline.
+	Keys map[string][]string
 	// Plugins has modec's hook, where a session has it.
 	Plugins []any
 }
@@ -495,6 +497,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 		if base == nil && e.hooks(w.subject) {
 			agents = append(agents, e.agentName(m), e.hookLine(w.ref))
 		}
+		alone := names(w.said)
 		if base != nil {
 			if s, ok := e.quiet().modeSession(m, w); ok {
 				e.session(ir.SubjectRef{Mode: m.Slug}, s)
@@ -513,6 +516,10 @@ func (e *Emitter) Project() (out Project, ok bool) {
 			e.Files = append(e.Files, contract.File{Path: file, Data: e.markdown(m, e.shownAgent(m, w))})
 			continue
 		}
+		if out.Keys == nil {
+			out.Keys = map[string][]string{}
+		}
+		out.Keys[e.agentName(m)] = append(alone, names(w.said)...)
 		out.Modes = append(out.Modes, e.agentName(m), e.shownAgent(m, w))
 	}
 	out.Servers = e.servers(e.shared)

@@ -29,8 +29,9 @@ type Places struct {
 func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 	built, settings := p.settings(compiled), p.settings(project)
 	ours, all := p.merged(compiled, built), p.merged(project, settings)
-	servers := map[string]*located.Value{}
+	servers, written := map[string]*located.Value{}, map[string]*located.Value{} // of all files, and of each
 	for _, c := range built {
+		written[c.Root.Pos.File] = c.Root.Get("mcp")
 		for _, m := range c.Root.Get("mcp").Fields() {
 			servers[m.Key] = m.Value
 		}
@@ -60,7 +61,9 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 		out = append(out, started(c.Root)...)
 		for _, m := range c.Root.Get("mcp").Fields() {
 			if l, ok := server(m, servers[m.Key]); ok {
-				out = append(out, l)
+				if _, other := server(m, written[c.Root.Pos.File].Get(m.Key)); other { // than a build wrote there
+					out = append(out, l)
+				}
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -84,6 +85,10 @@ var (
 	Searches = []string{"glob", "grep", "list", "lsp"}
 	Harmless = []string{"question", "todowrite"}
 )
+
+// Keys are those that an emitted permission may have beside the keys of tools of servers.
+var Keys = slices.Concat([]string{Read, Edit, Bash, WebFetch, WebFetchAddress, WebSearch, Task, Skill, Outside}, Searches,
+	Harmless)
 
 // Start is the agent of a session for which no file names one.
 const Start = "build"

@@ -61,6 +61,8 @@ func (im *importer) agent(a agent) bool {
 	switch {
 	case a.v.Get("disable").True():
 		return left("it turns the agent off, and stays in force")
+	case a.file == "" && len(a.v.Fields()) == 0 && slices.Contains(im.by.BuiltIn, a.name):
+		return left("it says nothing of an agent that is there without it")
 	case im.by.Reserved[a.name] != "":
 		return left(im.by.Reserved[a.name] + ": it stays where it is")
 	case takesBack(a.v.Get("permission")):
