@@ -195,7 +195,7 @@ func search(permissions contract.Object) (string, bool) {
 		return "", false
 	}
 	rules, _, problem := opencode.ReadPermission(v.Get("permission"), opencode.WithNulls)
-	r := opencode.Last(append(opencode.ReadTools(v.Get("tools")), rules...), format.Semantic, opencode.Every)
+	r := opencode.Last(opencode.WithTools(v.Get("tools"), rules), format.Semantic, opencode.Every)
 	if problem != "" || r == nil || r.Decision == ir.Allow {
 		return "", false
 	}

@@ -40,8 +40,7 @@ func (kilo) Options() []contract.Option {
 func (kilo) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (kilo) Owns() []string {
-	return []string{format.FloorFile, format.ConfigFile, format.ConfigFile + "c", format.OldDir + "/kilo.json",
-		format.SessionsDir + "/*.json"}
+	return []string{format.FloorFile, format.ConfigFile, format.SessionsDir + "/*.json"}
 }
 
 // OwnsPlaced returns where the settings may lie (targets.kilo.file), and where extra.kilo.file of a mode may place an

@@ -74,22 +74,29 @@ func split(line string) (commands, unseen []string, ok bool) {
 		a, b := int(from.Offset()), int(to.Offset())
 		return strings.TrimSpace(string(in[min(a, len(in)):min(b, len(in))]))
 	}
-	some := false
+	some, begins := false, model.Begins(f)
 	syntax.Walk(f, func(n syntax.Node) bool {
 		stmt, is := n.(*syntax.Stmt)
 		if !is {
 			return true
 		}
-		whole := text([]byte(line), stmt.Pos(), stmt.End())
+		begin, timed := begins[stmt]
+		if !timed {
+			begin = stmt.Pos()
+		}
+		whole := text([]byte(line), begin, stmt.End())
 		call, is := stmt.Cmd.(*syntax.CallExpr)
 		switch {
-		case is && len(call.Args) > 0 && slices.Contains(unchecked, call.Args[0].Lit()):
+		case is && len(call.Args) > 0 && !timed && slices.Contains(unchecked, call.Args[0].Lit()):
 			some, unseen = true, append(unseen, whole)
 		case is && len(call.Args) > 0:
 			some = true
 			own := text(masked, call.Pos(), call.End())
+			if timed {
+				own = text(masked, begin, call.End())
+			}
 			if len(stmt.Redirs) > 0 {
-				own = strings.TrimSuffix(text(masked, stmt.Pos(), stmt.End()), ";")
+				own = strings.TrimSuffix(text(masked, begin, stmt.End()), ";")
 			}
 			commands = append(commands, own)
 		case is, stmt.Cmd == nil, stmt.Redirs != nil:

@@ -88,16 +88,22 @@ func ReadFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem s
 		for _, m := range root.Get(list).Fields() {
 			a := Agent{Name: m.Key, At: m.Pos}
 			a.switched(m.Value)
-			a.Permission = append(ReadTools(m.Value.Get("tools")), read(m.Value.Get("permission"))...)
+			a.Permission = WithTools(m.Value.Get("tools"), read(m.Value.Get("permission")))
 			c.Agents = append(c.Agents, a)
 		}
 	}
-	c.Permission = append(ReadTools(root.Get("tools")), c.Permission...)
+	c.Permission = WithTools(root.Get("tools"), c.Permission)
 	return c
 }
 
-// ReadTools returns the rules of the old way to say which tools there are: they stand before those of the permission.
-func ReadTools(v *located.Value) (rules []Rule) {
+// WithTools returns the rules of a permission, and those of the older way to say which tools there are: these stand
+// before it, and what both say of a key the permission says alone, in that place.
+func WithTools(list *located.Value, permission []Rule) []Rule {
+	return mergedRules(readTools(list), permission)
+}
+
+// readTools returns the rules of the older way.
+func readTools(v *located.Value) (rules []Rule) {
 	for _, m := range ordered(v.Fields()) {
 		word := "deny"
 		if m.Value.True() {
@@ -230,7 +236,7 @@ func ReadAgent(file, below string, data []byte, n Nulls) (_ Agent, problem strin
 	a.switched(root)
 	rules, _, problem := ReadPermission(root.Get("permission"), n)
 	if problem == "" {
-		a.Permission = append(ReadTools(root.Get("tools")), rules...)
+		a.Permission = WithTools(root.Get("tools"), rules)
 	}
 	return a, problem
 }

@@ -90,7 +90,7 @@ func (im *importer) agent(a agent) bool {
 	}
 	im.prompt(&m, a, own, of)
 	im.fields(a, own, of)
-	rules := append(format.ReadTools(a.v.Get("tools")), im.permissionOf(a.v)...)
+	rules := format.WithTools(a.v.Get("tools"), im.permissionOf(a.v))
 	m.Can.Default = &ir.Default{Decision: ir.Agent, Pos: a.at}
 	m.Native = im.rules(rules, of, a.name, own)
 	m.Targets = im.out.Keep(im.by.Name, contract.DeniesAny(m.Native), a.at, of)

@@ -232,7 +232,7 @@ func (im *importer) permission(in input, root *located.Value) *ir.Role {
 			"a null in it takes back what another file says: it stays as it is, and in force")
 		return nil
 	}
-	rules := append(format.ReadTools(root.Get("tools")), im.permissionOf(root)...)
+	rules := format.WithTools(root.Get("tools"), im.permissionOf(root))
 	if len(rules) == 0 {
 		return nil
 	}

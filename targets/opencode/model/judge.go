@@ -377,16 +377,24 @@ func split(line string) (commands, unseen []string, ok bool) {
 		a, b := int(from.Offset()), int(to.Offset())
 		return strings.TrimSpace(line[min(a, len(line)):min(b, len(line))])
 	}
+	begins := Begins(f)
 	syntax.Walk(f, func(n syntax.Node) bool {
 		stmt, is := n.(*syntax.Stmt)
 		if !is {
 			return true
 		}
-		whole := text(stmt.Pos(), stmt.End())
+		begin, timed := begins[stmt]
+		if !timed {
+			begin = stmt.Pos()
+		}
+		whole := text(begin, stmt.End())
 		call, is := stmt.Cmd.(*syntax.CallExpr)
 		switch {
-		case is && len(call.Args) > 0 && !slices.Contains(unchecked, call.Args[0].Lit()):
+		case is && len(call.Args) > 0 && (timed || !slices.Contains(unchecked, call.Args[0].Lit())):
 			own := text(call.Pos(), call.End())
+			if timed {
+				own = text(begin, call.End())
+			}
 			if len(stmt.Redirs) > 0 {
 				own = strings.TrimSuffix(whole, ";")
 			}
@@ -402,6 +410,39 @@ func split(line string) (commands, unseen []string, ok bool) {
 		return true
 	})
 	return commands, unseen, true
+}
+
+// Begins returns where "time" stands before a command: the program takes it for a word of the command, and compares it.
+func Begins(f *syntax.File) map[*syntax.Stmt]syntax.Pos {
+	var at map[*syntax.Stmt]syntax.Pos
+	syntax.Walk(f, func(n syntax.Node) bool {
+		stmt, is := n.(*syntax.Stmt)
+		if !is {
+			return true
+		}
+		clause, is := stmt.Cmd.(*syntax.TimeClause)
+		if !is || clause.Stmt == nil {
+			return true
+		}
+		first := clause.Stmt
+		for {
+			binary, is := first.Cmd.(*syntax.BinaryCmd)
+			if !is {
+				break
+			}
+			first = binary.X
+		}
+		if at == nil {
+			at = map[*syntax.Stmt]syntax.Pos{}
+		}
+		if begin, again := at[stmt]; again { // time time
+			at[first] = begin
+		} else {
+			at[first] = stmt.Pos()
+		}
+		return true
+	})
+	return at
 }
 
 // unchecked are commands about which opencode asks no rule.
