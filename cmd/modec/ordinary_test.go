@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -228,6 +229,26 @@ func (o ordinary) withServers(files map[string]any) {
 	}
 }
 
+// besideOpencode adds to opencode's settings the older way to say which tools there are, agents, and a second file.
+func (o ordinary) besideOpencode(files map[string]any) {
+	settings, ok := files["opencode.json"].(map[string]any)
+	if !ok {
+		return
+	}
+	if o.IntN(3) == 0 {
+		settings["tools"] = o.decided(2, []any{true, false}, "bash", "write", "webfetch", "task")
+	}
+	if o.IntN(3) == 0 {
+		_, like := o.opencode()
+		settings["agent"] = map[string]any{cmp.Or(o.one("build", "plan", "general"), "docs"): like}
+	}
+	if o.IntN(4) == 0 {
+		_, like := o.opencode()
+		files["opencode.jsonc"] = like
+	}
+	sparse(settings)
+}
+
 func (o ordinary) permissions() (name string, file any) {
 	return ".cursor/permissions.json", sparse(map[string]any{
 		"terminalAllowlist": o.some(5, "git", "git status", "npm test", "npm:run*", "ls", "rm", "curl"),
@@ -260,6 +281,7 @@ func TestOrdinaryFiles(t *testing.T) {
 				drawn[name] = file
 			}
 			o.withServers(drawn)
+			o.besideOpencode(drawn)
 		}
 		files := map[string][]byte{}
 		for name, file := range drawn {

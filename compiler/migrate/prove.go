@@ -208,7 +208,8 @@ func (p *prover) subject(ref ir.SubjectRef) {
 	if patterned, ok := p.was.(contract.Patterned); ok {
 		more = patterned.Patterns(ref)
 	}
-	universe, err := verify.Universe(p.policy, ref, more, p.seed)
+	of := p.begun(ref)
+	universe, err := verify.Universe(p.policy, of, more, p.seed)
 	if err != nil {
 		p.diags.Errorf(diag.BadPattern, diag.Pos{File: p.original.File}, "%v", err)
 		return
@@ -231,7 +232,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 			Rule: w.Source.Rule, At: w.Source.Pos,
 		}
 		var built *contract.Answer
-		if is := p.decided(ref, w.Action); is != nil && is.Governs != contract.Neither {
+		if is := p.decided(of, w.Action); is != nil && is.Governs != contract.Neither {
 			built = &is.Answer
 		}
 		switch {
@@ -239,7 +240,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		case built != nil:
 			source = *built // the agent decides, with the rest of what is built
 		default:
-			source = p.byItself(ref, w.Action)
+			source = p.byItself(of, w.Action)
 		}
 		p.compare(a, source, &p.Source, built)
 		if built != nil {
@@ -247,6 +248,21 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		}
 	}
 	p.tools(ref)
+}
+
+// begun returns the subject of the new project that a session of a role is: one that names no agent begins as the
+// agent's own, which may be a mode now. What holds that one back held the session back.
+func (p *prover) begun(ref ir.SubjectRef) ir.SubjectRef {
+	s, ok := p.original.target.(contract.Starter)
+	if !ok || ref.Role == "" || ref.Mode != "" {
+		return ref
+	}
+	project := p.policy.Project()
+	r, m := project.Role(ref.Role), project.Mode(s.Starts())
+	if r == nil || m == nil || !r.Enters(m.Slug) {
+		return ref
+	}
+	return ir.SubjectRef{Role: ref.Role, Mode: m.Slug}
 }
 
 // tools looks for the agent's own tools that are lost. No action stands for them, and the source

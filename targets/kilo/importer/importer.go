@@ -34,8 +34,8 @@ var kilo = base.Program{
 	Name: "kilo", Title: "Kilo", Code: codeImport, Refuses: "goes on without",
 	WithoutFrontMatter: "the permissions of every agent",
 	Files:              format.OwnFiles, File: format.ConfigFile,
-	Also: []string{opencode.ConfigFile, opencode.ConfigFile + "c"},
-	Dirs: []string{format.Dir, format.OldDir},
+	Order: format.ProjectFiles(),
+	Dirs:  []string{format.Dir, format.OldDir},
 	Home: []base.Home{
 		{Dir: ".config/kilo", Files: []string{"config.json", "kilo.json", "kilo.jsonc"}},
 		{Dir: format.OldDir, Files: settings}, {Dir: format.Dir, Files: settings},

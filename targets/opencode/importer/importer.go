@@ -34,7 +34,7 @@ func Codes() []diag.Doc {
 var opencode = Program{
 	Name: "opencode", Title: "opencode", Code: codeImport, Refuses: "does not start with",
 	WithoutFrontMatter: "every permission",
-	Files:              format.ProjectFiles, Dirs: []string{format.Dir},
+	Files:              format.ProjectFiles, Order: format.ProjectFiles, Dirs: []string{format.Dir},
 	Home: []Home{{Dir: ".config/opencode", Files: []string{"config.json", format.ConfigFile, format.ConfigFile + "c"}}},
 	File: format.ConfigFile, BuiltIn: format.BuiltIn, Read: format.ReadConfig, Nulls: format.WithoutNulls,
 	Reserved: map[string]string{"compaction": byItself, "summary": byItself, "title": byItself},
@@ -56,6 +56,7 @@ type importer struct {
 	modes   map[string]ir.Mode
 	tree    memfs.FS // what the model reads
 	file    string   // the settings that were read, as a build names them
+	joined  []string // others of the program's, whose permission is read with theirs
 }
 
 // Import reads settings and agents.
@@ -184,8 +185,11 @@ func (im *importer) settings(in input, data []byte) {
 		return
 	}
 	if im.file != "" {
-		im.out.Note(contract.Left, root.Pos, "", in.at,
-			im.by.Title+" reads it beside the other settings: it stays in force; import it by itself")
+		why := im.by.Title + " reads it beside " + im.file + ": it stays in force"
+		if slices.Contains(im.joined, in.file) {
+			why += ", and what it permits is in the source, which is written into " + im.file
+		}
+		im.out.Note(contract.Left, root.Pos, "", in.at, why)
 		return
 	}
 	if im.by.Floor != nil && im.by.Floor(root) && im.beside(in) {
@@ -232,11 +236,10 @@ func (im *importer) permission(in input, root *located.Value) *ir.Role {
 			"a null in it takes back what another file says: it stays as it is, and in force")
 		return nil
 	}
-	rules := format.WithTools(root.Get("tools"), im.permissionOf(root))
+	rules := im.among(in, root, format.WithTools(root.Get("tools"), im.permissionOf(root)))
 	if len(rules) == 0 {
 		return nil
 	}
-	rules = im.among(in, rules)
 	at := root.Pos
 	r := &ir.Role{Name: im.by.Name, Pos: at}
 	own := map[string]any{}
@@ -251,30 +254,44 @@ func (im *importer) permission(in input, root *located.Value) *ir.Role {
 	return r
 }
 
-// among returns the rules of settings together with those of another program's that this one reads with them. What the
-// two say of one key, one list says.
-func (im *importer) among(in input, rules []format.Rule) []format.Rule {
+// among returns the rules of settings together with those of all that the program reads beside them, in the order in
+// which it does. What several say of one key, one list says.
+func (im *importer) among(in input, root *located.Value, rules []format.Rule) []format.Rule {
 	if im.src.Files != nil || in.at != in.file {
 		return rules
 	}
-	all := &format.Config{Permission: rules}
-	for _, file := range im.by.Also {
+	at := root.Pos
+	if len(rules) > 0 {
+		at = rules[0].At
+	}
+	var all *format.Config
+	for _, file := range im.by.Order {
+		if file == in.file {
+			all = format.Merged(all, &format.Config{Permission: rules})
+			continue
+		}
 		data, err := contract.ReadImport(im.src.Root, file)
 		if err != nil {
 			continue
 		}
 		other, found := im.by.Read(file, data)
-		switch {
-		case other == nil || len(found) > 0 || takesBack(other.Root.Get("permission")):
-		case path.Dir(in.file) == path.Dir(file):
-			all = format.Merged(all, other)
-		default: // the program reads those of its own folder last
-			all = format.Merged(other, all)
+		if other == nil || len(found) > 0 || takesBack(other.Root.Get("permission")) ||
+			im.by.Floor != nil && im.by.Floor(other.Root) {
+			continue
+		}
+		all = format.Merged(all, &format.Config{Permission: other.Permission})
+		if slices.Contains(im.by.Files, file) && len(other.Permission) > 0 {
+			im.joined = append(im.joined, file)
+			agents := map[string]bool{}
+			for _, m := range other.Root.Get("agent").Fields() {
+				agents[m.Key] = true
+			}
+			im.tree[file] = reduced(other.Root, agents, true)
 		}
 	}
 	for i := range all.Permission {
 		if r := &all.Permission[i]; r.At.File != in.at { // a build writes it here
-			r.At, r.Place = rules[0].At, diag.Pos{}
+			r.At, r.Place = at, diag.Pos{}
 		}
 	}
 	return all.Permission
