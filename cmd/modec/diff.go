@@ -116,10 +116,14 @@ func (c *diffCmd) Run(e *env) error {
 	e.ownEntries(report, before, after)
 	if b == "" {
 		more := sync.OnceValues(e.permitMore)
-		for _, file := range edited(e) {
+		files := edited(e)
+		for _, file := range files {
 			switch list, known := e.besides(file); {
 			case !known:
-				report.Beside(file, more)
+				report.Beside(file, func() ([]string, bool) {
+					all, known := more()
+					return ofFile(all, file, files), known
+				})
 			case !slices.ContainsFunc(slices.Concat(before.runs, after.runs), func(x contract.Run) bool {
 				return x.Of == file
 			}):

@@ -329,7 +329,7 @@ func (e *env) verdicts(list []judged, of ir.SubjectRef, do policy.Action, source
 				v = p.DecidePerson(j.project.Role(ref.Role).Claims, asked)
 			}
 			byItself := false
-			if x := contract.AloneOn(alone, d.Surface()); x != nil {
+			if x := contract.AloneOn(alone, d.Surface()); x != nil && (v.Hole != nil || !j.kept(of, v)) {
 				v, byItself = leftAlone(v, x.Decide(ref, written))
 			}
 			if v.Governs == contract.Neither && !byItself { // it does not have the subject

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -352,6 +353,40 @@ func (r *Report) listed(what string, old, now map[string]ir.Extra, at diag.Pos) 
 		say(of(old[t], "tools", nil), of(now[t], "tools", nil), Narrowed, Widened, "lists")
 		const withheld = "disallowedTools"
 		say(of(old[t], withheld, &[]string{}), of(now[t], withheld, &[]string{}), Widened, Narrowed, "withholds")
+		r.settings(what, t, old[t], now[t], at)
+	}
+}
+
+// permitting matches the names of settings by which an agent may permit something, or start it. Any other one may as
+// well, which no name tells.
+var permitting = lazy.Regexp(
+	`(?i)allow|approv|auto|deny|exec|hook|mcp|mode|network|permission|plugin|sandbox|server|tool|trust`)
+
+// settings adds the differences between the settings that a mode has for one agent alone. What they permit, no rule of
+// the source says: those that may permit more are counted so, whichever way they changed.
+func (r *Report) settings(what, target string, old, now ir.Extra, at diag.Pos) {
+	was, _ := old.Fields["other"].(map[string]any)
+	is, _ := now.Fields["other"].(map[string]any)
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		x, before := was[key]
+		y, after := is[key]
+		if before == after && reflect.DeepEqual(x, y) {
+			continue
+		}
+		verb := "has another setting"
+		switch {
+		case !before:
+			verb = "has a new setting"
+		case !after:
+			verb = "no longer has the setting"
+		}
+		kind, text := Changed, fmt.Sprintf("%s %s, for %s alone", verb, diag.Short(key), target)
+		if permitting().MatchString(key) {
+			kind, text = Widened, text+", and no rule of the source says what it permits"
+		}
+		r.other(Other{kind, what, text, at})
 	}
 }
 

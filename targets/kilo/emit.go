@@ -145,8 +145,8 @@ func lastCode(agents contract.Object) contract.Object {
 }
 
 // whole writes one file, in which the baseline is the permission of the file, as people have it: in Kilo's own words.
-// Where the source says more, Kilo's own agents that put rules behind it are off. beside is set where Kilo reads what is
-// written for opencode, too.
+// Where the source says more, Kilo's own agents that put rules behind it are off. beside is set where Kilo reads what
+// is written for opencode, too.
 func whole(e *lastmatch.Emitter, p *lastmatch.Project, beside, older bool) {
 	o := contract.Object{"$schema", format.Schema}
 	places := []string{"/$schema"}

@@ -34,9 +34,12 @@
 //     path has: a URI without one (urn:…) is denied where anything of it is written.
 //   - Of a list of hosts only whole names are allowed (opencode-approval).
 //
-// There is no hook yet. A plugin of opencode can deny a call, and holds where the file on the disk denies all and the
-// plugin opens it (its config hook): without the plugin nothing is permitted. It would hold what a list denies in
-// every spelling.
+// # The hook
+//
+// With hooks = "auto" or true the list of plugins has modec's (format/hook.js), with the command that it runs. It
+// refuses what the policy denies, in every spelling and through links, and cannot ask. opencode goes on without a
+// plugin that it cannot load, and so the rules stay as they are without it, but for lines with a redirect: these are
+// asked about, since the plugin refuses those that lead to a denied file.
 //
 // # Rules in opencode's own words
 //

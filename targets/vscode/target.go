@@ -36,7 +36,8 @@ func (vscode) Owns() []string { return []string{format.ServersFile, format.Setti
 // Beside returns the settings of a project, of which a build writes some for some sources.
 func (vscode) Beside() []contract.File {
 	return []contract.File{{Path: format.SettingsFile, Restrains: settingRestrains,
-		Places: append(slices.Clone(settingPlaces), "/"+format.OldTerminalKey+"/*", "/"+format.LevelKey)}}
+		Places: append(slices.Clone(settingPlaces), "/"+format.OldTerminalKey+"/*", "/"+format.LevelKey)},
+		{Path: format.ServersFile, Places: []string{"/servers/*"}}}
 }
 
 // Lodgers returns the settings of a project by which VS Code asks about no tool, whatever a build writes: some versions

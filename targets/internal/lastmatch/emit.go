@@ -467,7 +467,7 @@ type Project struct {
 	// Modes are the agents of the modes, which the baseline may enter.
 	Modes   contract.Object
 	Servers contract.Object
-	// Keys are those of the permissions of a mode, by the name of its agent: alone, and in the sessions of the baseline.
+	// Keys are those of the permissions of a mode, by the name of its agent: alone, and in sessions of the baseline.
 	Keys map[string][]string
 	// Plugins has modec's hook, where a session has it.
 	Plugins []any

@@ -195,6 +195,8 @@ var assumes = []string{
 	"a session of a role or a mode is started by `modec run`, or for the baseline in the project, whose folder is " +
 		"the root of a git repository and no linked work tree",
 	"the user's own settings have no agent of the same name, and none that a person turns to",
+	"the user's own settings have no permission: into a kilo.json without one Kilo itself writes `bash: allow` at " +
+		"its first start, which allows what no file decides, and lets a \"*\" at the beginning of a project decide",
 	"nobody answers a question with \"always\" where no rule behind it decides: Kilo writes it down for every project",
 	"no path of the project is a link, and no model moves a file by apply_patch",
 	"Kilo 7.7 compares the patterns",

@@ -87,8 +87,8 @@ var (
 )
 
 // Keys are those that an emitted permission may have beside the keys of tools of servers.
-var Keys = slices.Concat([]string{Read, Edit, Bash, WebFetch, WebFetchAddress, WebSearch, Task, Skill, Outside}, Searches,
-	Harmless)
+var Keys = slices.Concat([]string{Read, Edit, Bash, WebFetch, WebFetchAddress, WebSearch, Task, Skill, Outside},
+	Searches, Harmless)
 
 // Start is the agent of a session for which no file names one.
 const Start = "build"

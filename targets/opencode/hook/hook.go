@@ -1,11 +1,11 @@
 // Package hook answers modec's plugin in opencode from the compiled policy: `modec hook opencode`.
 //
 // [Answer] takes one payload and returns one JSON object with exit code 0, or a refusal with exit code 2. The plugin
-// asks before every call, also before those of agents to which the session handed work, and names these. It can refuse a
-// call, and neither ask nor allow: opencode's own rules do that. So a question passes here.
+// asks before every call, also before those of agents to which the session handed work, and names these. It can refuse
+// a call, and neither ask nor allow: opencode's own rules do that. So a question passes here.
 //
-// The payloads are those of format/hook.js, with what opencode 1.18.33 hands to a plugin. Answer refuses what it does not
-// understand.
+// The payloads are those of format/hook.js, with what opencode 1.18.33 hands to a plugin. Answer refuses what it does
+// not understand.
 package hook
 
 import (

@@ -280,13 +280,8 @@ func (im *importer) among(in input, root *located.Value, rules []format.Rule) []
 			continue
 		}
 		all = format.Merged(all, &format.Config{Permission: other.Permission})
-		if slices.Contains(im.by.Files, file) && len(other.Permission) > 0 {
+		if im.tree[file] = data; slices.Contains(im.by.Files, file) && len(other.Permission) > 0 {
 			im.joined = append(im.joined, file)
-			agents := map[string]bool{}
-			for _, m := range other.Root.Get("agent").Fields() {
-				agents[m.Key] = true
-			}
-			im.tree[file] = reduced(other.Root, agents, true)
 		}
 	}
 	for i := range all.Permission {

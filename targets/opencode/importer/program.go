@@ -20,8 +20,8 @@ type Program struct {
 	// Files are the settings of a project that can be imported, and File is the one that a build writes by itself.
 	Files []string
 	File  string
-	// Order are all settings of a project that the program reads, those of another program among them, as it reads them:
-	// the last one decides.
+	// Order are all settings of a project that the program reads, those of another program among them, as it reads
+	// them: the last one decides.
 	Order []string
 	// Dirs are the folders with agents in a project; a build places those of a home folder below the first one.
 	Dirs []string

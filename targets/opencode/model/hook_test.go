@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler"
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
@@ -65,7 +64,7 @@ func TestHook(t *testing.T) {
 			if c.file != "" && changed == 0 {
 				t.Fatalf("%s has no %q", c.file, c.old)
 			}
-			deciders, _ := target.(contract.Judged).Open(files, res.Input(target).Options)
+			deciders, _ := target.Open(files, res.Input(target).Options)
 			ref := c.ref
 			if ref == (ir.SubjectRef{}) {
 				ref = worker

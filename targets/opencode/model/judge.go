@@ -272,7 +272,29 @@ func (s *Session) web(host string) Outcome {
 			best = o
 		}
 	}
+	for _, address := range s.addressesOf(host) {
+		if o := s.ask(format.WebFetch, address); o.Decision > best.Decision {
+			best = o
+		}
+	}
 	return best
+}
+
+// addressesOf returns addresses of pages of a host that patterns name by more than their host.
+func (s *Session) addressesOf(host string) (all []string) {
+	rules := s.about(format.WebFetch)
+	for i := range rules {
+		if !strings.Contains(rules[i].Pattern, host) || rules[i].Decision == ir.Deny {
+			continue
+		}
+		for _, in := range []string{"", "x"} {
+			address := strings.NewReplacer("*", in, "?", "x").Replace(rules[i].Pattern)
+			if of, ok := contract.WebHost(address); ok && of == host {
+				all = append(all, address)
+			}
+		}
+	}
+	return all
 }
 
 // addresses are ways to ask for a host's page.

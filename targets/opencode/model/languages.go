@@ -146,6 +146,14 @@ func (l *lists) hosts(s *Session) {
 		anyAllowed = append(anyAllowed, l.Before(l.After(allowed, a.before), a.after))
 	}
 	l.all = append(l.all, l.And(everyDenied...), l.Or(anyAllowed...))
+	for _, r := range s.about(format.WebFetch) { // a page of a host that a pattern names
+		_, rest, _ := strings.Cut(r.Pattern, "://")
+		if end := strings.IndexAny(rest, "/?#"); end > 0 && !strings.ContainsAny(rest[:end], "*?") {
+			if host, ok := contract.WebHost("https://" + rest[:end]); ok {
+				l.all = append(l.all, l.Text(host))
+			}
+		}
+	}
 }
 
 // decided returns what rules deny in a group, and what they ask about, where a rule matches what a function returns.
