@@ -7,6 +7,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/vscode/format"
 	"modec.dev/modec/targets/vscode/importer"
 	"modec.dev/modec/targets/vscode/model"
@@ -41,14 +42,33 @@ func (vscode) Beside() []contract.File {
 }
 
 // Lodgers returns the settings of a project by which VS Code asks about no tool, whatever a build writes: some versions
-// may take them from there, and not from a person's own settings alone.
-func (vscode) Lodgers(project, _ fs.FS) []contract.Lodger {
-	root, err := contract.ReadJSONC(project, format.SettingsFile)
-	if err != nil {
-		return nil
+// may take them from there, and not from a person's own settings alone. So does it what a workspace, or a container,
+// has beside the settings that a build writes.
+func (vscode) Lodgers(project, _ fs.FS) (out []contract.Lodger) {
+	if root, err := contract.ReadJSONC(project, format.SettingsFile); err == nil {
+		out = contract.Unasking(root, contract.Loose{Key: []string{"chat.tools.global.autoApprove"}},
+			contract.Loose{Key: []string{"chat.tools.autoApprove"}})
 	}
-	return contract.Unasking(root, contract.Loose{Key: []string{"chat.tools.global.autoApprove"}},
-		contract.Loose{Key: []string{"chat.tools.autoApprove"}})
+	for _, pattern := range format.BesideFiles() {
+		files, _ := fs.Glob(project, pattern)
+		for _, file := range files {
+			if root, err := contract.ReadJSONC(project, file); err == nil {
+				out = append(out, besides(root)...)
+			}
+		}
+	}
+	return out
+}
+
+// besides returns what a file of a workspace, or of a container, has.
+func besides(root *located.Value) (out []contract.Lodger) {
+	settings, servers := format.SettingsBeside(root)
+	for _, m := range settings.Fields() {
+		if importer.IsSetting(m.Key) && (m.Value.True() || m.Value.Is(located.String) || len(m.Value.Fields()) > 0) {
+			out = append(out, contract.Lodger{Kind: contract.EntrySetting, Name: m.Key, Entry: m.Value, At: m.Pos})
+		}
+	}
+	return append(out, contract.AddedServers(servers, nil)...)
 }
 
 // Asked returns the folder in which VS Code keeps a project's settings.

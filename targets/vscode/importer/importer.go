@@ -26,8 +26,29 @@ const codeImport diag.Code = "vscode-import"
 
 // Files lists what VS Code's chat has in a project, beside what belongs to the target copilot.
 func Files() []contract.AgentFile {
-	return []contract.AgentFile{{Path: format.ServersFile, Imported: true},
-		{Path: format.SettingsFile, Look: looked}}
+	files := []contract.AgentFile{{Path: format.ServersFile, Imported: true}, {Path: format.SettingsFile, Look: looked}}
+	for _, file := range format.BesideFiles() {
+		files = append(files, contract.AgentFile{Path: file, Look: lookedBeside})
+	}
+	return files
+}
+
+// lookedBeside says why settings in another file stay where they are.
+func lookedBeside(data []byte) (contract.Reason, string) {
+	root, err := located.JSONC("", data)
+	if err != nil {
+		return "", ""
+	}
+	settings, servers := format.SettingsBeside(root)
+	for _, m := range settings.Fields() {
+		if IsSetting(m.Key) {
+			return contract.Permission, m.Key + " decides in VS Code's own chat where this file is opened: it stays in force"
+		}
+	}
+	if len(servers.Fields()) > 0 {
+		return contract.Programs, "servers that VS Code starts where this file is opened: they stay in force"
+	}
+	return "", ""
 }
 
 // looked says of a file of settings why it stays where it is, for whoever does not import it.
@@ -37,15 +58,15 @@ func looked(data []byte) (contract.Reason, string) {
 		return "", ""
 	}
 	for _, m := range root.Fields() {
-		if isSetting(m.Key) {
+		if IsSetting(m.Key) {
 			return contract.Permission, m.Key + " decides in VS Code's own chat: it stays in force"
 		}
 	}
 	return "", ""
 }
 
-// isSetting reports whether a setting is about what VS Code's agents may do.
-func isSetting(key string) bool {
+// IsSetting reports whether a setting is about what VS Code's agents may do.
+func IsSetting(key string) bool {
 	return strings.HasPrefix(key, "chat.tools.") || strings.HasPrefix(key, format.OldTerminalKey) ||
 		strings.HasPrefix(key, format.LevelKey) ||
 		slices.Contains([]string{"chat", "chat.tools", "chat.permissions"}, key)
