@@ -52,7 +52,7 @@ func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag
 // judgeUnheld warns of files of agents that are no targets and that were not there when the first build was made.
 func (f *foreign) judgeUnheld(ctx context.Context, res *compiler.Result, diags *diag.List) {
 	for _, x := range f.news(f.unheld(ctx, res)) {
-		since, more := "was not there before modec", ""
+		since, more := "was not among such files when modec came", ""
 		if !output.KnowsUnheld(f.lock) {
 			since = "an older modec did not note whether it was there before"
 			more = "; `modec build` notes it in modec.lock"

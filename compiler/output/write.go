@@ -541,6 +541,10 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 	owned := w.ownedOf(p, have, want, entries)
 	entries.Before = w.before(p, &entries)
 	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Keep)
+	for i := range res.Conflicts { // what people wrote, and the source said too, somebody changed
+		x := &res.Conflicts[i]
+		x.Edited = x.Edited || x.Got == "" && w.lock != nil && slices.Contains(w.lock.Theirs[p], x.Place)
+	}
 	state, forced := w.sharedState(p, have, res.Conflicts), len(res.Conflicts) > 0
 	if err == nil && (w.opt.Check || w.opt.Force) && forced {
 		res, err = jsonedit.Merge(have, want, entries, owned, jsonedit.Overwrite)
