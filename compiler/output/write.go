@@ -541,10 +541,7 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 	owned := w.ownedOf(p, have, want, entries)
 	entries.Before = w.before(p, &entries)
 	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Keep)
-	for i := range res.Conflicts { // what people wrote, and the source said too, somebody changed
-		x := &res.Conflicts[i]
-		x.Edited = x.Edited || x.Got == "" && w.lock != nil && slices.Contains(w.lock.Theirs[p], x.Place)
-	}
+	w.editedTheirs(p, res.Conflicts)
 	state, forced := w.sharedState(p, have, res.Conflicts), len(res.Conflicts) > 0
 	if err == nil && (w.opt.Check || w.opt.Force) && forced {
 		res, err = jsonedit.Merge(have, want, entries, owned, jsonedit.Overwrite)
@@ -598,6 +595,17 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		c.State = Orphaned
 	}
 	return c, want != nil || c.Action != Unchanged
+}
+
+// editedTheirs marks what people wrote, and the source said too at the last build: somebody changed it since.
+func (w *writer) editedTheirs(p string, list []jsonedit.Conflict) {
+	if w.lock == nil {
+		return
+	}
+	for i := range list {
+		x := &list[i]
+		x.Edited = x.Edited || x.Got == "" && slices.Contains(w.lock.Theirs[p], x.Place)
+	}
 }
 
 // unfit reports a file that no build can add entries to, or that loads nothing of them, and returns true for one.
