@@ -260,6 +260,9 @@ func (o ordinary) permissions() (name string, file any) {
 // import again; then somebody adds a mode, and builds and checks again. The sixty by default are the same ones each time; MODEC_ORDINARY says how many, from which seed.
 func TestOrdinaryFiles(t *testing.T) {
 	first, count := uint64(1), 60
+	if testing.Short() {
+		count = 25
+	}
 	if seed, n, ok := strings.Cut(os.Getenv("MODEC_ORDINARY"), ":"); ok {
 		first, _ = strconv.ParseUint(seed, 10, 64)
 		count, _ = strconv.Atoi(n)

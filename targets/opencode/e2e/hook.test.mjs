@@ -75,6 +75,11 @@ test('a session of `modec run` asks, whatever the project says', async () => {
   assert.deepEqual(await session.decide(started, undefined, spelled.slice(0, 4)), ['allow', 'deny', 'deny', 'deny']);
 });
 
+test('no file is put into what a subagent is told', async () => {
+  const told = (file) => ['task', { description: 'x', prompt: `look at @${file}`, subagent_type: 'general' }];
+  assert.deepEqual(await server.decide(together, 'build', [told('secrets/key')]), ['deny']);
+});
+
 test('without modec every call is refused', async () => {
   assert.deepEqual(await without.decide(together, 'build', [bash('ls')]), ['deny']);
 });

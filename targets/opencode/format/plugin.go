@@ -21,6 +21,7 @@ var HookText []byte
 // Tools of opencode's own that have no key of their name: ToolResources and ToolTemplates list what servers have.
 const (
 	ToolGlob      = "glob"
+	ToolLSP       = "lsp"
 	ToolPatch     = "apply_patch"
 	ToolResource  = "read_mcp_resource"
 	ToolResources = "list_mcp_resources"

@@ -11,11 +11,14 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
 	codex "modec.dev/modec/targets/codex/format"
 	"modec.dev/modec/targets/opencode/format"
@@ -98,7 +101,7 @@ func (q *question) opinion() opinion {
 	switch q.Tool {
 	case format.Bash:
 		return q.command()
-	case format.Read:
+	case format.Read, format.ToolLSP:
 		return q.file(ir.Read)
 	case format.ToolWrite, format.Edit:
 		return q.file(ir.Edit)
@@ -109,7 +112,7 @@ func (q *question) opinion() opinion {
 	case format.WebSearch:
 		return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Web}), group: ir.Web}
 	case format.Task:
-		return q.handed("subagent_type")
+		return q.task()
 	case format.Skill:
 		return q.handed("name")
 	case format.ToolResource, format.ToolResources, format.ToolTemplates:
@@ -149,7 +152,18 @@ func (q *question) file(g ir.Group) opinion {
 	if file == "" {
 		return refused("a call without a readable path")
 	}
-	return opinion{Result: q.caller.At(policy.Action{Group: g, Arg: file}), group: g, about: q.written(file)}
+	o := opinion{Result: q.caller.At(policy.Action{Group: g, Arg: file}), group: g, about: q.written(file)}
+	if g == ir.Read && o.Decision == ir.Deny && q.ownOutput(file) {
+		o.Result = policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "what opencode kept of a call's output"}
+	}
+	return o
+}
+
+// ownOutput reports whether a file is in the folder in which opencode keeps output that is too long for a model. Its own
+// rules always allow that.
+func (q *question) ownOutput(file string) bool {
+	return q.Home != "" && strings.HasPrefix(path.Clean(filepath.ToSlash(file)),
+		path.Join(filepath.ToSlash(q.Home), ".local/share/opencode/tool-output")+"/")
 }
 
 // written returns a path as a rule would name it: opencode has absolute ones.
@@ -162,7 +176,14 @@ func (q *question) written(file string) string {
 
 // patch decides every file of a patch, in the form of Codex, and also those to which it moves one.
 func (q *question) patch() opinion {
-	files, ok := codex.PatchFiles(q.text("patchText"))
+	var patch strings.Builder
+	for line := range strings.Lines(q.text("patchText")) {
+		// A line behind a blank is one of the file: no name of a file, as Codex may read it.
+		if !strings.HasPrefix(line, " ") || strings.Contains(line, "File:") || strings.Contains(line, "Move to:") {
+			patch.WriteString(line)
+		}
+	}
+	files, ok := codex.PatchFiles(patch.String())
 	if !ok {
 		return refused("a patch whose files cannot be read")
 	}
@@ -180,10 +201,15 @@ func (q *question) search() opinion {
 		folder = "."
 	}
 	folders := []string{folder}
-	for _, from := range contract.FoldersOf(q.text("pattern")) {
-		if q.Tool == format.ToolGlob {
-			folders = append(folders, from, folder+"/"+from)
-		}
+	names := q.text("include")
+	if q.Tool == format.ToolGlob {
+		names = q.text("pattern")
+	}
+	for _, from := range contract.FoldersOf(names) {
+		folders = append(folders, from, folder+"/"+from)
+	}
+	if begin, _, wild := strings.Cut(names, "*"); wild && strings.Contains(begin, "/") { // what it names, it looks into
+		folders = append(folders, folder+"/"+begin[:strings.LastIndexByte(begin, '/')])
 	}
 	return opinion{Result: q.caller.AtAll(ir.Read, folders), group: ir.Read, about: q.written(folder)}
 }
@@ -204,6 +230,23 @@ func (q *question) handed(arg string) opinion {
 	}
 	return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Modes, Arg: name}), group: ir.Modes, about: name}
 }
+
+// task decides handing work to an agent. Of files that the prompt names behind an "@" opencode puts the text into it, and
+// asks nobody: they are read.
+func (q *question) task() opinion {
+	o := q.handed("subagent_type")
+	for _, m := range named().FindAllStringSubmatch(q.text("prompt"), -1) {
+		for _, file := range []string{m[1], strings.TrimRight(m[1], ".,;:!?)]}\"'")} {
+			if r := q.caller.At(policy.Action{Group: ir.Read, Arg: file}); file != "" && r.Decision == ir.Deny {
+				return opinion{Result: r, group: ir.Read, about: q.written(file)}
+			}
+		}
+	}
+	return o
+}
+
+// named matches what a prompt names behind an "@".
+var named = lazy.Regexp("(?:^|[^\\w`])@([^\\s`,]+)")
 
 // resource decides reading a server's resources, of all servers where the call names none.
 func (q *question) resource() opinion {

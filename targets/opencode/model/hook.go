@@ -52,7 +52,7 @@ const root = "/home/person/project"
 // of returns what is asked about the calls of an agent, nil for nothing.
 func (h *hooks) of(c *format.Config, agent string) *asked {
 	p := c.Hook
-	if p == nil || !p.Bare && p.Line(agent) == "" {
+	if p == nil || p.Line(agent) == "" && len(p.Agents) > 0 {
 		return nil
 	}
 	line := p.Line(agent)
@@ -144,9 +144,12 @@ func (s *Session) held(a policy.Action, v contract.Verdict) contract.Verdict {
 	if s.asks == nil || v.Decision == ir.Deny && v.Hole == nil || !s.refuses(a) {
 		return v
 	}
-	bare := v.Answer
+	bare, rule := v.Answer, "the plugin refuses every call"
+	if s.asks.Role == contract.HookModec {
+		rule = s.asks.Text("", "")
+	}
 	return contract.Verdict{Bare: &bare, BareHole: v.Hole, Answer: contract.Answer{Decision: ir.Deny,
-		Governs: contract.Both, Rule: s.asks.Text("tool.execute.before", ""), At: s.asks.at}}
+		Governs: contract.Both, Rule: rule, At: s.asks.at}}
 }
 
 // asksLike reports whether two sessions have the same plugin, or none.

@@ -6,7 +6,8 @@ import "modec.dev/modec/compiler/located"
 // those of a workspace, which its settings stand behind, and of a container in which it is opened.
 var (
 	WorkspaceFiles = "*.code-workspace"
-	ContainerFiles = []string{".devcontainer.json", ".devcontainer/devcontainer.json", ".devcontainer/*/devcontainer.json"}
+	ContainerFiles = []string{".devcontainer.json", ".devcontainer/devcontainer.json",
+		".devcontainer/*/devcontainer.json"}
 )
 
 // BesideFiles are all of them.

@@ -42,7 +42,8 @@ func lookedBeside(data []byte) (contract.Reason, string) {
 	settings, servers := format.SettingsBeside(root)
 	for _, m := range settings.Fields() {
 		if IsSetting(m.Key) {
-			return contract.Permission, m.Key + " decides in VS Code's own chat where this file is opened: it stays in force"
+			return contract.Permission,
+				m.Key + " decides in VS Code's own chat where this file is opened: it stays in force"
 		}
 	}
 	if len(servers.Fields()) > 0 {

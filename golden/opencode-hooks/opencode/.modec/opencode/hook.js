@@ -29,7 +29,8 @@ export const server = async ({ directory }, options) => {
       const agent = agents.get(sessionID) ?? refuse('nobody knows which agent calls');
       const { command, agents: of } = options ?? refuse('the plugin is listed without the command that it runs');
       const line = Object.hasOwn(of ?? {}, agent) ? of[agent] : command;
-      if (!line) return; // nothing of the source is about such a session
+      if (line === undefined && of) return; // nothing of the source is about such a session
+      if (!line) refuse('the plugin is listed without the command that it runs');
       const told = answer(line, directory, { cwd: directory, tool, agent, args });
       const { decision, reason } = await told.then(JSON.parse).catch((e) => refuse(e.message));
       if (decision !== undefined) refuse(reason);
