@@ -154,13 +154,13 @@ func (q *question) file(g ir.Group) opinion {
 	}
 	o := opinion{Result: q.caller.At(policy.Action{Group: g, Arg: file}), group: g, about: q.written(file)}
 	if g == ir.Read && o.Decision == ir.Deny && q.ownOutput(file) {
-		o.Result = policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "what opencode kept of a call's output"}
+		o.Result = policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "output that opencode kept"}
 	}
 	return o
 }
 
-// ownOutput reports whether a file is in the folder in which opencode keeps output that is too long for a model. Its own
-// rules always allow that.
+// ownOutput reports whether a file is in the folder in which opencode keeps output that is too long for a model. Its
+// own rules always allow that.
 func (q *question) ownOutput(file string) bool {
 	return q.Home != "" && strings.HasPrefix(path.Clean(filepath.ToSlash(file)),
 		path.Join(filepath.ToSlash(q.Home), ".local/share/opencode/tool-output")+"/")
@@ -208,7 +208,7 @@ func (q *question) search() opinion {
 	for _, from := range contract.FoldersOf(names) {
 		folders = append(folders, from, folder+"/"+from)
 	}
-	if begin, _, wild := strings.Cut(names, "*"); wild && strings.Contains(begin, "/") { // what it names, it looks into
+	if begin, _, wild := strings.Cut(names, "*"); wild && strings.Contains(begin, "/") {
 		folders = append(folders, folder+"/"+begin[:strings.LastIndexByte(begin, '/')])
 	}
 	return opinion{Result: q.caller.AtAll(ir.Read, folders), group: ir.Read, about: q.written(folder)}
@@ -231,8 +231,8 @@ func (q *question) handed(arg string) opinion {
 	return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Modes, Arg: name}), group: ir.Modes, about: name}
 }
 
-// task decides handing work to an agent. Of files that the prompt names behind an "@" opencode puts the text into it, and
-// asks nobody: they are read.
+// task decides handing work to an agent. Of files that the prompt names behind an "@" opencode puts the text into it,
+// and asks nobody: they are read.
 func (q *question) task() opinion {
 	o := q.handed("subagent_type")
 	for _, m := range named().FindAllStringSubmatch(q.text("prompt"), -1) {
