@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // Added is an entry that a merge put into a file which did not have it.
@@ -25,7 +27,7 @@ func (e *entry) added(patterns []string) []Added {
 	a := Added{Place: e.place, What: strings.Join(e.tokens[max(0, len(e.tokens)-2):], " ")}
 	if e.kind == listItem {
 		a.list, a.text = pointer(e.tokens), itemText(e.value)
-		a.What = e.tokens[len(e.tokens)-1] + " " + a.text
+		a.What = e.tokens[len(e.tokens)-1] + " " + shown(e.value)
 	}
 	for _, p := range patterns {
 		if matches(strings.Split(p, "/")[1:], e) {
@@ -33,6 +35,21 @@ func (e *entry) added(patterns []string) []Added {
 		}
 	}
 	return []Added{a}
+}
+
+// mostShown is how many characters of an item that is no text a report has.
+const mostShown = 60
+
+// shown returns an item as a person reads it: its text, or how it begins.
+func shown(v hujson.Value) string {
+	text, ok := textOf(v)
+	if ok {
+		return text
+	}
+	if r := []rune(canonical(v)); len(r) > mostShown {
+		return string(r[:mostShown]) + "…"
+	}
+	return canonical(v)
 }
 
 // matches reports whether a pattern is that of an entry.

@@ -129,6 +129,7 @@ func TestText(t *testing.T) {
 		`args: ["--token", "swordfish"]`:                                       `args: ["--token", "***"]`,
 		`headers: Authorization: "Bearer swordfish"`:                           `headers: Authorization: "Bearer ***"`,
 		`curl -H 'Authorization: Bearer swordfish' x`:                          `curl -H 'Authorization: Bearer ***' x`,
+		`"secrets": "deny", "secrets/*": "ask"`:                                "",
 		"secrets: can: read: deny: [\".env\"]":                                 "",
 		"reset_password: {description: \"x\"}":                                 "",
 		"role ../../etc/passwd: only the user's own":                           "",
