@@ -68,7 +68,8 @@ func (h *hooks) of(c *format.Config, agent string) *asked {
 // judge says what the plugin does by a line.
 func (h *hooks) judge(j *judged, line string) {
 	ignored := func(why string) {
-		h.Diags.Warnf(format.BadHook, j.at, "%s", why).Hint("`modec build` writes it anew").Target(h.Target)
+		h.Diags.Warnf(format.BadHook, j.at, "%s", why).
+			Hint("`modec build` writes it anew, with --force where somebody changed it").Target(h.Target)
 	}
 	of, err := contract.ParseHookLine(line)
 	switch {
