@@ -13,10 +13,9 @@ import (
 	"modec.dev/modec/compiler/located"
 )
 
-// The codes of what opencode itself refuses, and of a hook that does not hold.
+// The codes of what opencode itself refuses.
 const (
 	BadFile diag.Code = "bad-opencode-file"
-	BadHook diag.Code = "bad-opencode-hook"
 )
 
 // Config is what a file says of permissions.

@@ -12,6 +12,9 @@ import (
 	"modec.dev/modec/targets/opencode/hook"
 )
 
+// codeHook is of a plugin that does not hold, or refuses every call.
+const codeHook diag.Code = "bad-opencode-hook"
+
 // Hook is the entry point that `modec hook opencode` runs.
 type Hook func(contract.HookRequest) contract.HookAnswer
 
@@ -68,7 +71,7 @@ func (h *hooks) of(c *format.Config, agent string) *asked {
 // judge says what the plugin does by a line.
 func (h *hooks) judge(j *judged, line string) {
 	ignored := func(why string) {
-		h.Diags.Warnf(format.BadHook, j.at, "%s", why).
+		h.Diags.Warnf(codeHook, j.at, "%s", why).
 			Hint("`modec build` writes it anew, with --force where somebody changed it").Target(h.Target)
 	}
 	of, err := contract.ParseHookLine(line)
