@@ -36,7 +36,8 @@ var expressions = sync.OnceValue(func() (x struct {
 		`sample|enter|xxx+|my)(?:[-_. ]|$)|^your|^my[-_]?(?:api|token|key|secret|password)|` +
 		`^(?:replace|change)[-_]?(?:me|this|it|with)|<[a-z_ -]+>|x{6,}|\*{3}|\.{3}$|…$`)
 	x.plain = regexp.MustCompile(`(?i)^(?:true|false|none|null|nil|undefined|yes|no|on|off|auto|default|token|secret|` +
-		`allow|ask|deny|password|passwd|api[_-]?key|key|bearer|basic|digest|prompt|interactive|oauth2?|env|disabled|enabled|` +
+		`allow|ask|deny|password|passwd|` +
+		`api[_-]?key|key|bearer|basic|digest|prompt|interactive|oauth2?|env|disabled|enabled|` +
 		`optional|` +
 		`required|user|pass|username|string|text)?$`)
 	x.digits = regexp.MustCompile(`^[0-9]{1,5}(?:\.[0-9]+)?(?:ms|[smhdk])?$`)
