@@ -261,7 +261,7 @@ func (o ordinary) permissions() (name string, file any) {
 func TestOrdinaryFiles(t *testing.T) {
 	first, count := uint64(1), 60
 	if testing.Short() {
-		count = 25
+		count = 15
 	}
 	if seed, n, ok := strings.Cut(os.Getenv("MODEC_ORDINARY"), ":"); ok {
 		first, _ = strconv.ParseUint(seed, 10, 64)
