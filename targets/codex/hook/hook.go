@@ -41,18 +41,14 @@ type payload struct {
 
 // question is a payload with what is needed to answer it.
 type question struct {
-	contract.HookRequest
 	payload
-	caller *contract.Caller
+	*contract.Call
 }
 
 // opinion is what the policy says of a call.
 type opinion struct {
-	policy.Result
-	group  ir.Group
-	server string
-	about  string
-	asks   bool // Codex asks a person by itself before such a call
+	contract.Opinion
+	asks bool // Codex asks a person by itself before such a call
 }
 
 // AsksCommands reports whether Codex is to ask before each command of a session: where the subject says something of
@@ -71,7 +67,7 @@ func AsksEdits(s *policy.Subject) bool { return AsksCommands(s) || !contract.Lea
 
 // Answer answers one payload.
 func Answer(req contract.HookRequest) contract.HookAnswer {
-	q := question{HookRequest: req}
+	var q question
 	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
 		return contract.Refuse("the payload is not a JSON object of Codex: " + err.Error())
 	}
@@ -79,13 +75,13 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		return contract.Refuse(fmt.Sprintf("got the event %q, want %s or %s", q.Event, Before, Permission))
 	}
 	var err error
-	q.caller, err = contract.NewCaller(&req, req.Disk(), q.Cwd, req.Policy.Project().Mode(q.mode(q.Agent)))
-	if err != nil {
+	p := req.Policy.Project()
+	mode := modeOf(p, q.Agent)
+	if q.Call, err = contract.NewCall(&req, q.Cwd, q.Input, p.Mode(mode)); err != nil {
 		return contract.Refuse(err.Error())
 	}
 	o := q.opinion()
-	judged := &contract.Judgement{Tool: q.Tool, Group: o.group, Server: o.server, Mode: q.mode(q.Agent), Input: q.Input,
-		About: func() string { return o.about }, Result: o.Result}
+	judged := o.Judgement(q.Tool, mode, q.Input)
 	switch canAsk := o.asks && q.Mode == asking; {
 	case o.Decision == ir.Deny:
 		return q.deny("may not do this", &o).With(judged, ir.Deny)
@@ -108,23 +104,12 @@ func said(o contract.Object) contract.HookAnswer {
 }
 
 func (q *question) deny(what string, o *opinion) contract.HookAnswer {
-	why := fmt.Sprintf("modec: %s %s, by %s", q.caller.Ref, what, o.Told())
-	if p := o.Pos.String(); p != "" {
-		why += " (" + p + ")"
-	}
+	why := "modec: " + q.Why(what, &o.Opinion)
 	if q.Event == Permission {
 		return said(contract.Object{"hookEventName", Permission,
 			"decision", contract.Object{"behavior", "deny", "message", why}})
 	}
 	return said(contract.Object{"hookEventName", Before, "permissionDecision", "deny", "permissionDecisionReason", why})
-}
-
-func refused(rule string) opinion { return opinion{Result: policy.Result{Rule: rule}} }
-
-// text returns an argument that is a text.
-func (q *question) text(name string) string {
-	s, _ := q.Input[name].(string)
-	return s
 }
 
 // opinion decides the call.
@@ -135,55 +120,44 @@ func (q *question) opinion() opinion {
 	case q.Tool == format.ApplyPatch:
 		return q.patch()
 	case q.Tool == format.ViewImage:
-		file := q.text("path")
-		if file == "" {
-			return refused("a call without a readable path")
-		}
-		return opinion{Result: q.caller.At(policy.Action{Group: ir.Read, Arg: file}), group: ir.Read, about: file}
+		o := q.File(ir.Read, q.Text("path"))
+		o.About = q.Text("path")
+		return opinion{Opinion: o}
 	case q.Tool == format.Spawn:
-		agent := q.mode(q.text("agent_type"))
-		to := policy.Action{Group: ir.Modes, Arg: agent}
-		return opinion{Result: q.caller.Decide(to), group: ir.Modes, about: agent}
+		return opinion{Opinion: q.Hand(modeOf(q.Policy.Project(), q.Text("agent_type")), nil)}
 	case q.Tool == format.ReadResource, q.Tool == format.ListResources, q.Tool == format.ListTemplates:
-		return q.resource()
+		return opinion{Opinion: q.Resource(q.Text("server"), q.Text("uri"))} // Codex does not ask
 	case format.IsTool(q.Tool):
 		return q.tool()
 	case slices.Contains(format.Harmless, q.Tool):
-		return opinion{Result: policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "a tool that touches nothing"}}
+		return opinion{Opinion: contract.Harmless()}
 	}
-	return opinion{Result: q.caller.UnknownTool(), group: ir.Unknown, about: q.Tool}
+	return opinion{Opinion: q.Unknown(q.Tool)}
 }
 
-// mode returns the slug of the mode that has an agent's name, or the name where no mode has it.
-func (q *question) mode(agent string) string {
+// modeOf returns the slug of the mode that has an agent's name, or the name where no mode has it.
+func modeOf(p *ir.Project, agent string) string {
 	agent = format.AgentName(agent)
-	if slug := contract.Slug(agent); q.Policy.Project().Mode(slug) != nil {
+	if slug := contract.Slug(agent); p.Mode(slug) != nil {
 		return slug
 	}
 	return agent
 }
 
 func (q *question) command() opinion {
-	line := q.text("command")
-	switch {
-	case line == "":
-		return refused("a call without a readable command")
-	case policy.ForPeople(line):
-		return refused(contract.ForPeople)
-	}
-	return opinion{Result: q.caller.At(policy.Action{Group: ir.Command, Arg: line}), group: ir.Command, about: line,
-		asks: AsksCommands(q.caller.Session)}
+	return opinion{Opinion: q.Command(q.Text("command")), asks: AsksCommands(q.Session)}
 }
 
 // patch decides every file of a patch.
 func (q *question) patch() opinion {
-	files, ok := format.PatchFiles(q.text("command"))
+	files, ok := format.PatchFiles(q.Text("command"))
 	if !ok {
-		return refused("a patch whose files cannot be read")
+		return opinion{Opinion: contract.Denied("a patch whose files cannot be read")}
 	}
-	o := opinion{Result: q.caller.AtAll(ir.Edit, files), group: ir.Edit, asks: AsksEdits(q.caller.Session)}
+	o := opinion{asks: AsksEdits(q.Session)}
+	o.Result, o.Group = q.AtAll(ir.Edit, files), ir.Edit
 	if len(files) == 1 {
-		o.about = files[0]
+		o.About = files[0]
 	}
 	return o
 }
@@ -192,7 +166,8 @@ func (q *question) patch() opinion {
 // holds.
 func (q *question) tool() opinion {
 	p := q.Policy.Project()
-	o := opinion{group: ir.MCP}
+	var o opinion
+	o.Group = ir.MCP
 	found := 0
 	for i := range p.Servers {
 		sv := &p.Servers[i]
@@ -202,22 +177,22 @@ func (q *question) tool() opinion {
 		}
 		for _, name := range q.named(sv, rest) {
 			a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: name}
-			session := q.caller.Session.Decide(a)
-			r := q.caller.Decide(a)
+			session := q.Session.Decide(a)
+			r := q.Decide(a)
 			if found++; found == 1 || r.Decision < o.Decision {
 				o.Result = r
 			}
-			o.server, o.about = sv.Name, name
+			o.Server, o.About = sv.Name, name
 			o.asks = session.Lacking() == ir.Ask && (found == 1 || o.asks)
 		}
 	}
 	if found > 0 {
 		return o
 	}
-	o.server, o.about = format.ToolServer(q.Tool) // a server of somebody's own
-	for _, server := range unwritten(o.server) {
-		for _, tool := range unwritten(o.about) {
-			r := q.caller.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+	o.Server, o.About = format.ToolServer(q.Tool) // a server of somebody's own
+	for _, server := range unwritten(o.Server) {
+		for _, tool := range unwritten(o.About) {
+			r := q.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
 			if found++; found == 1 || r.Decision < o.Decision {
 				o.Result = r
 			}
@@ -237,7 +212,7 @@ func (q *question) named(sv *ir.Server, as string) (names []string) {
 	if len(names) > 0 && q.Policy.Project().ListsTools(sv) {
 		return names
 	}
-	return q.caller.ToolsNamed(sv.Name, unwritten(as), func(name string) bool { return format.Plain(name) == as })
+	return q.ToolsNamed(sv.Name, unwritten(as), func(name string) bool { return format.Plain(name) == as })
 }
 
 // unwritten returns what a name may be that Codex writes so.
@@ -246,25 +221,6 @@ func unwritten(as string) []string {
 		return []string{as}
 	}
 	return []string{as, strings.ReplaceAll(as, "_", "-"), strings.ReplaceAll(as, "_", ".")}
-}
-
-// resource decides reading a server's resources, of all servers where the call names none. Codex does not ask.
-func (q *question) resource() opinion {
-	server := q.text("server")
-	o := opinion{group: ir.MCP, server: server, about: q.text("uri")}
-	of := []string{server}
-	if server == "" {
-		of = nil
-		for i := range q.Policy.Project().Servers {
-			of = append(of, q.Policy.Project().Servers[i].Name)
-		}
-	}
-	o.Decision = ir.Agent
-	for _, name := range of {
-		a := policy.Action{Group: ir.MCP, Kind: policy.Resource, Server: name, Arg: o.about}
-		o.Result = contract.BothResults(o.Result, q.caller.Decide(a))
-	}
-	return o
 }
 
 // Payload returns what Codex sends before a call.

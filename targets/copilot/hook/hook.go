@@ -9,6 +9,7 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -40,23 +41,13 @@ const other = "PreToolUse"
 
 // question is a payload with what is needed to answer it.
 type question struct {
-	contract.HookRequest
 	payload
-	caller *contract.Caller
-	disk   *contract.Disk
-}
-
-// opinion is what the policy says of a call.
-type opinion struct {
-	policy.Result
-	group  ir.Group
-	server string
-	about  string
+	*contract.Call
 }
 
 // Answer answers one payload.
 func Answer(req contract.HookRequest) contract.HookAnswer {
-	q := question{HookRequest: req, disk: req.Disk()}
+	var q question
 	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
 		return contract.Refuse("the payload is not a JSON object of Copilot: " + err.Error())
 	}
@@ -70,12 +61,11 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		return contract.Refuse("the payload names no tool")
 	}
 	var err error
-	if q.caller, err = contract.NewCaller(&req, q.disk, q.Cwd, q.mode(q.Agent)); err != nil {
+	if q.Call, err = contract.NewCall(&req, q.Cwd, q.Input, modeOf(req.Policy.Project(), q.Agent)); err != nil {
 		return contract.Refuse(err.Error())
 	}
 	o := q.opinion()
-	judged := &contract.Judgement{Tool: q.Tool, Group: o.group, Server: o.server, Mode: q.Agent, Input: q.Input,
-		About: func() string { return o.about }, Result: o.Result}
+	judged := o.Judgement(q.Tool, q.Agent, q.Input)
 	switch {
 	case o.Decision == ir.Deny:
 		return q.say("deny", "may not do this", &o).With(judged, ir.Deny)
@@ -88,19 +78,14 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 }
 
 // say returns a decision in the form of both events.
-func (q *question) say(decision, what string, o *opinion) contract.HookAnswer {
-	why := fmt.Sprintf("modec: %s %s, by %s", q.caller.Ref, what, o.Told())
-	if p := o.Pos.String(); p != "" {
-		why += " (" + p + ")"
-	}
-	said := contract.Object{"permissionDecision", decision, "permissionDecisionReason", why}
+func (q *question) say(decision, what string, o *contract.Opinion) contract.HookAnswer {
+	said := contract.Object{"permissionDecision", decision, "permissionDecisionReason", "modec: " + q.Why(what, o)}
 	both := append(slices.Clone(said), "hookSpecificOutput", append(contract.Object{"hookEventName", other}, said...))
 	return contract.HookAnswer{Stdout: append(contract.JSONLine(both), '\n')}
 }
 
-// mode returns the mode of an agent's name, nil for none.
-func (q *question) mode(agent string) *ir.Mode {
-	p := q.Policy.Project()
+// modeOf returns the mode of an agent's name, nil for none.
+func modeOf(p *ir.Project, agent string) *ir.Mode {
 	i := slices.IndexFunc(p.Modes, func(m ir.Mode) bool { return m.Slug == format.SlugOf(agent) })
 	if agent == "" || i < 0 {
 		return nil
@@ -108,33 +93,25 @@ func (q *question) mode(agent string) *ir.Mode {
 	return &p.Modes[i]
 }
 
-func refused(rule string) opinion { return opinion{Result: policy.Result{Rule: rule}} }
-
-// text returns an argument that is a text.
-func (q *question) text(name string) string {
-	s, _ := q.Input[name].(string)
-	return s
-}
-
 // opinion decides the call.
-func (q *question) opinion() opinion {
+func (q *question) opinion() contract.Opinion {
 	switch q.Tool {
 	case format.Shell:
-		return q.command(q.text("command"))
+		return q.Command(q.Text("command"))
 	case format.WriteShell, format.WritePowerShell, format.PowerShell: // no line of a POSIX shell
-		return q.command("$modec_typed")
+		return q.Command("$modec_typed")
 	case format.View:
-		return q.file(ir.Read)
+		return q.File(ir.Read, q.Text("path"))
 	case format.Create, format.Edit:
-		return q.file(ir.Edit)
+		return q.File(ir.Edit, q.Text("path"))
 	case format.ApplyPatch:
 		return q.patch()
 	case format.Grep, format.RipGrep, format.Glob:
 		return q.search()
 	case format.Fetch:
-		return q.fetch()
+		return q.Fetch(q.Text("url"))
 	case format.Search:
-		return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Web}), group: ir.Web}
+		return q.SearchWeb()
 	case format.Task:
 		return q.agent("agent_type")
 	case format.Skill:
@@ -142,71 +119,31 @@ func (q *question) opinion() opinion {
 	}
 	switch {
 	case slices.Contains(format.Harmless, q.Tool):
-		return opinion{Result: policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "a tool that touches nothing"}}
+		return contract.Harmless()
 	case format.IsTool(q.Tool):
 		return q.tool()
 	}
-	return opinion{Result: q.caller.UnknownTool(), group: ir.Unknown, about: q.Tool}
+	return q.Unknown(q.Tool)
 }
 
-func (q *question) command(line string) opinion {
-	switch {
-	case line == "":
-		return refused("a call without a readable command")
-	case policy.ForPeople(line):
-		return refused(contract.ForPeople)
-	}
-	return opinion{Result: q.caller.At(policy.Action{Group: ir.Command, Arg: line}), group: ir.Command, about: line}
-}
-
-func (q *question) file(g ir.Group) opinion {
-	file := q.text("path")
-	if file == "" {
-		return refused("a call without a readable path")
-	}
-	return opinion{Result: q.caller.At(policy.Action{Group: g, Arg: file}), group: g, about: q.written(file)}
-}
-
-// written returns a path as a rule would name it: Copilot has absolute ones.
-func (q *question) written(file string) string {
-	if own := q.disk.Own(q.Cwd, file); own != "" {
-		return own
-	}
-	return file
-}
-
-// patch decides every file of a patch.
-func (q *question) patch() opinion {
-	text := q.text("input")
-	for _, name := range []string{"patch", "command"} {
-		if text == "" {
-			text = q.text(name)
-		}
-	}
-	files, ok := codex.PatchFiles(text)
-	if !ok {
-		return refused("a patch whose files cannot be read")
-	}
-	o := opinion{Result: q.caller.AtAll(ir.Edit, files), group: ir.Edit}
-	if len(files) == 1 {
-		o.about = q.written(files[0])
-	}
-	return o
+// patch decides a patch, by any of the names of the argument that has it.
+func (q *question) patch() contract.Opinion {
+	return q.Patch(codex.PatchFiles(cmp.Or(q.Text("input"), q.Text("patch"), q.Text("command"))))
 }
 
 // search decides a search below folders, by default that of the session, and below those at which its pattern begins.
 // Where the subject may not read everything without a question, one of them may have such a file: the search is asked
 // about.
-func (q *question) search() opinion {
+func (q *question) search() contract.Opinion {
 	folders, ok := q.folders()
 	if !ok {
-		return refused("a search without readable folders")
+		return contract.Denied("a search without readable folders")
 	}
-	o := opinion{Result: q.caller.AtAll(ir.Read, folders), group: ir.Read, about: strings.Join(folders, " ")}
+	o := contract.Opinion{Result: q.AtAll(ir.Read, folders), Group: ir.Read, About: strings.Join(folders, " ")}
 	if q.Tool == format.Glob { // which tells names alone
 		return o
 	}
-	if q.caller.Restricts(ir.Read) && o.Decision == ir.Allow {
+	if q.Restricts(ir.Read) && o.Decision == ir.Allow {
 		o.Result = policy.Result{Decision: ir.Ask, Rule: "a search may find files that may not be read", Pos: o.Pos}
 	}
 	return o
@@ -239,7 +176,7 @@ func (q *question) folders() (folders []string, ok bool) {
 		key = "pattern"
 	}
 	for _, folder := range slices.Clone(folders) {
-		for _, from := range contract.FoldersOf(q.text(key)) {
+		for _, from := range contract.FoldersOf(q.Text(key)) {
 			if !filepath.IsAbs(from) && !policy.Elsewhere(from) {
 				from = folder + "/" + from
 			}
@@ -249,32 +186,21 @@ func (q *question) folders() (folders []string, ok bool) {
 	return folders, true
 }
 
-func (q *question) fetch() opinion {
-	host, ok := contract.WebHost(q.text("url"))
-	if !ok {
-		return refused("a call without a readable url")
-	}
-	return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Web, Arg: host}), group: ir.Web, about: host}
-}
-
 // agent decides handing work to an agent, or reading a skill, that an argument names.
-func (q *question) agent(arg string) opinion {
-	name := q.text(arg)
-	if m := q.mode(name); m != nil {
-		name = m.Slug
-	}
-	return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Modes, Arg: name}), group: ir.Modes, about: name}
+func (q *question) agent(arg string) contract.Opinion {
+	name := q.Text(arg)
+	return q.Hand(name, modeOf(q.Policy.Project(), name))
 }
 
 // tool decides a tool of a server. Copilot writes names in a way in which several may be the same: the lowest decision
 // holds.
-func (q *question) tool() opinion {
-	o := opinion{group: ir.MCP}
+func (q *question) tool() contract.Opinion {
+	o := contract.Opinion{Group: ir.MCP}
 	found := 0
 	try := func(server, tool string) {
-		r := q.caller.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+		r := q.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
 		if found++; found == 1 || r.Decision < o.Decision {
-			o.Result, o.server, o.about = r, server, tool
+			o.Result, o.Server, o.About = r, server, tool
 		}
 	}
 	p := q.Policy.Project()
@@ -289,7 +215,7 @@ func (q *question) tool() opinion {
 	listed := found > 0
 	known := listed || slices.ContainsFunc(p.Servers, func(sv ir.Server) bool {
 		is := func(tool string) bool { return format.ToolName(sv.Name, tool) == q.Tool }
-		return slices.ContainsFunc(q.caller.KnownTools(sv.Name), is)
+		return slices.ContainsFunc(q.KnownTools(sv.Name), is)
 	})
 	for at, c := range q.Tool {
 		if c != '-' {
@@ -307,7 +233,7 @@ func (q *question) tool() opinion {
 				continue
 			}
 			is := func(name string) bool { return format.Plain(name) == tool }
-			for _, name := range q.caller.ToolsNamed(sv.Name, unlisted(tool), is) {
+			for _, name := range q.ToolsNamed(sv.Name, unlisted(tool), is) {
 				try(sv.Name, name)
 			}
 		}

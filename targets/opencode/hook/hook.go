@@ -10,7 +10,6 @@ package hook
 
 import (
 	"encoding/json"
-	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -34,23 +33,14 @@ type payload struct {
 
 // question is a payload with what is needed to answer it.
 type question struct {
-	contract.HookRequest
 	payload
-	caller *contract.Caller
-	disk   *contract.Disk
-}
-
-// opinion is what the policy says of a call.
-type opinion struct {
-	policy.Result
-	group  ir.Group
-	server string
-	about  string
+	*contract.Call
+	home string
 }
 
 // Answer answers one payload.
 func Answer(req contract.HookRequest) contract.HookAnswer {
-	q := question{HookRequest: req, disk: req.Disk()}
+	q := question{home: req.Home}
 	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
 		return contract.Refuse("the payload is not a JSON object of opencode: " + err.Error())
 	}
@@ -58,103 +48,79 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		return contract.Refuse("the payload names no tool, or no agent that calls it")
 	}
 	var err error
-	mode := q.mode(q.Agent)
-	if q.caller, err = contract.NewCaller(&req, q.disk, q.Cwd, mode); err != nil {
+	mode, slug := modeOf(req.Policy.Project(), q.Agent), ""
+	if q.Call, err = contract.NewCall(&req, q.Cwd, q.Args, mode); err != nil {
 		return contract.Refuse(err.Error())
 	}
-	o := q.opinion()
-	judged := &contract.Judgement{Tool: q.Tool, Group: o.group, Server: o.server, Input: q.Args,
-		About: func() string { return o.about }, Result: o.Result}
 	if mode != nil {
-		judged.Mode = mode.Slug
+		slug = mode.Slug
 	}
+	o := q.opinion()
+	judged := o.Judgement(q.Tool, slug, q.Args)
 	if o.Decision > ir.Deny {
 		return contract.HookAnswer{Stdout: []byte("{}\n")}.With(judged, ir.Agent)
 	}
-	why := fmt.Sprintf("%s may not do this, by %s", q.caller.Ref, o.Told())
-	if p := o.Pos.String(); p != "" {
-		why += " (" + p + ")"
-	}
-	line := contract.JSONLine(contract.Object{"decision", "deny", "reason", why})
+	line := contract.JSONLine(contract.Object{"decision", "deny", "reason", q.Why("may not do this", &o)})
 	return contract.HookAnswer{Stdout: append(line, '\n')}.With(judged, ir.Deny)
 }
 
-// mode returns the mode of an agent's name, which may have signs that no slug has; nil for none.
-func (q *question) mode(agent string) *ir.Mode {
-	p := q.Policy.Project()
+// modeOf returns the mode of an agent's name, which may have signs that no slug has; nil for none.
+func modeOf(p *ir.Project, agent string) *ir.Mode {
 	if m := p.Mode(agent); m != nil {
 		return m
 	}
 	return p.Mode(contract.Slug(agent))
 }
 
-func refused(rule string) opinion { return opinion{Result: policy.Result{Rule: rule}} }
-
-// text returns an argument that is a text.
-func (q *question) text(name string) string {
-	s, _ := q.Args[name].(string)
-	return s
-}
-
 // opinion decides the call.
-func (q *question) opinion() opinion {
+func (q *question) opinion() contract.Opinion {
 	switch q.Tool {
 	case format.Bash:
 		return q.command()
 	case format.Read, format.ToolLSP:
-		return q.file(ir.Read)
+		return q.read(q.Text("filePath"))
 	case format.ToolWrite, format.Edit:
-		return q.file(ir.Edit)
+		return q.File(ir.Edit, q.Text("filePath"))
 	case format.ToolPatch:
 		return q.patch()
 	case format.WebFetch:
-		return q.fetch()
+		return q.Fetch(q.Text("url"))
 	case format.WebSearch:
-		return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Web}), group: ir.Web}
+		return q.SearchWeb()
 	case format.Task:
 		return q.task()
 	case format.Skill:
 		return q.handed("name")
 	case format.ToolResource, format.ToolResources, format.ToolTemplates:
-		return q.resource()
+		return q.Resource(q.Text("server"), q.Text("uri"))
 	}
 	switch {
 	case slices.Contains(format.Searches, q.Tool):
 		return q.search()
 	case slices.Contains(format.Harmless, q.Tool), slices.Contains(format.Quiet, q.Tool):
-		return opinion{Result: policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "a tool that touches nothing"}}
+		return contract.Harmless()
 	}
 	if o, ok := q.tool(); ok {
 		return o
 	}
-	return opinion{Result: q.caller.UnknownTool(), group: ir.Unknown, about: q.Tool}
+	return q.Unknown(q.Tool)
 }
 
 // command decides a line of the shell, in the folder that the call names.
-func (q *question) command() opinion {
-	line := q.text("command")
-	switch {
-	case line == "":
-		return refused("a call without a readable command")
-	case policy.ForPeople(line):
-		return refused(contract.ForPeople)
-	}
-	o := opinion{Result: q.caller.At(policy.Action{Group: ir.Command, Arg: line}), group: ir.Command, about: line}
-	if dir := q.text("workdir"); dir != "" { // a command there reads what it names
-		in := q.caller.At(policy.Action{Group: ir.Command, Arg: "cd " + contract.ShellQuote(dir) + " && " + line})
+func (q *question) command() contract.Opinion {
+	line := q.Text("command")
+	o := q.Command(line)
+	if dir := q.Text("workdir"); dir != "" && line != "" { // a command there reads what it names
+		in := q.At(policy.Action{Group: ir.Command, Arg: "cd " + contract.ShellQuote(dir) + " && " + line})
 		o.Result = contract.BothResults(o.Result, in)
 	}
 	return o
 }
 
-func (q *question) file(g ir.Group) opinion {
-	file := q.text("filePath")
-	if file == "" {
-		return refused("a call without a readable path")
-	}
-	o := opinion{Result: q.caller.At(policy.Action{Group: g, Arg: file}), group: g, about: q.written(file)}
-	if g == ir.Read && o.Decision == ir.Deny && q.ownOutput(file) {
-		o.Result = policy.Result{Decision: ir.Agent, Mapped: ir.Agent, Rule: "output that opencode kept"}
+func (q *question) read(file string) contract.Opinion {
+	o := q.File(ir.Read, file)
+	if o.Decision == ir.Deny && q.ownOutput(file) {
+		o.Result = contract.LeftAlone("output that opencode kept").Result
 	}
 	return o
 }
@@ -162,48 +128,32 @@ func (q *question) file(g ir.Group) opinion {
 // ownOutput reports whether a file is in the folder in which opencode keeps output that is too long for a model. Its
 // own rules always allow that.
 func (q *question) ownOutput(file string) bool {
-	return q.Home != "" && strings.HasPrefix(path.Clean(filepath.ToSlash(file)),
-		path.Join(filepath.ToSlash(q.Home), ".local/share/opencode/tool-output")+"/")
+	return q.home != "" && strings.HasPrefix(path.Clean(filepath.ToSlash(file)),
+		path.Join(filepath.ToSlash(q.home), ".local/share/opencode/tool-output")+"/")
 }
 
-// written returns a path as a rule would name it: opencode has absolute ones.
-func (q *question) written(file string) string {
-	if own := q.disk.Own(q.Cwd, file); own != "" {
-		return own
-	}
-	return file
-}
-
-// patch decides every file of a patch, in the form of Codex, and also those to which it moves one.
-func (q *question) patch() opinion {
+// patch decides a patch.
+func (q *question) patch() contract.Opinion {
 	var patch strings.Builder
-	for line := range strings.Lines(q.text("patchText")) {
+	for line := range strings.Lines(q.Text("patchText")) {
 		// A line behind a blank is one of the file: no name of a file, as Codex may read it.
 		if !strings.HasPrefix(line, " ") || strings.Contains(line, "File:") || strings.Contains(line, "Move to:") {
 			patch.WriteString(line)
 		}
 	}
-	files, ok := codex.PatchFiles(patch.String())
-	if !ok {
-		return refused("a patch whose files cannot be read")
-	}
-	o := opinion{Result: q.caller.AtAll(ir.Edit, files), group: ir.Edit}
-	if len(files) == 1 {
-		o.about = q.written(files[0])
-	}
-	return o
+	return q.Patch(codex.PatchFiles(patch.String()))
 }
 
 // search decides a search below a folder, by default that of the session. What it comes across there, it shows.
-func (q *question) search() opinion {
-	folder := q.text("path")
+func (q *question) search() contract.Opinion {
+	folder := q.Text("path")
 	if folder == "" {
 		folder = "."
 	}
 	folders := []string{folder}
-	names := q.text("include")
+	names := q.Text("include")
 	if q.Tool == format.ToolGlob {
-		names = q.text("pattern")
+		names = q.Text("pattern")
 	}
 	for _, from := range contract.FoldersOf(names) {
 		folders = append(folders, from, folder+"/"+from)
@@ -211,34 +161,23 @@ func (q *question) search() opinion {
 	if begin, _, wild := strings.Cut(names, "*"); wild && strings.Contains(begin, "/") {
 		folders = append(folders, folder+"/"+begin[:strings.LastIndexByte(begin, '/')])
 	}
-	return opinion{Result: q.caller.AtAll(ir.Read, folders), group: ir.Read, about: q.written(folder)}
-}
-
-func (q *question) fetch() opinion {
-	host, ok := contract.WebHost(q.text("url"))
-	if !ok {
-		return refused("a call without a readable url")
-	}
-	return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Web, Arg: host}), group: ir.Web, about: host}
+	return contract.Opinion{Result: q.AtAll(ir.Read, folders), Group: ir.Read, About: q.Written(folder)}
 }
 
 // handed decides handing work to an agent, or reading a skill, that an argument names.
-func (q *question) handed(arg string) opinion {
-	name := q.text(arg)
-	if m := q.mode(name); m != nil {
-		name = m.Slug
-	}
-	return opinion{Result: q.caller.Decide(policy.Action{Group: ir.Modes, Arg: name}), group: ir.Modes, about: name}
+func (q *question) handed(arg string) contract.Opinion {
+	name := q.Text(arg)
+	return q.Hand(name, modeOf(q.Policy.Project(), name))
 }
 
 // task decides handing work to an agent. Of files that the prompt names behind an "@" opencode puts the text into it,
 // and asks nobody: they are read.
-func (q *question) task() opinion {
+func (q *question) task() contract.Opinion {
 	o := q.handed("subagent_type")
-	for _, m := range named().FindAllStringSubmatch(q.text("prompt"), -1) {
+	for _, m := range named().FindAllStringSubmatch(q.Text("prompt"), -1) {
 		for _, file := range []string{m[1], strings.TrimRight(m[1], ".,;:!?)]}\"'")} {
-			if r := q.caller.At(policy.Action{Group: ir.Read, Arg: file}); file != "" && r.Decision == ir.Deny {
-				return opinion{Result: r, group: ir.Read, about: q.written(file)}
+			if r := q.At(policy.Action{Group: ir.Read, Arg: file}); file != "" && r.Decision == ir.Deny {
+				return contract.Opinion{Result: r, Group: ir.Read, About: q.Written(file)}
 			}
 		}
 	}
@@ -248,33 +187,14 @@ func (q *question) task() opinion {
 // named matches what a prompt names behind an "@".
 var named = lazy.Regexp("(?:^|[^\\w`])@([^\\s`,]+)")
 
-// resource decides reading a server's resources, of all servers where the call names none.
-func (q *question) resource() opinion {
-	server := q.text("server")
-	o := opinion{group: ir.MCP, server: server, about: q.text("uri")}
-	o.Decision = ir.Agent
-	of := []string{server}
-	if server == "" {
-		of = nil
-		for i := range q.Policy.Project().Servers {
-			of = append(of, q.Policy.Project().Servers[i].Name)
-		}
-	}
-	for _, name := range of {
-		a := policy.Action{Group: ir.MCP, Kind: policy.Resource, Server: name, Arg: o.about}
-		o.Result = contract.BothResults(o.Result, q.caller.Decide(a))
-	}
-	return o
-}
-
 // tool decides a tool of a server. opencode writes names in a way in which several may be the same: the lowest decision
 // holds. It reports false for a name that is of no server.
-func (q *question) tool() (o opinion, ok bool) {
-	o.group = ir.MCP
+func (q *question) tool() (o contract.Opinion, ok bool) {
+	o.Group = ir.MCP
 	try := func(server, tool string) {
-		r := q.caller.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+		r := q.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
 		if !ok || r.Decision < o.Decision {
-			o.Result, o.server, o.about = r, server, tool
+			o.Result, o.Server, o.About = r, server, tool
 		}
 		ok = true
 	}
@@ -295,7 +215,7 @@ func (q *question) tool() (o opinion, ok bool) {
 		if listed && p.ListsTools(sv) {
 			continue
 		}
-		for _, name := range q.caller.ToolsNamed(sv.Name, unwritten(rest), func(name string) bool {
+		for _, name := range q.ToolsNamed(sv.Name, unwritten(rest), func(name string) bool {
 			return format.Sanitized(name) == rest
 		}) {
 			try(sv.Name, name)
@@ -303,8 +223,8 @@ func (q *question) tool() (o opinion, ok bool) {
 	}
 	if server, tool, is := strings.Cut(q.Tool, "_"); is && !ok && server != "" { // of somebody's own, or of a plugin
 		try(server, tool)
-		if r := q.caller.UnknownTool(); r.Decision < o.Decision {
-			return opinion{Result: r, group: ir.Unknown, about: q.Tool}, true
+		if unknown := q.Unknown(q.Tool); unknown.Decision < o.Decision {
+			return unknown, true
 		}
 	}
 	return o, ok
