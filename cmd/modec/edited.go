@@ -45,8 +45,8 @@ func (e *env) permitMore() (all []permission, known bool) {
 	for _, line := range lines {
 		x := permission{text: line}
 		subject, _, _ := strings.Cut(line, ":")
-		if i := slices.IndexFunc(was.Edits, func(x migrate.Edit) bool {
-			rest, of := strings.CutPrefix(x.What, subject)
+		if i := slices.IndexFunc(was.Edits, func(edit migrate.Edit) bool {
+			rest, of := strings.CutPrefix(edit.What, subject)
 			return of && strings.IndexAny(rest, ": ") == 0
 		}); i >= 0 {
 			x.file = was.Edits[i].Pos.File

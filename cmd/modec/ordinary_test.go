@@ -257,7 +257,8 @@ func (o ordinary) permissions() (name string, file any) {
 }
 
 // TestOrdinaryFiles lives two days with files that nobody chose: import, build without --force, what checks, and an
-// import again; then somebody adds a mode, and builds and checks again. The sixty by default are the same ones each time; MODEC_ORDINARY says how many, from which seed.
+// import again; then somebody adds a mode, and builds and checks again. The sixty by default are the same ones each
+// time; MODEC_ORDINARY says how many, from which seed.
 func TestOrdinaryFiles(t *testing.T) {
 	first, count := uint64(1), 60
 	if testing.Short() {

@@ -327,9 +327,7 @@ func (r *Report) roles(a, b *ir.Project) {
 // listed adds the differences between the lists of tools that a mode has in the words of one agent, which offers no
 // other tools of those that can permits, or withholds them.
 func (r *Report) listed(what string, old, now map[string]ir.Extra, at diag.Pos) {
-	targets := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(now))
-	slices.Sort(targets)
-	for _, t := range slices.Compact(targets) {
+	for _, t := range keysOf(old, now) {
 		at := cmp.Or(now[t].Pos, at)
 		of := func(e ir.Extra, key string, none *[]string) *[]string {
 			list, ok := e.Fields[key].([]any)
@@ -367,9 +365,7 @@ var permitting = lazy.Regexp(
 func (r *Report) settings(what, target string, old, now ir.Extra, at diag.Pos) {
 	was, _ := old.Fields["other"].(map[string]any)
 	is, _ := now.Fields["other"].(map[string]any)
-	keys := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
+	for _, key := range keysOf(was, is) {
 		x, before := was[key]
 		y, after := is[key]
 		if before == after && reflect.DeepEqual(x, y) {
@@ -388,6 +384,13 @@ func (r *Report) settings(what, target string, old, now ir.Extra, at diag.Pos) {
 		}
 		r.other(Other{kind, what, text, at})
 	}
+}
+
+// keysOf returns the keys of two maps in their order.
+func keysOf[T any](a, b map[string]T) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // more reports whether the second list of tools has one that the first does not have. No

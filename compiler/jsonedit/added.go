@@ -42,14 +42,14 @@ const mostShown = 60
 
 // shown returns an item as a person reads it: its text, or how it begins.
 func shown(v hujson.Value) string {
-	text, ok := textOf(v)
-	if ok {
+	if text, ok := textOf(v); ok {
 		return text
 	}
-	if r := []rune(canonical(v)); len(r) > mostShown {
-		return string(r[:mostShown]) + "…"
+	item := []rune(canonical(v))
+	if len(item) > mostShown {
+		return string(item[:mostShown]) + "…"
 	}
-	return canonical(v)
+	return string(item)
 }
 
 // matches reports whether a pattern is that of an entry.

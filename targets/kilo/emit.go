@@ -302,10 +302,12 @@ func reset(p *lastmatch.Project) (out contract.Object) {
 		permission, _ := member(p.Modes[i+1], "permission").(contract.Object)
 		floored := member(permission, opencode.Every) == opencode.Word(ir.Deny)
 		var keys contract.Object
+		seen := map[string]bool{opencode.Every: true}
 		for _, key := range slices.Concat(opencode.Keys, p.Keys[name]) {
-			if member(keys, key) != nil || key == opencode.Every {
+			if seen[key] {
 				continue
 			}
+			seen[key] = true
 			var word any
 			if floored || member(permission, key) != nil {
 				word = opencode.Word(ir.Deny)

@@ -49,7 +49,7 @@ func (vscode) Lodgers(project, _ fs.FS) (out []contract.Lodger) {
 		out = contract.Unasking(root, contract.Loose{Key: []string{"chat.tools.global.autoApprove"}},
 			contract.Loose{Key: []string{"chat.tools.autoApprove"}})
 	}
-	for _, pattern := range format.BesideFiles() {
+	for _, pattern := range format.BesideFiles {
 		files, _ := fs.Glob(project, pattern)
 		for _, file := range files {
 			if root, err := contract.ReadJSONC(project, file); err == nil {
@@ -64,7 +64,7 @@ func (vscode) Lodgers(project, _ fs.FS) (out []contract.Lodger) {
 func besides(root *located.Value) (out []contract.Lodger) {
 	settings, servers := format.SettingsBeside(root)
 	for _, m := range settings.Fields() {
-		if importer.IsSetting(m.Key) && (m.Value.True() || m.Value.Is(located.String) || len(m.Value.Fields()) > 0) {
+		if format.IsSetting(m.Key) && (m.Value.True() || m.Value.Is(located.String) || len(m.Value.Fields()) > 0) {
 			out = append(out, contract.Lodger{Kind: contract.EntrySetting, Name: m.Key, Entry: m.Value, At: m.Pos})
 		}
 	}

@@ -7,6 +7,7 @@
 package lastmatch
 
 import (
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/opencode/format"
@@ -27,8 +28,8 @@ type Agent struct {
 	// ReadBy is the agent that reads this one's file before its own, and no plugin of it; "" for none.
 	ReadBy string
 
-	// Hook is the plugin by which it asks modec about every call; nil: there is none.
-	Hook *Hook
+	// Hook is the file of the plugin by which it asks modec about every call; nil: there is none.
+	Hook *contract.File
 
 	// SessionFile returns the file of the sessions of a subject.
 	SessionFile func(ir.SubjectRef) string
@@ -61,15 +62,6 @@ type Own struct {
 	AgentAt func(file string) string
 	// Nulls says whether a null may take back what another file says.
 	Nulls format.Nulls
-}
-
-// Hook is a plugin that lists have with the commands that it runs.
-type Hook struct {
-	File string
-	Text []byte
-	// Command and Agents are the members of what stands beside its path: the command of every session, and those of
-	// sessions of some agents.
-	Command, Agents string
 }
 
 // Codes are what the emitter reports, by a target's own names.

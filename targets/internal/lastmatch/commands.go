@@ -182,12 +182,12 @@ func (w *writer) commands() {
 			signs = append(signs, entry{pattern, hidden})
 		}
 	}
-	what := "denies, or asks about"
-	asks := slices.ContainsFunc(sides, func(s side) bool { return len(s.ask) > 0 })
-	if w.hooks(w.subject) { // which refuses what is denied
+	passes, what := of.steers && len(w.subject.Sides()) == 1, "denies, or asks about"
+	if w.hooks(w.subject) { // the hook refuses what is denied
 		what = "asks about"
+		passes = passes && slices.ContainsFunc(sides, func(s side) bool { return len(s.ask) > 0 })
 	}
-	if of.steers && len(w.subject.Sides()) == 1 && (asks || !w.hooks(w.subject)) {
+	if passes {
 		w.Diags.Notef(w.agent.Codes.Text, w.pos, "%s compares the text of a command: what %s %s, "+
 			"passes in another spelling", w.agent.Title, w.ref, what).
 			Hint("list what is permitted, and deny the rest, where that matters").

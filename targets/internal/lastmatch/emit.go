@@ -61,7 +61,7 @@ func (e *Emitter) Emitted() ([]contract.File, diag.List) {
 		return nil, e.Diags
 	}
 	if slices.ContainsFunc(e.Files, func(f contract.File) bool { return contract.RunsHook(f.Data) }) {
-		e.Files = append(e.Files, e.hookFile())
+		e.Files = append(e.Files, *e.agent.Hook)
 	}
 	return e.Files, e.Diags
 }
@@ -364,7 +364,7 @@ func (e *Emitter) roleSession(r *ir.Role, w *writer) (Session, bool) {
 	o = append(append(o, "mode", "primary"), w.permissions()...)
 	s.Agents = append(contract.Object{s.Start, o}, modes...)
 	if slices.ContainsFunc(subjects, e.hooks) {
-		s.Plugins = e.plugins(path.Dir(e.agent.SessionFile(w.ref)), w.ref)
+		s.Plugins = e.plugins(e.agent.SessionFile(w.ref), w.ref)
 	}
 	s.Usable = func(sv *ir.Server) bool {
 		return slices.ContainsFunc(subjects, func(s *policy.Subject) bool { return contract.Usable(s, sv) })
@@ -382,7 +382,7 @@ func (e *Emitter) enters(s *policy.Subject, r *ir.Role, m *ir.Mode) bool {
 func (e *Emitter) modeSession(m *ir.Mode, w *writer) (Session, bool) {
 	s := Session{Start: e.agentName(m), Agents: contract.Object{e.agentName(m), e.agentObject(m, w)}}
 	if e.hooks(w.subject) {
-		s.Plugins = e.plugins(path.Dir(e.agent.SessionFile(w.ref)), w.ref)
+		s.Plugins = e.plugins(e.agent.SessionFile(w.ref), w.ref)
 	}
 	subjects := []*policy.Subject{w.subject}
 	for i := range e.in.Project.Modes {
@@ -486,6 +486,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 		out.Permissions = of.permissions()
 		out.Own, out.Can = len(of.own) > 0, len(of.said) > 0
 	}
+	out.Keys = map[string][]string{}
 	hooked := base != nil && e.hooks(of.subject)
 	agents := contract.Object{} // whose sessions ask by themselves
 	for i := range p.Modes {
@@ -516,18 +517,15 @@ func (e *Emitter) Project() (out Project, ok bool) {
 			e.Files = append(e.Files, contract.File{Path: file, Data: e.markdown(m, e.shownAgent(m, w))})
 			continue
 		}
-		if out.Keys == nil {
-			out.Keys = map[string][]string{}
-		}
 		out.Keys[e.agentName(m)] = append(alone, names(w.said)...)
 		out.Modes = append(out.Modes, e.agentName(m), e.shownAgent(m, w))
 	}
 	out.Servers = e.servers(e.shared)
 	switch {
 	case hooked:
-		out.Plugins = e.plugins(path.Dir(e.File()), of.ref)
+		out.Plugins = e.plugins(e.File(), of.ref)
 	case len(agents) > 0:
-		out.Plugins = e.pluginsWith(path.Dir(e.File()), contract.Object{e.agent.Hook.Agents, agents})
+		out.Plugins = e.pluginsWith(e.File(), contract.Object{format.HookAgents, agents})
 	}
 	return out, true
 }

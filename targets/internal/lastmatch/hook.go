@@ -3,11 +3,11 @@ package lastmatch
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/opencode/format"
 )
 
 // hooks reports whether the sessions of a subject ask modec about every call: where a list of it holds something back.
@@ -41,32 +41,21 @@ func (e *Emitter) hookLine(ref ir.SubjectRef) string {
 		" --digest " + e.in.Policy.Digest(ref) + contract.Closed("modec did not decide: the call is refused")
 }
 
-// plugins returns a list with the hook of a subject's sessions, for a file in a folder.
+// plugins returns a list with the hook of a subject's sessions, for a file.
 func (e *Emitter) plugins(from string, ref ir.SubjectRef) []any {
-	return e.pluginsWith(from, contract.Object{e.agent.Hook.Command, e.hookLine(ref)})
+	return e.pluginsWith(from, contract.Object{format.HookCommand, e.hookLine(ref)})
 }
 
 // pluginsWith returns one by what stands beside the path of the hook.
 func (e *Emitter) pluginsWith(from string, says contract.Object) []any {
-	at := e.agent.Hook.File
+	at := e.agent.Hook.Path
 	switch {
 	case e.copies != nil:
-		at = e.copies.Put(e.hookFile())
+		at = e.copies.Put(*e.agent.Hook)
 	case e.root != "":
 		at = path.Join(e.root, at)
 	default:
-		at = strings.Repeat("../", strings.Count(from+"/", "/")) + at
-		if from == "." {
-			at = "./" + e.agent.Hook.File
-		}
-		if dir := path.Dir(e.agent.Hook.File); from == dir {
-			at = "./" + path.Base(e.agent.Hook.File)
-		}
+		at = format.BesideFile(from, at)
 	}
 	return []any{[]any{at, says}}
-}
-
-// hookFile is the plugin itself.
-func (e *Emitter) hookFile() contract.File {
-	return contract.File{Path: e.agent.Hook.File, Data: e.agent.Hook.Text}
 }

@@ -80,10 +80,7 @@ func split(line string) (commands, unseen []string, ok bool) {
 		if !is {
 			return true
 		}
-		begin, timed := begins[stmt]
-		if !timed {
-			begin = stmt.Pos()
-		}
+		begin, timed := begins(stmt)
 		whole := text([]byte(line), begin, stmt.End())
 		call, is := stmt.Cmd.(*syntax.CallExpr)
 		switch {
@@ -91,10 +88,11 @@ func split(line string) (commands, unseen []string, ok bool) {
 			some, unseen = true, append(unseen, whole)
 		case is && len(call.Args) > 0:
 			some = true
-			own := text(masked, call.Pos(), call.End())
+			from := call.Pos()
 			if timed {
-				own = text(masked, begin, call.End())
+				from = begin
 			}
+			own := text(masked, from, call.End())
 			if len(stmt.Redirs) > 0 {
 				own = strings.TrimSuffix(text(masked, begin, stmt.End()), ";")
 			}

@@ -3,6 +3,7 @@ package format
 import (
 	_ "embed"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -63,6 +64,15 @@ func PluginName(item *located.Value) string {
 	}
 	name, _ := item.Str()
 	return name
+}
+
+// BesideFile returns how a file names another one by its path from there.
+func BesideFile(file, other string) string {
+	rel, err := filepath.Rel(path.Dir(file), other)
+	if rel = filepath.ToSlash(rel); err != nil || !strings.HasPrefix(rel, "../") {
+		rel = "./" + rel
+	}
+	return rel
 }
 
 // IsHook reports whether an item of a list of plugins is the hook, by its path in a file.

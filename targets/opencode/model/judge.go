@@ -405,18 +405,16 @@ func split(line string) (commands, unseen []string, ok bool) {
 		if !is {
 			return true
 		}
-		begin, timed := begins[stmt]
-		if !timed {
-			begin = stmt.Pos()
-		}
+		begin, timed := begins(stmt)
 		whole := text(begin, stmt.End())
 		call, is := stmt.Cmd.(*syntax.CallExpr)
 		switch {
 		case is && len(call.Args) > 0 && (timed || !slices.Contains(unchecked, call.Args[0].Lit())):
-			own := text(call.Pos(), call.End())
+			from := call.Pos()
 			if timed {
-				own = text(begin, call.End())
+				from = begin
 			}
+			own := text(from, call.End())
 			if len(stmt.Redirs) > 0 {
 				own = strings.TrimSuffix(whole, ";")
 			}
@@ -434,9 +432,16 @@ func split(line string) (commands, unseen []string, ok bool) {
 	return commands, unseen, true
 }
 
-// Begins returns where "time" stands before a command: the program takes it for a word of the command, and compares it.
-func Begins(f *syntax.File) map[*syntax.Stmt]syntax.Pos {
-	var at map[*syntax.Stmt]syntax.Pos
+// Begins returns what tells where a statement of a line begins, and whether "time" stands before its command: the
+// program takes that for a word of the command, and compares it.
+func Begins(f *syntax.File) func(*syntax.Stmt) (at syntax.Pos, timed bool) {
+	at := map[*syntax.Stmt]syntax.Pos{}
+	begin := func(stmt *syntax.Stmt) (syntax.Pos, bool) {
+		if pos, timed := at[stmt]; timed {
+			return pos, true
+		}
+		return stmt.Pos(), false
+	}
 	syntax.Walk(f, func(n syntax.Node) bool {
 		stmt, is := n.(*syntax.Stmt)
 		if !is {
@@ -454,17 +459,10 @@ func Begins(f *syntax.File) map[*syntax.Stmt]syntax.Pos {
 			}
 			first = binary.X
 		}
-		if at == nil {
-			at = map[*syntax.Stmt]syntax.Pos{}
-		}
-		if begin, again := at[stmt]; again { // time time
-			at[first] = begin
-		} else {
-			at[first] = stmt.Pos()
-		}
+		at[first], _ = begin(stmt)
 		return true
 	})
-	return at
+	return begin
 }
 
 // unchecked are commands about which opencode asks no rule.

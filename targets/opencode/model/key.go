@@ -1,6 +1,7 @@
 package model
 
 import (
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/opencode/format"
@@ -13,17 +14,16 @@ func (d *Decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
 	}
 	var rules [][]format.Rule
 	var agents []map[string]bool
+	var of []string // the agents in whose name the plugin asks
+	var hooks []*contract.JudgedHook
 	for i := range d.setups[ref] {
 		s := d.plain(&d.setups[ref][i])
 		rules, agents = append(rules, s.Rules, s.Taken), append(agents, s.Agents)
-	}
-	var of []string // the agents in whose name the plugin asks
-	for i := range d.setups[ref] {
-		if h := d.session(ref, i).asks; h != nil {
-			of = append(of, h.agent)
+		if s.asks != nil {
+			of, hooks = append(of, s.asks.agent), append(hooks, &s.asks.JudgedHook)
 		}
 	}
-	key, err := d.engines.KeyOf(ref, []any{rules, agents, of}, d.hooked(ref))
+	key, err := d.engines.KeyOf(ref, []any{rules, agents, of}, hooks)
 	return key, err == nil
 }
 

@@ -1,17 +1,22 @@
 package format
 
-import "modec.dev/modec/compiler/located"
+import (
+	"slices"
+	"strings"
 
-// WorkspaceFiles and ContainerFiles are patterns of files in which a project has settings of VS Code beside its own:
-// those of a workspace, which its settings stand behind, and of a container in which it is opened.
-var (
-	WorkspaceFiles = "*.code-workspace"
-	ContainerFiles = []string{".devcontainer.json", ".devcontainer/devcontainer.json",
-		".devcontainer/*/devcontainer.json"}
+	"modec.dev/modec/compiler/located"
 )
 
-// BesideFiles are all of them.
-func BesideFiles() []string { return append([]string{WorkspaceFiles}, ContainerFiles...) }
+// BesideFiles are patterns of files in which a project has settings of VS Code beside its own: those of a workspace,
+// which its settings stand behind, and of a container in which it is opened.
+var BesideFiles = []string{"*.code-workspace", ".devcontainer.json", ".devcontainer/devcontainer.json",
+	".devcontainer/*/devcontainer.json"}
+
+// IsSetting reports whether a setting is about what VS Code's agents may do.
+func IsSetting(key string) bool {
+	return strings.HasPrefix(key, "chat.tools.") || strings.HasPrefix(key, OldTerminalKey) ||
+		strings.HasPrefix(key, LevelKey) || slices.Contains([]string{"chat", "chat.tools", "chat.permissions"}, key)
+}
 
 // SettingsBeside returns the settings in such a file, and its list of servers; nil for none.
 func SettingsBeside(root *located.Value) (settings, servers *located.Value) {

@@ -27,7 +27,7 @@ const codeImport diag.Code = "vscode-import"
 // Files lists what VS Code's chat has in a project, beside what belongs to the target copilot.
 func Files() []contract.AgentFile {
 	files := []contract.AgentFile{{Path: format.ServersFile, Imported: true}, {Path: format.SettingsFile, Look: looked}}
-	for _, file := range format.BesideFiles() {
+	for _, file := range format.BesideFiles {
 		files = append(files, contract.AgentFile{Path: file, Look: lookedBeside})
 	}
 	return files
@@ -40,11 +40,8 @@ func lookedBeside(data []byte) (contract.Reason, string) {
 		return "", ""
 	}
 	settings, servers := format.SettingsBeside(root)
-	for _, m := range settings.Fields() {
-		if IsSetting(m.Key) {
-			return contract.Permission,
-				m.Key + " decides in VS Code's own chat where this file is opened: it stays in force"
-		}
+	if key := deciding(settings); key != "" {
+		return contract.Permission, key + " decides in VS Code's own chat where this file is opened: it stays in force"
 	}
 	if len(servers.Fields()) > 0 {
 		return contract.Programs, "servers that VS Code starts where this file is opened: they stay in force"
@@ -58,19 +55,20 @@ func looked(data []byte) (contract.Reason, string) {
 	if err != nil {
 		return "", ""
 	}
-	for _, m := range root.Fields() {
-		if IsSetting(m.Key) {
-			return contract.Permission, m.Key + " decides in VS Code's own chat: it stays in force"
-		}
+	if key := deciding(root); key != "" {
+		return contract.Permission, key + " decides in VS Code's own chat: it stays in force"
 	}
 	return "", ""
 }
 
-// IsSetting reports whether a setting is about what VS Code's agents may do.
-func IsSetting(key string) bool {
-	return strings.HasPrefix(key, "chat.tools.") || strings.HasPrefix(key, format.OldTerminalKey) ||
-		strings.HasPrefix(key, format.LevelKey) ||
-		slices.Contains([]string{"chat", "chat.tools", "chat.permissions"}, key)
+// deciding returns the first of some settings that is about what VS Code's agents may do, "" for none.
+func deciding(settings *located.Value) string {
+	for _, m := range settings.Fields() {
+		if format.IsSetting(m.Key) {
+			return m.Key
+		}
+	}
+	return ""
 }
 
 // Import reads a list of servers and the settings.

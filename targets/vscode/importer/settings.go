@@ -29,7 +29,7 @@ func (im *importer) settings(file string, data []byte) error {
 			im.commands(root, m)
 		case m.Key == format.EditsKey:
 			im.edits(root, m)
-		case IsSetting(m.Key):
+		case format.IsSetting(m.Key):
 			im.out.NoteRule(contract.Left, m.Pos, "", m.Key, "it stays in the file, and in force for everybody")
 		}
 	}
