@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"modec.dev/modec/compiler"
@@ -385,11 +386,15 @@ func (x *checked) look(e *env) (f found, err error) {
 	if disk == nil || len(there.Outputs) == 0 {
 		return f, nil
 	}
+	var foreign diag.List
+	var beside sync.WaitGroup
+	beside.Go(func() { foreign = e.foreign(there, disk, x.ignored(e)) })
 	report, list, _ := e.verify(there, onDiskBy(disk, changes), verifySeed)
 	if report != nil {
 		f.filled = bySurface(report.Surfaces, filled)
 	}
-	f.diags = slices.Concat(f.diags, list, e.foreign(there, disk, x.ignored(e)))
+	beside.Wait()
+	f.diags = slices.Concat(f.diags, list, foreign)
 	return f, nil
 }
 

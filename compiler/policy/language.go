@@ -159,30 +159,102 @@ const mostPlaces = 100_000
 // every place for a word's boundary, and programs of more places than it compares for such.
 func programsMeet(a, b *syntax.Prog) bool {
 	begin := together{searching, searching, false, false}
-	seen := map[together]bool{begin: true}
-	queue := []together{begin}
-	for len(queue) > 0 {
-		if len(seen) > mostPlaces {
+	seen := newVisited(a, b)
+	seen.add(begin)
+	todo := []together{begin}
+	var next []together
+	inA, inB := newRead(a), newRead(b)
+	for len(todo) > 0 {
+		if seen.count > mostPlaces {
 			return true
 		}
-		t := queue[0]
-		queue = queue[1:]
+		last := len(todo) - 1
+		t := todo[last] // any order finds what is reached, and this one keeps little
+		todo = todo[:last]
 		if t.a == found && t.b == found {
 			return true
 		}
-		next := t.follow(a, b)
-		if !t.ended && shareLetter(lettersAt(a, t.a), lettersAt(b, t.b)) {
+		next = t.follow(next[:0], a, b)
+		if !t.ended && shareLetter(inA.at(t.a), inB.at(t.b)) {
 			next = append(next, together{after(a, t.a), after(b, t.b), true, false})
 		}
 		for _, n := range next {
-			if !seen[n] {
-				seen[n] = true
-				queue = append(queue, n)
+			if seen.add(n) {
+				todo = append(todo, n)
 			}
 		}
 	}
 	return false
 }
+
+// visited are places in two programs: a bit each, or of large programs an entry.
+type visited struct {
+	count int
+	row   int
+	bits  []uint64
+	some  map[together]bool
+}
+
+// mostBits bounds how many bits there may be.
+const mostBits = 1 << 22
+
+func newVisited(a, b *syntax.Prog) *visited {
+	v := &visited{row: len(b.Inst) - found}
+	if all := (len(a.Inst) - found) * v.row * 4; all <= mostBits {
+		v.bits = make([]uint64, all/64+1)
+	} else {
+		v.some = map[together]bool{}
+	}
+	return v
+}
+
+// add reports whether a place is a new one.
+func (v *visited) add(t together) bool {
+	if v.bits == nil {
+		if v.some[t] {
+			return false
+		}
+		v.some[t] = true
+		v.count++
+		return true
+	}
+	at := ((t.a-found)*v.row + t.b - found) * 4
+	if t.begun {
+		at += 2
+	}
+	if t.ended {
+		at++
+	}
+	if v.bits[at/64]&(1<<(at%64)) != 0 {
+		return false
+	}
+	v.bits[at/64] |= 1 << (at % 64)
+	v.count++
+	return true
+}
+
+// read has the letters that are read at the places of a program, once they are asked for.
+type read struct {
+	prog    *syntax.Prog
+	letters [][]rune
+	known   []bool
+}
+
+func newRead(p *syntax.Prog) *read {
+	return &read{p, make([][]rune, len(p.Inst)), make([]bool, len(p.Inst))}
+}
+
+func (r *read) at(place int) []rune {
+	if place < 0 {
+		return everyLetter
+	}
+	if !r.known[place] {
+		r.letters[place], r.known[place] = lettersAt(r.prog, place), true
+	}
+	return r.letters[place]
+}
+
+var everyLetter = []rune{0, unicode.MaxRune}
 
 // together is a place in two programs that read the same text: an instruction, or one of
 // the two states of a search.
@@ -197,13 +269,14 @@ const (
 	found     = -2 // the match has ended
 )
 
-// follow returns the places that are reached without reading a letter.
-func (t together) follow(a, b *syntax.Prog) []together {
-	var next []together
-	for _, m := range t.moves(a, t.a) {
+// follow adds the places that are reached without reading a letter.
+func (t together) follow(next []together, a, b *syntax.Prog) []together {
+	moves, n := t.moves(a, t.a)
+	for _, m := range moves[:n] {
 		next = append(next, together{m.to, t.b, t.begun, t.ended || m.ends})
 	}
-	for _, m := range t.moves(b, t.b) {
+	moves, n = t.moves(b, t.b)
+	for _, m := range moves[:n] {
 		next = append(next, together{t.a, m.to, t.begun, t.ended || m.ends})
 	}
 	return next
@@ -214,29 +287,30 @@ type move struct {
 	ends bool // only where the text ends
 }
 
-func (t together) moves(p *syntax.Prog, at int) []move {
+// moves returns the first n places that an instruction leads to.
+func (t together) moves(p *syntax.Prog, at int) (to [2]move, n int) {
 	switch at {
 	case searching:
-		return []move{{to: p.Start}}
+		return [2]move{{to: p.Start}}, 1
 	case found:
-		return nil
+		return to, 0
 	}
 	in := &p.Inst[at]
 	switch in.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:
-		return []move{{to: int(in.Out)}, {to: int(in.Arg)}}
+		return [2]move{{to: int(in.Out)}, {to: int(in.Arg)}}, 2
 	case syntax.InstCapture, syntax.InstNop:
-		return []move{{to: int(in.Out)}}
+		return [2]move{{to: int(in.Out)}}, 1
 	case syntax.InstMatch:
-		return []move{{to: found}}
+		return [2]move{{to: found}}, 1
 	case syntax.InstEmptyWidth:
 		width := syntax.EmptyOp(in.Arg)
 		if t.begun && width&syntax.EmptyBeginText != 0 {
-			return nil
+			return to, 0
 		}
-		return []move{{to: int(in.Out), ends: width&syntax.EmptyEndText != 0}}
+		return [2]move{{to: int(in.Out), ends: width&syntax.EmptyEndText != 0}}, 1
 	}
-	return nil
+	return to, 0
 }
 
 // after returns the place after a letter is read.
@@ -247,17 +321,13 @@ func after(p *syntax.Prog, at int) int {
 	return int(p.Inst[at].Out)
 }
 
-// lettersAt returns the letters that are read at a place, as pairs of the first and the
+// lettersAt returns the letters that are read at an instruction, as pairs of the first and the
 // last one; nil where none is.
 func lettersAt(p *syntax.Prog, at int) []rune {
-	every := []rune{0, unicode.MaxRune}
-	if at < 0 {
-		return every
-	}
 	in := &p.Inst[at]
 	switch in.Op {
 	case syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
-		return every
+		return everyLetter
 	case syntax.InstRune1:
 		return []rune{in.Rune[0], in.Rune[0]}
 	case syntax.InstRune:

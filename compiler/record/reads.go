@@ -21,11 +21,21 @@ type Reads struct {
 
 	mu     sync.Mutex
 	states map[string]string
-	bad    bool // something was read whose state is not known
+	kept   map[string]seen // by name: what is read again
+	bad    bool            // something was read whose state is not known
+}
+
+// seen is what was read at a name.
+type seen struct {
+	data []byte // of a file that was opened
+	info fs.FileInfo
+	err  error // there is nothing
 }
 
 // NewReads returns a file system that notes what is read from another one.
-func NewReads(fsys fs.FS) *Reads { return &Reads{fsys: fsys, states: map[string]string{}} }
+func NewReads(fsys fs.FS) *Reads {
+	return &Reads{fsys: fsys, states: map[string]string{}, kept: map[string]seen{}}
+}
 
 // States returns what was noted; ok is false where that is not everything.
 func (r *Reads) States() (states map[string]string, ok bool) {
@@ -56,10 +66,14 @@ func (r *Reads) spoil() {
 
 // Stat describes a file or a folder without opening it.
 func (r *Reads) Stat(name string) (fs.FileInfo, error) {
+	if was, ok := r.again(name); ok {
+		return was.info, was.err
+	}
 	info, err := fs.Stat(r.fsys, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.note(name, absent)
+		r.keep(name, seen{err: err})
 	case err != nil:
 		r.spoil()
 	case info.IsDir():
@@ -74,9 +88,16 @@ func (r *Reads) Stat(name string) (fs.FileInfo, error) {
 
 // Open opens a file or a folder.
 func (r *Reads) Open(name string) (fs.File, error) {
+	switch was, ok := r.again(name); {
+	case ok && was.err != nil:
+		return nil, was.err
+	case ok:
+		return &readFile{bytes.NewReader(was.data), was.info}, nil
+	}
 	f, err := r.fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.note(name, absent)
+		r.keep(name, seen{err: err})
 		return nil, err
 	}
 	if err != nil {
@@ -107,7 +128,22 @@ func (r *Reads) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: cmp.Or(err, errGrew)}
 	}
 	r.note(name, sum(data))
+	r.keep(name, seen{data: data, info: info})
 	return &readFile{bytes.NewReader(data), info}, nil
+}
+
+// again returns what was read at a name before: who looks twice sees the same.
+func (r *Reads) again(name string) (seen, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, ok := r.kept[name]
+	return was, ok
+}
+
+func (r *Reads) keep(name string, what seen) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept[name] = what
 }
 
 var errGrew = errors.New("it grew while it was read")

@@ -323,6 +323,14 @@ func TestReads(t *testing.T) {
 	drop := func(name string) func(fs.FS) error {
 		return func(fs.FS) error { delete(files, name); return nil }
 	}
+	says := func(name, want string) func(fs.FS) error { // who looks again sees the same
+		return func(f fs.FS) error {
+			if got, _ := fs.ReadFile(f, name); string(got) != want {
+				t.Errorf("got %q in %s, want %q", got, name, want)
+			}
+			return nil
+		}
+	}
 	type steps []func(fs.FS) error
 	type states map[string]string
 	a, dir := sum([]byte("a")), listing([]string{"b", "c/"})
@@ -339,9 +347,9 @@ func TestReads(t *testing.T) {
 		"a folder":                    {steps{list("dir")}, states{"dir": dir}},
 		"a folder, then looked at":    {steps{list("dir"), stat("dir")}, states{"dir": dir}},
 		"a folder, looked at before":  {steps{stat("dir"), list("dir")}, states{"dir": dir}},
-		"a file that changes":         {steps{read("a"), write("a", "b"), read("a")}, nil},
-		"a file that goes":            {steps{read("a"), drop("a"), read("a")}, nil},
-		"a file that comes":           {steps{read("x"), write("x", "x"), read("x")}, nil},
+		"a file that changes":         {steps{read("a"), write("a", "b"), says("a", "a")}, states{"a": a}},
+		"a file that goes":            {steps{read("a"), drop("a"), says("a", "a"), stat("a")}, states{"a": a}},
+		"a file that comes":           {steps{read("x"), write("x", "x"), says("x", "")}, states{"x": absent}},
 		"looked at, then gone":        {steps{stat("a"), drop("a"), read("a")}, nil},
 		"a folder that changes":       {steps{list("dir"), write("dir/new", ""), list("dir")}, nil},
 		"a pipe":                      {steps{stat("pipe")}, nil},

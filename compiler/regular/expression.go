@@ -375,7 +375,11 @@ func (r *reader) units(t ecma.Single) Set {
 	u := t.Units()
 	has := func(c rune) bool { return u.Contains(uint16(c)) }
 	if !r.inAnyCase {
-		return SetOf(has)
+		set := ascii(u)
+		if has(Other) {
+			set.add(letter(Other))
+		}
+		return set
 	}
 	return SetOf(func(c rune) bool { return has(c) || has(unicode.ToUpper(c)) || has(unicode.ToLower(c)) })
 }
@@ -392,7 +396,7 @@ func (b *Bound) units(t ecma.Single) Set {
 	if _, dot := t.(*ecma.Any); dot && b.AnyUnit {
 		u = ecma.Units{{First: 0, Last: 0xFFFF}}
 	}
-	set := SetOf(func(c rune) bool { return c < utf8.RuneSelf && u.Contains(uint16(c)) })
+	set := ascii(u)
 	for letter, units := range beyond {
 		own := letter != 0
 		some, every := own && set.has(letter), !own || set.has(letter)
@@ -406,6 +410,16 @@ func (b *Bound) units(t ecma.Single) Set {
 		set = set.and(letters(letter).not())
 		if every || some && !b.Fewer {
 			set.add(letter)
+		}
+	}
+	return set
+}
+
+// ascii returns the letters of ASCII that are among some units.
+func ascii(u ecma.Units) (set Set) {
+	for _, r := range u {
+		for c := max(1, r.First); c <= min(r.Last, utf8.RuneSelf-1); c++ {
+			set.add(byte(c))
 		}
 	}
 	return set

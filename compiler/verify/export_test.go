@@ -120,7 +120,7 @@ func Keys(req Request, change func(target string, d contract.Decider) contract.D
 				seen[j.decider] = change(j.target.Target.Name(), j.decider)
 				more.add(seen[j.decider])
 			}
-			j.decider, j.compiled = seen[j.decider], nil // which is there where the artifacts differ
+			j.decider, j.compiled, j.key = seen[j.decider], nil, nil // which is there where the artifacts differ
 		}
 	}
 	plan, err := newPlan(req.Policy)

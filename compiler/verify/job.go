@@ -28,6 +28,7 @@ type job struct {
 	tells    bool            // it is one of these
 	before   []*job          // of a role in a mode: the first of the role and of the mode, where it is neither
 
+	key  *shared   // the key of what the decider reads, where it was asked for
 	id   *identity // once it is asked for
 	past *past     // what is known of it; nil where it has to be compared
 
@@ -49,10 +50,11 @@ func (j *job) each(refs []ir.SubjectRef) (jobs []*job) {
 	of, first := map[ir.SubjectRef]*job{}, map[ir.SubjectRef]*job{}
 	add := func(ref ir.SubjectRef) *job {
 		if of[ref] == nil {
-			of[ref] = &job{target: j.target, decider: j.decider, surface: j.surface, ref: ref, alone: j.alone}
-			if j.compiled != nil && !sameDeciders(j.decider, j.compiled, ref) {
-				of[ref].compiled = j.compiled
+			one := &job{target: j.target, decider: j.decider, surface: j.surface, ref: ref, alone: j.alone}
+			if j.compiled != nil && !one.decidesAs(j.compiled) {
+				one.compiled = j.compiled
 			}
+			of[ref] = one
 		}
 		return of[ref]
 	}

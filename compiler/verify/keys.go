@@ -176,7 +176,8 @@ func (k *keys) deciders(j *job) shared {
 			of.add(digest.Key{Sum: sum}, err == nil)
 		}
 	}
-	of.add(keyOf(j.decider, j.ref))
+	own := j.read()
+	of.add(own.key, own.ok)
 	for _, d := range []contract.Decider{j.compiled, j.alone} {
 		if d == nil {
 			of.key.Sum = digest.Join(of.key.Sum, digest.Sum{})
@@ -206,14 +207,23 @@ func keyOf(d contract.Decider, ref ir.SubjectRef) (digest.Key, bool) {
 	return digest.Key{}, false
 }
 
-// sameDeciders reports whether two deciders are known to decide alike about a subject.
-func sameDeciders(a, b contract.Decider, ref ir.SubjectRef) bool {
-	of, ok := keyOf(a, ref)
-	if !ok {
+// read returns the key of what the job's decider reads for the subject, once.
+func (j *job) read() *shared {
+	if j.key == nil {
+		key, ok := keyOf(j.decider, j.ref)
+		j.key = &shared{key, ok}
+	}
+	return j.key
+}
+
+// decidesAs reports whether another decider is known to decide alike about the subject.
+func (j *job) decidesAs(d contract.Decider) bool {
+	own := j.read()
+	if !own.ok {
 		return false
 	}
-	other, ok := keyOf(b, ref)
-	return ok && of.Sum == other.Sum
+	other, ok := keyOf(d, j.ref)
+	return ok && own.key.Sum == other.Sum
 }
 
 // places are some places in a fixed order, by the numbers that equal places share. Roles in modes name thousands each.
@@ -240,13 +250,15 @@ func (k *keys) placesOf(list []diag.Pos) *places {
 }
 
 func (p *places) sort() {
-	sorted := slices.Clone(p.numbers)
-	slices.Sort(sorted)
-	p.sorted = slices.Clone(slices.Compact(sorted))
-	p.first = make([]int32, len(p.sorted))
-	for i := len(p.numbers) - 1; i >= 0; i-- {
-		at, _ := slices.BinarySearch(p.sorted, p.numbers[i])
-		p.first[at] = int32(i)
+	index := make([]uint64, len(p.numbers)) // of each number, and where it stands
+	for i, n := range p.numbers {
+		index[i] = uint64(n)<<32 | uint64(i)
+	}
+	slices.Sort(index)
+	index = slices.CompactFunc(index, func(a, b uint64) bool { return a>>32 == b>>32 })
+	p.sorted, p.first = make([]int32, len(index)), make([]int32, len(index))
+	for i, x := range index {
+		p.sorted[i], p.first[i] = int32(x>>32), int32(uint32(x))
 	}
 }
 

@@ -26,18 +26,15 @@ var program = &model.Program{
 
 // last decides by the last rule that matches. One that allows every file says nothing of the secret ones.
 func last(rules []opencode.Rule, key, text string) model.Outcome {
-	for i := len(rules) - 1; i >= 0; i-- {
-		r := &rules[i]
-		if !opencode.Match(r.Key, key) || !opencode.Match(r.Pattern, text) {
-			continue
-		}
-		if key == opencode.Read && r.Decision == ir.Allow && format.IsSecret(text) &&
-			(r.Key == opencode.Every || r.Pattern == opencode.Every) {
-			return model.Unsaid(ir.Ask, "Kilo asks about .env where no rule of its own allows it")
-		}
-		return model.Outcome{Decision: r.Decision, Rule: r.Text(), At: r.At}
+	r := opencode.Last(rules, key, text)
+	switch {
+	case r == nil:
+		return model.Unsaid(ir.Ask, "Kilo asks where no rule decides")
+	case key == opencode.Read && r.Decision == ir.Allow && format.IsSecret(text) &&
+		(r.Key == opencode.Every || r.Pattern == opencode.Every):
+		return model.Unsaid(ir.Ask, "Kilo asks about .env where no rule of its own allows it")
 	}
-	return model.Unsaid(ir.Ask, "Kilo asks where no rule decides")
+	return model.Outcome{Decision: r.Decision, Rule: r.Text(), At: r.At}
 }
 
 // asks returns the files about which Kilo asks, though a rule allows them.

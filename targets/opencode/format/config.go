@@ -11,6 +11,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
+	"modec.dev/modec/compiler/recent"
 )
 
 // The codes of what opencode itself refuses.
@@ -64,8 +65,46 @@ func ReadConfig(file string, data []byte) (*Config, diag.List) {
 	return c, diags
 }
 
-// ReadFile reads a file, and reports what is wrong with it. It returns nil where it is no JSON.
+// ReadFile reads a file, and reports what is wrong with it. It returns nil where it is no JSON. What the
+// configuration leads to may be another caller's too: nobody changes it.
 func ReadFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem string)) *Config {
+	of := fileRead{file, string(data), n}
+	was, ok := lastRead.Get(of)
+	if !ok {
+		was.config = readFile(file, data, n, func(at diag.Pos, problem string) {
+			was.problems = append(was.problems, problemAt{at, problem})
+		})
+		lastRead.Put(of, was)
+	}
+	for _, p := range was.problems {
+		bad(p.at, p.problem)
+	}
+	if was.config == nil {
+		return nil
+	}
+	c := *was.config
+	return &c
+}
+
+// lastRead keeps what was read last: models, importers and what looks for agents beside a build read the same files.
+var lastRead = recent.New[fileRead, wasRead](2)
+
+type fileRead struct {
+	file, data string
+	nulls      Nulls
+}
+
+type wasRead struct {
+	config   *Config
+	problems []problemAt
+}
+
+type problemAt struct {
+	at      diag.Pos
+	problem string
+}
+
+func readFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem string)) *Config {
 	root, err := located.JSONC(file, data)
 	if err != nil {
 		bad(located.PlaceOf(file, err), located.Reason(err))
@@ -98,7 +137,11 @@ func ReadFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem s
 // WithTools returns the rules of a permission, and those of the older way to say which tools there are: these stand
 // before it, and what both say of a key the permission says alone, in that place.
 func WithTools(list *located.Value, permission []Rule) []Rule {
-	return mergedRules(readTools(list), permission)
+	tools := readTools(list)
+	if tools == nil {
+		return permission
+	}
+	return mergedRules(tools, permission)
 }
 
 // readTools returns the rules of the older way.
@@ -153,10 +196,13 @@ func Merged(a, b *Config) *Config {
 func mergedRules(a, b []Rule) []Rule {
 	var keys []string
 	of := map[string][]Rule{}
+	type pattern struct{ key, text string }
+	index := make(map[pattern]int, len(a)+len(b)) // among the rules of the key
 	for _, r := range a {
 		if of[r.Key] == nil {
 			keys = append(keys, r.Key)
 		}
+		index[pattern{r.Key, r.Pattern}] = len(of[r.Key])
 		of[r.Key] = append(of[r.Key], r)
 	}
 	seen := map[string]bool{}
@@ -167,15 +213,18 @@ func mergedRules(a, b []Rule) []Rule {
 		} else {
 			r.Place = cmp.Or(was[0].Place, was[0].At)
 		}
-		switch i := slices.IndexFunc(was, func(x Rule) bool { return x.Pattern == r.Pattern }); {
+		same := pattern{r.Key, r.Pattern}
+		i, twice := index[same]
+		twice = twice && i < len(was) && was[i].Pattern == r.Pattern
+		switch {
 		case was == nil, r.Form != Patterned, was[0].Form != Patterned && !seen[r.Key]:
 			// a decision alone gives way, and takes the place
-			of[r.Key] = []Rule{r}
-		case i >= 0:
+			of[r.Key], index[same] = []Rule{r}, 0
+		case twice:
 			r.Place = cmp.Or(was[i].Place, was[i].At)
 			was[i] = r
 		default:
-			of[r.Key] = append(was, r)
+			of[r.Key], index[same] = append(was, r), len(was)
 		}
 		seen[r.Key] = true
 	}

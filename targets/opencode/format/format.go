@@ -253,7 +253,10 @@ func Number(key string) bool {
 
 // Match reports whether a pattern matches a whole text: "*" is any text, "?" any character, and " *" at the end
 // nothing, too.
-func Match(pattern, text string) bool {
+func Match(pattern, text string) bool { return match(pattern, valid(text)) }
+
+// match does so with a valid text.
+func match(pattern, text string) bool {
 	switch {
 	case pattern == Every, pattern == text:
 		return true
@@ -262,7 +265,7 @@ func Match(pattern, text string) bool {
 		letter(pattern[len(pattern)-1]) && pattern[len(pattern)-1] != text[len(text)-1]:
 		return false // most do not, and so it is seen soonest
 	}
-	pattern, text = valid(pattern), valid(text)
+	pattern = valid(pattern)
 	if strings.IndexByte(pattern, '*') < 0 && strings.IndexByte(pattern, '?') < 0 {
 		return len(pattern) == len(text) && same(pattern, text)
 	}
@@ -318,6 +321,13 @@ func wildcard(pattern, text string) bool {
 		case star >= 0:
 			_, n := utf8.DecodeRuneInString(text[from:])
 			from += n
+			if next := star + 1; next < len(pattern) && letter(pattern[next]) { // to where it goes on at all
+				n := strings.IndexByte(text[from:], pattern[next])
+				if n < 0 {
+					return false
+				}
+				from += n
+			}
 			p, t = star+1, from
 		default:
 			return false
@@ -356,8 +366,9 @@ func Language(sp *regular.Space, pattern string, as func(rune) rune) (regular.La
 
 // Last returns the rule that decides: the last one of which key and pattern match; nil for none.
 func Last(rules []Rule, key, text string) *Rule {
+	key, text = valid(key), valid(text)
 	for i := len(rules) - 1; i >= 0; i-- {
-		if r := &rules[i]; Match(r.Key, key) && Match(r.Pattern, text) {
+		if r := &rules[i]; match(r.Key, key) && match(r.Pattern, text) {
 			return r
 		}
 	}

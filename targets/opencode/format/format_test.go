@@ -1,6 +1,9 @@
 package format_test
 
 import (
+	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -160,5 +163,38 @@ func TestParseRuleRefuses(t *testing.T) {
 	}
 	if _, err := format.ParseRule("tools.write", ir.Ask); err == nil {
 		t.Error("the list of tools asks about nothing")
+	}
+}
+
+// Drawn patterns match as the expression does that opencode makes of them.
+func TestMatchDrawn(t *testing.T) {
+	letters := []string{"a", "b", "*", "*", "?", " *", "/", `\`, "é", ".", " "}
+	r := rand.New(rand.NewPCG(1, 2))
+	text := func(n int, from []string) (s string) {
+		for range r.IntN(n) {
+			s += from[r.IntN(len(from))]
+		}
+		return s
+	}
+	matched := 0
+	for range 100_000 {
+		pattern, name := text(7, letters), text(8, slices.DeleteFunc(slices.Clone(letters), func(s string) bool {
+			return strings.ContainsAny(s, "*?")
+		}))
+		begin, open := strings.CutSuffix(strings.ReplaceAll(pattern, `\`, "/"), " *")
+		expr := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(begin))
+		if open {
+			expr += "( .*)?"
+		}
+		want := regexp.MustCompile(`(?s)\A` + expr + `\z`).MatchString(strings.ReplaceAll(name, `\`, "/"))
+		if got := format.Match(pattern, name); got != want {
+			t.Fatalf("got %v for %q and %q, want %v", got, pattern, name, want)
+		}
+		if want {
+			matched++
+		}
+	}
+	if matched < 1000 {
+		t.Errorf("%d of them match, which says little", matched)
 	}
 }

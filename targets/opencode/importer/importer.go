@@ -284,12 +284,13 @@ func (im *importer) among(in input, root *located.Value, rules []format.Rule) []
 			im.joined = append(im.joined, file)
 		}
 	}
-	for i := range all.Permission {
-		if r := &all.Permission[i]; r.At.File != in.at { // a build writes it here
+	rules = slices.Clone(all.Permission)
+	for i := range rules {
+		if r := &rules[i]; r.At.File != in.at { // a build writes it here
 			r.At, r.Place = at, diag.Pos{}
 		}
 	}
-	return all.Permission
+	return rules
 }
 
 // stays are the settings of which no role has a word, and why each stays where it is.
