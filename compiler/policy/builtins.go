@@ -22,6 +22,8 @@ func UsualLines() []string {
 	return []string{
 		"cat README.md", "git branch", "git diff", "git diff --cached", "git diff --stat", "git log",
 		"git log --oneline", "git show", "git status", "git status --short", "ls", "ls -a", "ls -l", "ls -la", "pwd",
+		"head", "head -5", "head -10", "head -20", "head -50", "head -100", "sort", "sort -u",
+		"tail", "tail -5", "tail -10", "tail -20", "tail -50", "tail -100", "true", "uniq", "wc -l",
 	}
 }
 

@@ -12,15 +12,22 @@ import (
 	"modec.dev/modec/targets/gemini/format"
 )
 
-// lineShape matches plain commands without quotes and redirects, joined by operators between them.
-const lineShape = `(?!(?:|[^"]*[;&|] *|[^"]*\btime +)` + reserved + `)(?=[\w./][\w ./,:+@%=;&|-]*"\x00)` +
+// lineShape matches plain commands without quotes, and without redirects but for empty ones, joined by operators
+// between them.
+const lineShape = `(?!(?:|[^"]*[;&|] *|[^"]*\btime +)` + reserved + `)(?=[\w./][\w ./,:+@%=;&|>-]*"\x00)` + filesApart +
 	`(?![^ "]*=|\. |[^"]*(?: =|;[ ]*[;&|]|&&[ ]*[;&|]|\|\|[ ]*[;&|]|& +[;&|]|&[;|]|\| +[;&|]|\|[;&]` +
 	`|[;&|] *(?:"|[^ "]*=|[^\w./ &|]|\. )))`
 
 // unredirected matches any line that neither reads nor writes a file by a redirect.
-const unredirected = `[^<>\x00]*` + format.End
+const unredirected = filesApart + `[^\x00]*` + format.End
 
-const lineTold = "run plain commands, without quotes, variables and redirects: they are compared with a list"
+// What a redirect is followed by that reads and writes no file: 2>&1, > /dev/null.
+const (
+	empty      = `>(?:&[12]| /dev/null|/dev/null)`
+	filesApart = `(?![^\x00]*(?:<|>(?!(?:&[12]| /dev/null|/dev/null)[ ;&|"])))`
+)
+
+const lineTold = "run plain commands, without quotes, variables and redirects to files: they are compared with a list"
 
 var commandLines = grammar{group: ir.Command, tools: []string{format.Shell}, argument: format.CommandArg,
 	shape: lineShape, open: unredirected, parts: true, told: lineTold}
@@ -89,10 +96,10 @@ func exactly(s *policy.Subject) (out []string) {
 	return out
 }
 
-// What may stand behind the words of a pattern: nothing, or another command, which is judged by itself;
-// or also any words.
+// What may stand behind the words of a pattern: nothing, empty redirects, or another command, which is judged by
+// itself; or also any words.
 const (
-	exact = `(?:| *[;&|]` + anyText + `)`
+	exact = `(?:| [12]?` + empty + `)(?:| 2>&1)(?:| *[;&|]` + anyText + `)`
 	open  = `(?:|[ ;&|]` + anyText + `)`
 )
 

@@ -252,13 +252,13 @@ func (w *writer) commands() {
 	if silent := s.rest == ir.Agent || s.rest == ir.Deny && s.late; silent && w.holdsFiles() {
 		held = true
 		if s.rest == ir.Deny || s.plain() || s.strictest() > ir.Deny { // else the shape has none
-			w.add(rule{tools: commandLines.tools, expr: format.Key(format.CommandArg) + `[^\x00]*[<>]`,
+			w.add(rule{tools: commandLines.tools, expr: unless(format.Key(format.CommandArg), filesApart),
 				decision: ir.Deny, rank: denied, told: commandLines.told})
 		}
 	}
 	if ok && held && s.rest > ir.Deny {
 		w.loss(ir.Command, codeLine, w.subject.Default(ir.Command).Pos,
-			"no expression judges the file behind a redirect: lines with one are refused").
+			"no expression judges the file behind a redirect: lines with one are refused, but for 2>&1 and /dev/null").
 			Hint("have the agent write files by its own tools").
 			Needless()
 	}

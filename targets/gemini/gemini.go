@@ -49,7 +49,8 @@
 //   - Of a line, the engine splits off every command and compares each. Where a list denies something, a
 //     line is permitted that consists of plain words and of operators; one that has the words of what is
 //     denied, in any order, is refused. Gemini CLI does not judge the file of a redirect: a line
-//     with one is refused (gemini-line).
+//     with one is refused (gemini-line), but for one that touches no file (2>&1, > /dev/null), which an allow says by
+//     allowRedirection.
 //   - An address stands in a text. One is allowed that is alone in it, by https.
 //   - An ask without an expression lets what the engine knows to be safe pass (ls, git status). An ask
 //     about commands therefore always has one.

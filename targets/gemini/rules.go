@@ -208,6 +208,9 @@ func text(title string, rules []rule) []byte {
 			line("argsPattern", "'"+strings.ReplaceAll(r.expr, "'", `\x27`)+"'")
 		}
 		line("decision", contract.QuoteTOML(format.Word(r.decision)))
+		if r.decision == ir.Allow && slices.Contains(r.tools, format.Shell) {
+			line("allowRedirection", "true") // to /dev/null: others no rule allows
+		}
 		if r.told != "" {
 			line("denyMessage", contract.QuoteTOML(r.told))
 		}

@@ -28,7 +28,8 @@
 //   - A command is compared as its text. Where a list denies, or asks about, a command beside others that are
 //     open, its patterns find the usual ways to write it, and another spelling passes: a hole that verify counts
 //     (kilo-text). An agent that could run nothing but what a list names would be of no use.
-//   - Nothing judges the file of a redirect: a line with one is refused (kilo-line).
+//   - Nothing judges the file of a redirect: a line with one is refused, but for one that touches no file
+//     (kilo-line).
 //   - A resource of a server is compared like a file that is called mcp:SERVER:URI. What opens it names "://", which no
 //     path has: a URI without one (urn:…) is denied where anything of it is written.
 //   - Of a list of hosts only whole names are allowed (kilo-approval).
@@ -43,7 +44,8 @@
 //
 // # Known holes of the agent
 //
-//   - Beside a command a redirect, an assignment or a test of its own runs unasked (cd . > file).
+//   - Beside a command a redirect, an assignment or a test of its own runs unasked (cd . > file), and so does a
+//     redirect behind a list or a pipe (a && b > file), or behind "!".
 //   - grep, glob and semantic_search look below folders, and show what may not be read there.
 //   - Letters are compared as they are written: on a file system that takes SECRETS for secrets, it is another name.
 //   - The target of a link, and where apply_patch moves a file to, are not compared.

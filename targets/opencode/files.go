@@ -27,6 +27,8 @@ var agent = &lastmatch.Agent{
 	Taken:       internal,
 	Searches:    format.Searches,
 	Harmless:    format.Harmless,
+
+	WithRedirects: true,
 }
 
 // internal are agents that opencode runs by itself.

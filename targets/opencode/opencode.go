@@ -29,7 +29,9 @@
 //   - A command is compared as its text. Where a list denies, or asks about, a command beside others that are
 //     open, its patterns find the usual ways to write it, and another spelling passes: a hole that verify counts
 //     (opencode-text). An agent that could run nothing but what a list names would be of no use.
-//   - Nothing judges the file of a redirect: a line with one is refused (opencode-line).
+//   - Nothing judges the file of a redirect: a line with one is refused, but for one that ends with 2>&1 or
+//     2>/dev/null (opencode-line). Behind a list or a pipe (a && b > file) its parser takes the redirect for that of
+//     the whole, and compares it with nothing: a hole.
 //   - A resource of a server is compared like a file that is called mcp:SERVER:URI. What opens it names "://", which no
 //     path has: a URI without one (urn:…) is denied where anything of it is written.
 //   - Of a list of hosts only whole names are allowed (opencode-approval).

@@ -171,9 +171,11 @@ func (s session) checkAs(c call, is part) outcome {
 	text := format.Arguments(c.args...)
 	out := outcome{ir.Ask, "Gemini CLI asks where no rule decides", diag.Pos{}}
 	bare := true // no expression chose the rule
+	redirects := false
 	for _, rules := range []session{s, byItself} {
 		if r := first(rules, c, text); r != nil {
 			out, bare = outcome{r.Decision, ruleText(r), r.At}, r.Args == nil
+			redirects = r.Redirects
 			break
 		}
 	}
@@ -181,7 +183,7 @@ func (s session) checkAs(c call, is part) outcome {
 		if bare && is == whole && out.decision == ir.Ask && knownSafe(c.line) {
 			out.decision, out.rule = ir.Allow, "Gemini CLI runs without asking what it knows to be safe"
 		}
-		return s.line(c, out)
+		return s.line(c, out, redirects)
 	}
 	if out.decision == ir.Allow && slices.Contains(format.Edits, c.tool) && isBuildFile(argument(c, format.FilePath)) {
 		out.decision, out.rule = ir.Ask, "Gemini CLI asks before it edits what builds the project"
@@ -259,8 +261,8 @@ func names(r *format.Rule, t string, c call) bool {
 	return false
 }
 
-// line decides a line of the shell: what its rule says, and every command of it by itself.
-func (s session) line(c call, by outcome) outcome {
+// line decides a line of the shell: what its rule says, which may allow redirects, and every command of it by itself.
+func (s session) line(c call, by outcome, may bool) outcome {
 	if by.decision == ir.Deny || c.line == "" {
 		return by
 	}
@@ -268,7 +270,7 @@ func (s session) line(c call, by outcome) outcome {
 	if !ok || len(commands) == 0 {
 		return outcome{ir.Ask, "Gemini CLI asks about what it cannot parse", by.at}
 	}
-	if redirects && by.decision == ir.Allow {
+	if redirects && !may && by.decision == ir.Allow {
 		by.decision, by.rule = ir.Ask, "Gemini CLI asks about redirects"
 	}
 	for _, command := range commands {

@@ -79,6 +79,8 @@ var (
 	}
 	// lines do no harm where they run.
 	lines = []string{
+		"git status 2>/dev/null", "git log && git status >r91", "git log | git status 2>&1", "! git log >r92",
+		"git status >r93 && git log", "git log; git status >r94 -s", "git log && git status >r95 -s",
 		"git status", "git status --short", "git  status", " git status", "git log", "git log --oneline -5", "git diff",
 		"git diff HEAD", "git add .", "git add -A && git status", "git commit -m wip", "git commit -m 'fix it'",
 		"git commit -m \"fix it\"", "git push", "git push origin main", "git push --force", "git push -f origin main",

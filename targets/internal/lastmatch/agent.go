@@ -52,6 +52,8 @@ type Agent struct {
 	// with "$", and of those that have a shell run a text with one. Escaped are in the place of both where no line with
 	// a quote gets further: there a backslash hides a sign.
 	Expansions, Redirects, Escaped []string
+	// WithRedirects is set where it compares a command with its redirects.
+	WithRedirects bool
 }
 
 // Own is where an agent has what a source says in its own words: rules of a permission, names, files and prompts.

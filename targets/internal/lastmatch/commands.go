@@ -167,13 +167,17 @@ func (w *writer) commands() {
 	// Where files are left to an agent that asks about commands by itself, it asks about lines that have some.
 	left := !of.files && base == ir.Allow && len(w.agent.Unasked) > 0 &&
 		(w.leavesFiles(ir.Edit) || w.leavesFiles(ir.Read))
+	redirect := ir.Agent // nothing is said of lines with one
 	if base > ir.Deny && of.files || of.open || left {
-		signs = w.signs(of)
+		signs, redirect = w.signs(of)
 	}
 	if of.alone { // it asks about most of them
 		signs = slices.DeleteFunc(signs, func(e entry) bool {
 			return e.decision == ir.Ask && e.pattern != "*$*" && e.pattern != "*`*" && !opens(list, e.pattern)
 		})
+		if redirect == ir.Ask && !slices.ContainsFunc(redirects, func(p string) bool { return opens(list, p) }) {
+			redirect = ir.Agent
+		}
 	}
 	// What a line does not say is in no list, of its own permissionMode neither.
 	hidden := min(of.lowest, decidedOn(w.subject, policy.Action{Group: ir.Command, Arg: "$X"}))
@@ -194,7 +198,60 @@ func (w *writer) commands() {
 			Target(w.agent.Name).
 			Subject(w.ref.String())
 	}
-	w.key(format.Bash, base, besides(list, signs))
+	w.key(format.Bash, base, w.redirected(base, besides(list, signs), redirect))
+}
+
+// redirects are patterns of lines that read a file, or write one.
+var redirects = []string{"*<*", "*>*"}
+
+// emptyRedirects are those that everybody writes, and that touch no file.
+var emptyRedirects = []string{"2>&1", "2>/dev/null"}
+
+// redirected adds to a list what is decided of lines with redirects, before what it denies at its end, whatever stands
+// around. A line that ends with an empty one is decided as it is without.
+func (w *writer) redirected(base ir.Decision, list []entry, redirect ir.Decision) []entry {
+	if redirect == ir.Agent {
+		return list
+	}
+	at := len(list)
+	for at > 0 && list[at-1].decision == ir.Deny {
+		at--
+	}
+	out, denied := slices.Clip(list[:at]), list[at:]
+	for _, pattern := range redirects {
+		out = append(out, entry{pattern, redirect})
+	}
+	if !w.agent.WithRedirects {
+		return append(out, denied...)
+	}
+	for _, end := range emptyRedirects {
+		if base == ir.Ask || base == ir.Allow {
+			out = append(out, entry{"* " + end, base})
+		}
+		for _, e := range list[:at] {
+			out = append(out, entry{endsWith(e.pattern, end), e.decision})
+		}
+		for _, pattern := range redirects {
+			out = append(out, entry{pattern + end, redirect})
+		}
+	}
+	out = append(out, denied...)
+	for _, end := range emptyRedirects {
+		for _, e := range denied {
+			if !strings.HasSuffix(e.pattern, "*") {
+				out = append(out, entry{endsWith(e.pattern, end), e.decision})
+			}
+		}
+	}
+	return out
+}
+
+// endsWith returns the pattern of the lines of another one that a redirect follows.
+func endsWith(pattern, redirect string) string {
+	if strings.HasSuffix(pattern, "*") {
+		return pattern + redirect
+	}
+	return pattern + " " + redirect
 }
 
 // besides adds signs to a list: what they ask about before what the list asks about or denies, and what they deny
@@ -210,9 +267,9 @@ func besides(list, signs []entry) []entry {
 	return slices.Concat(list[:at], asked, list[at:], denied)
 }
 
-// signs returns what a list says of lines with signs of the shell.
-func (w *writer) signs(of lines) []entry {
-	redirect := of.least
+// signs returns what a list says of lines with signs of the shell, and of those with redirects.
+func (w *writer) signs(of lines) (list []entry, redirect ir.Decision) {
+	redirect = of.least
 	switch {
 	case of.files && w.hooks(w.subject) && !slices.Contains(w.in.Beside, w.agent.ReadBy):
 		// The hook refuses what is denied. It does not ask.
@@ -220,13 +277,13 @@ func (w *writer) signs(of lines) []entry {
 	case of.files:
 		redirect = ir.Deny
 		w.loss(ir.Command, w.agent.Codes.Line, w.subject.Default(ir.Command).Pos,
-			"no pattern judges the file of a redirect: lines with one are refused").
-			Hint("have the agent write files by its own tools").
+			"no pattern judges the file of a redirect: lines with one are refused, but for empty ones (2>&1), and one "+
+				"behind a list or a pipe (a && b > file) no pattern sees").
+			Hint(w.agent.ofRedirects()).
 			Needless()
 	}
-	list := []entry{{"*<*", redirect}, {"*>*", redirect}}
 	if of.open {
-		list = append([]entry{{"*$*", of.least}, {"*`*", of.least}}, list...)
+		list = []entry{{"*$*", of.least}, {"*`*", of.least}}
 		if of.held {
 			list = append([]entry{{`*"*`, of.least}, {"*'*", of.least}, {"*{*", of.least}}, list...)
 		} else {
@@ -242,5 +299,5 @@ func (w *writer) signs(of lines) []entry {
 	for _, pattern := range hidden {
 		list = append(list, entry{pattern, redirect})
 	}
-	return list
+	return list, redirect
 }

@@ -27,6 +27,16 @@ func (e *Emitter) hooks(s *policy.Subject) bool {
 	return false
 }
 
+// ofRedirects returns what to do about lines with redirects.
+func (a *Agent) ofRedirects() string {
+	hint := "have the agent write files by its own tools"
+	if a.Hook != nil {
+		hint += ", and say hooks = \"auto\" under [targets." + a.Name + "], so that a plugin refuses what leads to a " +
+			"file that is denied"
+	}
+	return hint
+}
+
 // hookLine returns the command that asks for a subject. Where modec does not answer, the call is refused.
 func (e *Emitter) hookLine(ref ir.SubjectRef) string {
 	reads := "--model " + contract.PolicyFile

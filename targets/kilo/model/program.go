@@ -59,6 +59,9 @@ func protected(name string, o model.Outcome) model.Outcome {
 // unchecked are commands about which Kilo asks no rule.
 var unchecked = []string{"cd", "chdir", "popd", "pushd", "push-location", "set-location"}
 
+// noCommands are none to its parser.
+var noCommands = []string{"[", "unset"}
+
 // split returns the commands of a line, and its parts that Kilo does not see; false where it does not parse. A line
 // without a command is compared as a whole.
 func split(line string) (commands, unseen []string, ok bool) {
@@ -71,29 +74,24 @@ func split(line string) (commands, unseen []string, ok bool) {
 		a, b := int(from.Offset()), int(to.Offset())
 		return strings.TrimSpace(string(in[min(a, len(in)):min(b, len(in))]))
 	}
-	some, begins := false, model.Begins(f)
+	some, compared := false, model.Compared(f)
 	syntax.Walk(f, func(n syntax.Node) bool {
 		stmt, is := n.(*syntax.Stmt)
 		if !is {
 			return true
 		}
-		begin, timed := begins(stmt)
-		whole := text([]byte(line), begin, stmt.End())
+		part := compared(stmt)
+		whole := text([]byte(line), part.Begin, part.End)
 		call, is := stmt.Cmd.(*syntax.CallExpr)
 		switch {
-		case is && len(call.Args) > 0 && !timed && slices.Contains(unchecked, call.Args[0].Lit()):
+		case is && len(call.Args) > 0 && !part.Timed && slices.Contains(unchecked, call.Args[0].Lit()):
 			some, unseen = true, append(unseen, whole)
-		case is && len(call.Args) > 0:
+		case is && len(call.Args) > 0 && !slices.Contains(noCommands, call.Args[0].Lit()):
 			some = true
-			from := call.Pos()
-			if timed {
-				from = begin
+			commands = append(commands, text(masked, part.From, part.To))
+			if part.Apart {
+				unseen = append(unseen, text(masked, part.Begin, part.End))
 			}
-			own := text(masked, from, call.End())
-			if len(stmt.Redirs) > 0 {
-				own = strings.TrimSuffix(text(masked, begin, stmt.End()), ";")
-			}
-			commands = append(commands, own)
 		case is, stmt.Cmd == nil, stmt.Redirs != nil:
 			unseen = append(unseen, whole)
 		default:
@@ -132,6 +130,11 @@ func mask(line string, f *syntax.File) []byte {
 		case *syntax.Redirect:
 			if harmless(n) {
 				hide(n.OpPos, n.End())
+			}
+			if n.Hdoc != nil { // with the line break before it
+				if at := int(n.Hdoc.Pos().Offset()) - 1; at >= 0 && at < len(out) && out[at] == '\n' {
+					out[at] = '_'
+				}
 			}
 		}
 		return true

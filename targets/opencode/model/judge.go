@@ -328,7 +328,8 @@ func (s *Session) line(line string) (Outcome, *contract.Hole) {
 			Why: s.program.Title + " takes a line that no shell reads for a command"}
 	}
 	o := Outcome{Decision: ir.Allow, Rule: s.program.Title + " asks about commands, and the line has none"}
-	why := s.program.Title + " asks about commands: a redirect, an assignment, a test or cd by itself runs unasked"
+	why := s.program.Title + " asks about commands: a redirect by itself, or behind a list or a pipe, an assignment, " +
+		"a test or cd runs unasked"
 	if len(commands) == 0 {
 		unseen = append(unseen, line)
 	}
@@ -399,26 +400,21 @@ func split(line string) (commands, unseen []string, ok bool) {
 		a, b := int(from.Offset()), int(to.Offset())
 		return strings.TrimSpace(line[min(a, len(line)):min(b, len(line))])
 	}
-	begins := Begins(f)
+	compared := Compared(f)
 	syntax.Walk(f, func(n syntax.Node) bool {
 		stmt, is := n.(*syntax.Stmt)
 		if !is {
 			return true
 		}
-		begin, timed := begins(stmt)
-		whole := text(begin, stmt.End())
+		part := compared(stmt)
+		whole := text(part.Begin, part.End)
 		call, is := stmt.Cmd.(*syntax.CallExpr)
 		switch {
-		case is && len(call.Args) > 0 && (timed || !slices.Contains(unchecked, call.Args[0].Lit())):
-			from := call.Pos()
-			if timed {
-				from = begin
+		case is && len(call.Args) > 0 && (part.Timed || !slices.Contains(unchecked, call.Args[0].Lit())):
+			commands = append(commands, text(part.From, part.To))
+			if part.Apart {
+				unseen = append(unseen, whole)
 			}
-			own := text(from, call.End())
-			if len(stmt.Redirs) > 0 {
-				own = strings.TrimSuffix(whole, ";")
-			}
-			commands = append(commands, own)
 		case is, stmt.Cmd == nil, stmt.Redirs != nil:
 			unseen = append(unseen, whole)
 		default:
@@ -432,20 +428,45 @@ func split(line string) (commands, unseen []string, ok bool) {
 	return commands, unseen, true
 }
 
-// Begins returns what tells where a statement of a line begins, and whether "time" stands before its command: the
-// program takes that for a word of the command, and compares it.
-func Begins(f *syntax.File) func(*syntax.Stmt) (at syntax.Pos, timed bool) {
-	at := map[*syntax.Stmt]syntax.Pos{}
-	begin := func(stmt *syntax.Stmt) (syntax.Pos, bool) {
+// Part is where a statement of a line stands, and what of its command is compared.
+type Part struct {
+	Begin, End syntax.Pos // the statement
+	From, To   syntax.Pos // what is compared, of a plain command
+	// Apart is set where its redirects, and the words behind them, are compared with nothing.
+	Apart bool
+	Timed bool // "time" stands before it, which is compared as a word of the command
+}
+
+// Compared returns what tells the parts of a line. The program's parser (tree-sitter's) takes redirects behind the last
+// command of a list or of a pipe for those of the whole, and those behind a command after "!".
+func Compared(f *syntax.File) func(*syntax.Stmt) Part {
+	at, last := map[*syntax.Stmt]syntax.Pos{}, map[*syntax.Stmt]bool{}
+	begin := func(stmt *syntax.Stmt) syntax.Pos {
 		if pos, timed := at[stmt]; timed {
-			return pos, true
+			return pos
 		}
-		return stmt.Pos(), false
+		return stmt.Pos()
+	}
+	mark := func(stmt *syntax.Stmt) { // and the first command of it, where it is a list or a pipe
+		for {
+			last[stmt] = true
+			binary, is := stmt.Cmd.(*syntax.BinaryCmd)
+			if !is {
+				return
+			}
+			stmt = binary.X
+		}
 	}
 	syntax.Walk(f, func(n syntax.Node) bool {
+		if binary, is := n.(*syntax.BinaryCmd); is {
+			mark(binary.Y)
+		}
 		stmt, is := n.(*syntax.Stmt)
 		if !is {
 			return true
+		}
+		if stmt.Negated {
+			mark(stmt)
 		}
 		clause, is := stmt.Cmd.(*syntax.TimeClause)
 		if !is || clause.Stmt == nil {
@@ -459,10 +480,42 @@ func Begins(f *syntax.File) func(*syntax.Stmt) (at syntax.Pos, timed bool) {
 			}
 			first = binary.X
 		}
-		at[first], _ = begin(stmt)
+		at[first] = begin(stmt)
+		last[first] = last[first] || last[stmt]
 		return true
 	})
-	return begin
+	return func(stmt *syntax.Stmt) Part {
+		_, timed := at[stmt]
+		p := Part{Begin: begin(stmt), End: stmt.End(), Timed: timed}
+		if call, is := stmt.Cmd.(*syntax.CallExpr); is && len(call.Args) > 0 {
+			p.command(stmt, call, last[stmt])
+		}
+		return p
+	}
+}
+
+// command finds what is compared of a plain command, of which redirects may be those of what stands around.
+func (p *Part) command(stmt *syntax.Stmt, call *syntax.CallExpr, around bool) {
+	p.From, p.To = call.Pos(), call.End()
+	if p.Timed {
+		p.From = p.Begin
+	}
+	end := call.End()
+	for _, r := range stmt.Redirs {
+		if r.End().After(end) {
+			end = r.End()
+		}
+		switch behind := r.Pos().After(call.Args[0].Pos()); {
+		case !behind && !p.Timed && p.From.After(r.Pos()):
+			p.From = r.Pos()
+		case behind && around && r.Op != syntax.WordHdoc && !p.Apart:
+			p.Apart, p.To = true, r.Pos()
+		}
+	}
+	p.End = end
+	if !p.Apart {
+		p.To = end
+	}
 }
 
 // unchecked are commands about which opencode asks no rule.
