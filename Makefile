@@ -94,9 +94,11 @@ lint:
 unit:
 	@$(call part,unit,go test -short ./...)
 
-# The Go tests whole: every mutant, every round of what is random.
+# The Go tests of which a part is left out where they are to be short: every mutant, every round of what is random.
+# `make test` runs the others as they are.
+LONG = $(sort $(dir $(shell grep -rlE 'testing\.Short\(\)|inShort' --include='*_test.go' .)))
 whole:
-	@$(call part,whole,go test -timeout 30m ./...)
+	@$(call part,whole,go test -timeout 30m $(LONG))
 
 # What runs side by side, by the race detector: generated sources and keys are no news to it.
 race:
@@ -143,12 +145,15 @@ QUICKFUZZ := FuzzCheck FuzzCommand FuzzECMAScript FuzzList FuzzMerge FuzzParse F
 # Executions are counted, and not seconds: at the end of a time Go's fuzzing fails now and then
 # with "context deadline exceeded" (golang/go#75804, which Go 1.27 repairs). The inputs that Go's
 # cache keeps of earlier runs count too.
+# Two packages at a time: one is compiled while the other one runs.
+FUZZED = $(subst /,+,$(patsubst ./%/,%,$(sort $(dir $(shell grep -rl '^func Fuzz' --include='*_test.go' .)))))
 fuzz:
-	@for pkg in $$(go list ./...); do \
-		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			count=$(COUNT); case " $(QUICKFUZZ) " in *" $$f "*) count=$${count}0;; esac; \
-			echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $${count}x $$pkg; \
-		done; \
+	@$(call part,fuzz,$(MAKE) -j2 -Otarget $(FUZZED:%=fuzz+%) COUNT=$(COUNT))
+
+fuzz+%:
+	@for f in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $(subst +,/,$*)/*_test.go); do \
+		count=$(COUNT); case " $(QUICKFUZZ) " in *" $$f "*) count=$${count}0;; esac; \
+		echo "$(subst +,/,$*) $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $${count}x ./$(subst +,/,$*); \
 	done
 
 # Other sources than those of TestDrawn, each in every form: make drawn FROM=812000

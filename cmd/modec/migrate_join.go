@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 
 	"modec.dev/modec/compiler"
@@ -33,30 +34,19 @@ func hasTarget(res *compiler.Result, name string) bool {
 func (c *migrateCmd) coming(
 	e *env, req migrate.Request, record *originals.Record, was *migrate.Edited,
 ) (names, files []string) {
-	name, _ := output.Locks(e.local)
-	lock, _ := fs.ReadFile(req.Root, name)
-	wrote := output.Knows(lock)
-	read := func(name string) ([]byte, error) { return fs.ReadFile(req.Root, name) }
-	known := func(file string) bool {
-		original, ok := record.Original(file)
-		_, left := record.Left[file]
-		return ok && record.Stands(original, read) || left || wrote(file)
-	}
+	known := familiar(e, &req, record)
 	for _, t := range req.Targets {
 		if _, ok := t.(contract.Importer); !ok {
 			continue
 		}
-		made := slices.IndexFunc(was.Before.Outputs, func(o contract.Artifacts) bool { return o.Target == t })
-		if made >= 0 {
-			out := was.Before.Outputs[made].Files
-			if len(out) == 0 || slices.ContainsFunc(out, func(f contract.File) bool { return known(f.Path) }) {
-				continue
-			}
+		made, fresh := begun(was.Before, t.Name(), known)
+		if made && !fresh {
+			continue
 		}
 		of := req
 		of.Targets = []contract.Target{t}
 		own := slices.DeleteFunc(migrate.AgentFiles(e.ctx, of), func(f string) bool {
-			return made >= 0 && known(f) || c.taken(e, req, f, was.Before.Project)
+			return made && known(f) || c.taken(e, req, f, was.Before.Project)
 		})
 		if len(own) == 0 {
 			continue
@@ -65,6 +55,29 @@ func (c *migrateCmd) coming(
 	}
 	slices.Sort(files)
 	return names, slices.Compact(files)
+}
+
+// familiar returns what tells the files that an import has read, or that a build has written.
+func familiar(e *env, req *migrate.Request, record *originals.Record) func(file string) bool {
+	name, _ := output.Locks(e.local)
+	lock, _ := fs.ReadFile(req.Root, name)
+	wrote := output.Knows(lock)
+	read := func(name string) ([]byte, error) { return fs.ReadFile(req.Root, name) }
+	return func(file string) bool {
+		original, ok := record.Original(file)
+		_, left := record.Left[file]
+		return ok && record.Stands(original, read) || left || wrote(file)
+	}
+}
+
+// begun reports whether a project has a target, and whether nothing of it is known yet.
+func begun(res *compiler.Result, target string, known func(file string) bool) (made, fresh bool) {
+	at := slices.IndexFunc(res.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == target })
+	if at < 0 {
+		return false, true
+	}
+	out := res.Outputs[at].Files
+	return true, len(out) > 0 && !slices.ContainsFunc(out, func(f contract.File) bool { return known(f.Path) })
 }
 
 // join takes agents into a project that come to it later: it offers what the source says then, and writes it with
@@ -132,7 +145,9 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 
 // joinOne takes one agent into a project by its name, or agents by files of theirs. It reports whether it did.
 func (c *migrateCmd) joinOne(e *env, req *migrate.Request) (found bool, err error) {
-	if !c.stays(e, req) || c.folder != e.dir || len(c.Paths) > 0 && len(req.Files) == 0 {
+	stays := c.stays(e, req)
+	own := !c.User && req.Args == nil && !c.Force && len(c.Approved) == 0 && !c.Suggest && hasSource(req)
+	if !stays && !own || c.folder != e.dir || len(c.Paths) > 0 && len(req.Files) == 0 {
 		return false, nil
 	}
 	res, diags := compiler.Compile(e.ctx, e.request())
@@ -145,10 +160,20 @@ func (c *migrateCmd) joinOne(e *env, req *migrate.Request) (found bool, err erro
 	} else if of := migrate.Formats(req.Targets)[req.From]; of != nil {
 		names = []string{of.(contract.Target).Name()}
 	}
-	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return hasTarget(res, n) }) {
+	known := familiar(e, req, originals.Load(e.home(e.dir)))
+	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
+		made, fresh := begun(res, n, known)
+		return made && !(fresh && stays) || !made && hasTarget(res, n)
+	}) {
 		return false, nil
 	}
 	return true, c.join(e, req, res, names)
+}
+
+// hasSource reports whether somebody has written a source already.
+func hasSource(req *migrate.Request) bool {
+	list, err := fs.ReadDir(req.Root, path.Clean(req.Out))
+	return err == nil && len(list) > 0
 }
 
 // joining returns the targets of whose agents all files are that are named, none where one is of no agent's own.

@@ -207,7 +207,7 @@ func (j *joining) add(p *patcher, f contract.File) error {
 	case err != nil:
 	case path.Base(path.Dir(f.Path)) == "policies" && bytes.Equal(have, f.Data):
 		return nil
-	case f.Path == path.Join(p.dir, "servers.cue"):
+	case f.Path == path.Join(p.dir, render.ServersFile):
 		f.Path = path.Join(p.dir, "servers", contract.PathName(j.names[0])+".cue")
 	}
 	return p.create(f.Path, f.Data)

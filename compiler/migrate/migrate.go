@@ -432,11 +432,30 @@ func (in *imports) render(req Request) ([]contract.File, memfs.FS, diag.List) {
 			files = append(files, contract.File{Path: path.Join(req.Local, ".gitignore"), Data: []byte("*\n")})
 		}
 	}
+	in.apart(files, tree)
 	for _, f := range files {
 		tree[f.Path] = f.Data
 	}
 	in.beside(req, tree)
 	return files, tree, diags
+}
+
+// apart gives the servers a file of their own where a source has some already, and nothing else of what is new.
+func (in *imports) apart(files []contract.File, tree memfs.FS) {
+	at := -1
+	for i := range files {
+		switch _, taken := tree[files[i].Path]; {
+		case !taken:
+		case path.Base(files[i].Path) != render.ServersFile:
+			return
+		default:
+			at = i
+		}
+	}
+	if at >= 0 && len(in.config.targets) > 0 {
+		f := &files[at]
+		f.Path = path.Join(path.Dir(f.Path), "servers-"+in.config.targets[0].name+path.Ext(f.Path))
+	}
 }
 
 // beside adds the files with the entries of external servers, which are judged with the source.

@@ -19,6 +19,9 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
+// ServersFile is the file with the servers.
+const ServersFile = "servers.cue"
+
 // Source returns the files of a project below dir: servers.cue, and one file for each
 // policy, mode and role in the folders policies, modes and roles. Long prompts and rules
 // files become Markdown beside them.
