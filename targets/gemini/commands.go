@@ -21,10 +21,10 @@ const lineShape = `(?!(?:|[^"]*[;&|] *|[^"]*\btime +)` + reserved + `)(?=[\w./][
 // unredirected matches any line that neither reads nor writes a file by a redirect.
 const unredirected = filesApart + `[^\x00]*` + format.End
 
-// What a redirect is followed by that reads and writes no file: 2>&1, > /dev/null.
+// A redirect that reads and writes no file: 2>&1, > /dev/null. Without a command it is none.
 const (
 	empty      = `>(?:&[12]| /dev/null|/dev/null)`
-	filesApart = `(?![^\x00]*(?:<|>(?!(?:&[12]| /dev/null|/dev/null)[ ;&|"])))`
+	filesApart = `(?!(?:|[^\x00]*[;|]) *[0-9]*>)(?![^\x00]*(?:<|>(?!(?:&[12]| /dev/null|/dev/null)[ ;&|"])))`
 )
 
 const lineTold = "run plain commands, without quotes, variables and redirects to files: they are compared with a list"

@@ -205,7 +205,7 @@ func (w *writer) commands() {
 var redirects = []string{"*<*", "*>*"}
 
 // emptyRedirects are those that everybody writes, and that touch no file.
-var emptyRedirects = []string{"2>&1", "2>/dev/null"}
+var emptyRedirects = []string{"2>&1", "2>/dev/null", ">/dev/null 2>&1", "> /dev/null 2>&1"}
 
 // redirected adds to a list what is decided of lines with redirects, before what it denies at its end, whatever stands
 // around. A line that ends with an empty one is decided as it is without.

@@ -17,7 +17,7 @@ import (
 // program is how Kilo decides by rules.
 var program = &model.Program{
 	Title: "Kilo", Searches: format.Searches, Last: last, Edit: protected, Split: split, Command: command,
-	Known: append(slices.Clip(model.Known), "chdir", "popd", "pushd"),
+	Known: model.Known,
 	Asks:  asks, Apart: opencode.Outside,
 	Tools: strings.Fields("agent_manager background_process board_post board_read browser_open cancel_wakeup " +
 		"cron_create cron_delete cron_list goal kilo_local_recall kilo_memory_recall kilo_memory_save link_pr " +

@@ -519,4 +519,4 @@ func (p *Part) command(stmt *syntax.Stmt, call *syntax.CallExpr, around bool) {
 }
 
 // unchecked are commands about which opencode asks no rule.
-var unchecked = []string{"cd", "[", "unset"}
+var unchecked = []string{"[", "cd", "chdir", "popd", "push-location", "pushd", "set-location", "unset"}

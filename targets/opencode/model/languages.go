@@ -19,7 +19,8 @@ func (d *Decider) KnownPrograms() []string { return d.program.Known }
 func (d alone) KnownPrograms() []string { return d.program.Known }
 
 // Known are the commands about which opencode asks no rule.
-var Known = []string{"[", "cd", "declare", "export", "let", "local", "nameref", "readonly", "time", "typeset", "unset"}
+var Known = append([]string{"declare", "export", "let", "local", "nameref", "readonly", "time", "typeset"},
+	unchecked...)
 
 // keys are the keys of a group whose patterns are compared with an argument.
 var keys = map[ir.Group]string{ir.Read: format.Read, ir.Edit: format.Edit, ir.Command: format.Bash,
