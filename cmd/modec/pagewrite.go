@@ -100,8 +100,8 @@ type confirmation struct {
 	answer string    // what came of it; "": nothing yet
 }
 
-// pageGone is how long a page that waits for an answer may be silent: it asks each second.
-const pageGone = 10 * time.Second
+// pageGone is how long a page that waits for an answer may be silent: it asks each second, unless its machine is busy.
+const pageGone = 30 * time.Second
 
 // confirmTime is how long the terminal is asked.
 const confirmTime = 2 * time.Minute
