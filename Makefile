@@ -96,9 +96,11 @@ unit:
 
 # The Go tests of which a part is left out where they are to be short: every mutant, every round of what is random.
 # `make test` runs the others as they are.
-LONG = $(sort $(dir $(shell grep -rlE 'testing\.Short\(\)|inShort' --include='*_test.go' .)))
 whole:
-	@$(call part,whole,go test -timeout 30m $(LONG))
+	@$(call part,whole,go test -timeout 30m $(call tested,testing\.Short\(\)|inShort))
+
+# tested EXPRESSION lists the folders whose tests have something.
+tested = $(sort $(dir $(shell grep -rlE '$(1)' --include='*_test.go' --exclude-dir=bin --exclude-dir=node_modules .)))
 
 # What runs side by side, by the race detector: generated sources and keys are no news to it.
 race:
@@ -146,7 +148,7 @@ QUICKFUZZ := FuzzCheck FuzzCommand FuzzECMAScript FuzzList FuzzMerge FuzzParse F
 # with "context deadline exceeded" (golang/go#75804, which Go 1.27 repairs). The inputs that Go's
 # cache keeps of earlier runs count too.
 # Two packages at a time: one is compiled while the other one runs.
-FUZZED = $(subst /,+,$(patsubst ./%/,%,$(sort $(dir $(shell grep -rl '^func Fuzz' --include='*_test.go' .)))))
+FUZZED = $(subst /,+,$(patsubst ./%/,%,$(call tested,^func Fuzz)))
 fuzz:
 	@$(call part,fuzz,$(MAKE) -j2 -Otarget $(FUZZED:%=fuzz+%) COUNT=$(COUNT))
 

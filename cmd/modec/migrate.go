@@ -354,9 +354,12 @@ func (c *migrateCmd) again(e *env, req *migrate.Request) bool {
 	return req.From == "" && len(c.Paths) == 0 && c.stays(e, req)
 }
 
+// goesOn reports whether an import may go on with a project that is there.
+func (c *migrateCmd) goesOn(req *migrate.Request) bool { return !c.User && req.Args == nil && !c.Force }
+
 // stays reports whether a project was built, or a migration made its source, and an import is to go on with it.
 func (c *migrateCmd) stays(e *env, req *migrate.Request) bool {
-	if c.User || req.Args != nil || c.Force {
+	if !c.goesOn(req) {
 		return false
 	}
 	if _, err := fs.Stat(req.Root, path.Join(e.local, config.File)); err != nil {

@@ -70,11 +70,11 @@ func familiar(e *env, req *migrate.Request, record *originals.Record) func(file 
 	}
 }
 
-// begun reports whether a project has a target, and whether nothing of it is known yet.
+// begun reports whether a project makes files of a target, and whether none of them is known yet.
 func begun(res *compiler.Result, target string, known func(file string) bool) (made, fresh bool) {
 	at := slices.IndexFunc(res.Outputs, func(o contract.Artifacts) bool { return o.Target.Name() == target })
 	if at < 0 {
-		return false, true
+		return false, false
 	}
 	out := res.Outputs[at].Files
 	return true, len(out) > 0 && !slices.ContainsFunc(out, func(f contract.File) bool { return known(f.Path) })
@@ -146,7 +146,7 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 // joinOne takes one agent into a project by its name, or agents by files of theirs. It reports whether it did.
 func (c *migrateCmd) joinOne(e *env, req *migrate.Request) (found bool, err error) {
 	stays := c.stays(e, req)
-	own := !c.User && req.Args == nil && !c.Force && len(c.Approved) == 0 && !c.Suggest && hasSource(req)
+	own := c.goesOn(req) && len(c.Approved) == 0 && !c.Suggest && hasSource(req)
 	if !stays && !own || c.folder != e.dir || len(c.Paths) > 0 && len(req.Files) == 0 {
 		return false, nil
 	}
@@ -162,8 +162,8 @@ func (c *migrateCmd) joinOne(e *env, req *migrate.Request) (found bool, err erro
 	}
 	known := familiar(e, req, originals.Load(e.home(e.dir)))
 	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
-		made, fresh := begun(res, n, known)
-		return made && !(fresh && stays) || !made && hasTarget(res, n)
+		_, fresh := begun(res, n, known)
+		return hasTarget(res, n) && !(fresh && stays)
 	}) {
 		return false, nil
 	}

@@ -32,6 +32,17 @@ type parsed struct {
 	err  error
 }
 
+// RedirectBehind returns where the first redirect stands behind the name of a command, false for none. Agents that
+// parse lines by tree-sitter take the words behind it for the redirect's; a here-string takes one word only.
+func RedirectBehind(name *syntax.Word, redirects []*syntax.Redirect) (at syntax.Pos, ok bool) {
+	for _, r := range redirects {
+		if r.Op != syntax.WordHdoc && r.Pos().After(name.Pos()) {
+			return r.Pos(), true
+		}
+	}
+	return at, false
+}
+
 const (
 	keptLines = 768 // at least, and twice as many at most
 	maxKept   = 256 // the length of a line

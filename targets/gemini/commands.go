@@ -21,10 +21,10 @@ const lineShape = `(?!(?:|[^"]*[;&|] *|[^"]*\btime +)` + reserved + `)(?=[\w./][
 // unredirected matches any line that neither reads nor writes a file by a redirect.
 const unredirected = filesApart + `[^\x00]*` + format.End
 
-// A redirect that reads and writes no file: 2>&1, > /dev/null. Without a command it is none.
+// What a redirect leads to that touches no file: 2>&1, > /dev/null. Without a command it is none.
 const (
-	empty      = `>(?:&[12]| /dev/null|/dev/null)`
-	filesApart = `(?!(?:|[^\x00]*[;|]) *[0-9]*>)(?![^\x00]*(?:<|>(?!(?:&[12]| /dev/null|/dev/null)[ ;&|"])))`
+	nowhere    = `(?:&[12]| /dev/null|/dev/null)`
+	filesApart = `(?!(?:|[^\x00]*[;|]) *[0-9]*>)(?![^\x00]*(?:<|>(?!` + nowhere + `[ ;&|"])))`
 )
 
 const lineTold = "run plain commands, without quotes, variables and redirects to files: they are compared with a list"
@@ -99,7 +99,7 @@ func exactly(s *policy.Subject) (out []string) {
 // What may stand behind the words of a pattern: nothing, empty redirects, or another command, which is judged by
 // itself; or also any words.
 const (
-	exact = `(?:| [12]?` + empty + `)(?:| 2>&1)(?:| *[;&|]` + anyText + `)`
+	exact = `(?:| [12]?>` + nowhere + `)(?:| 2>&1)(?:| *[;&|]` + anyText + `)`
 	open  = `(?:|[ ;&|]` + anyText + `)`
 )
 

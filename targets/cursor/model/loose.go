@@ -37,10 +37,11 @@ func looseNode(line string, n syntax.Node) string {
 	const declares = "the engine takes declarations and tests for no commands"
 	switch n := n.(type) {
 	case *syntax.Stmt:
-		call, ok := n.Cmd.(*syntax.CallExpr)
-		behind := func(w *syntax.Word) bool { return afterRedirect(w, call.Args[0], n.Redirs) }
-		if ok && len(call.Args) > 1 && slices.ContainsFunc(call.Args[1:], behind) {
-			return "the engine compares no word behind a redirect"
+		if call, ok := n.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 1 {
+			at, redirected := policy.RedirectBehind(call.Args[0], n.Redirs)
+			if redirected && call.Args[len(call.Args)-1].Pos().After(at) {
+				return "the engine compares no word behind a redirect"
+			}
 		}
 	case *syntax.CallExpr:
 		if len(n.Assigns) > 0 || len(n.Args) > 0 && looksAssigned.MatchString(slice(line, n.Args[0])) {

@@ -86,24 +86,14 @@ func (l *shellLine) call(prefix string, args []*syntax.Word, redirects []*syntax
 		return
 	}
 	words := []string{text(args[0], line)}
+	at, redirected := policy.RedirectBehind(args[0], redirects)
 	for _, w := range args[1:] {
-		if afterRedirect(w, args[0], redirects) {
+		if redirected && w.Pos().After(at) {
 			break
 		}
 		words = append(words, text(w, line))
 	}
 	l.commands = append(l.commands, prefix+strings.Join(words, " "))
-}
-
-// afterRedirect reports whether a word follows a redirect that follows the
-// command's name. A here-string takes one word only.
-func afterRedirect(w, name *syntax.Word, redirects []*syntax.Redirect) bool {
-	for _, r := range redirects {
-		if r.Op != syntax.WordHdoc && r.Pos().After(name.Pos()) && w.Pos().After(r.Pos()) {
-			return true
-		}
-	}
-	return false
 }
 
 // text returns a word as written; outside quotes an escaped line break ends a word.

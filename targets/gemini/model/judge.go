@@ -347,7 +347,11 @@ func split(line string) (commands []string, redirects, ok bool) {
 		switch n := n.(type) {
 		case *syntax.Stmt:
 			if call, ok := n.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
-				slice(call.Pos(), beforeRedirect(call, n.Redirs))
+				end := call.End()
+				if at, ok := policy.RedirectBehind(call.Args[0], n.Redirs); ok && end.After(at) {
+					end = at
+				}
+				slice(call.Pos(), end)
 			}
 		case *syntax.DeclClause:
 			slice(n.Pos(), n.End())
@@ -357,17 +361,6 @@ func split(line string) (commands []string, redirects, ok bool) {
 		return true
 	})
 	return commands, redirects, true
-}
-
-// beforeRedirect returns where a command ends as the engine splits it off: words behind a redirect are the redirect's.
-func beforeRedirect(call *syntax.CallExpr, redirects []*syntax.Redirect) syntax.Pos {
-	end := call.End()
-	for _, r := range redirects {
-		if r.Op != syntax.WordHdoc && r.Pos().After(call.Args[0].Pos()) && end.After(r.Pos()) {
-			end = r.Pos()
-		}
-	}
-	return end
 }
 
 // byItself are the rules that come with Gemini CLI, for its approval mode default.

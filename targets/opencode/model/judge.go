@@ -496,25 +496,21 @@ func Compared(f *syntax.File) func(*syntax.Stmt) Part {
 
 // command finds what is compared of a plain command, of which redirects may be those of what stands around.
 func (p *Part) command(stmt *syntax.Stmt, call *syntax.CallExpr, around bool) {
-	p.From, p.To = call.Pos(), call.End()
+	p.From, p.End = call.Pos(), call.End()
 	if p.Timed {
 		p.From = p.Begin
 	}
-	end := call.End()
 	for _, r := range stmt.Redirs {
-		if r.End().After(end) {
-			end = r.End()
-		}
-		switch behind := r.Pos().After(call.Args[0].Pos()); {
-		case !behind && !p.Timed && p.From.After(r.Pos()):
+		if p.From.After(r.Pos()) {
 			p.From = r.Pos()
-		case behind && around && r.Op != syntax.WordHdoc && !p.Apart:
-			p.Apart, p.To = true, r.Pos()
+		}
+		if r.End().After(p.End) {
+			p.End = r.End()
 		}
 	}
-	p.End = end
-	if !p.Apart {
-		p.To = end
+	p.To = p.End
+	if at, ok := policy.RedirectBehind(call.Args[0], stmt.Redirs); ok && around {
+		p.Apart, p.To = true, at
 	}
 }
 
