@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -108,18 +107,6 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	req := e.request()
 	req.Only = c.Target
 	out := e.output(c.Out)
-	m := c.memory(e, req, out)
-	if s := m.recall(); s != nil {
-		if c.Check {
-			e.ui.diagnostics(s.Diagnostics)
-		}
-		e.ui.upToDate(c, *s, upToDate, start)
-		return &buildReport{Status: "ok"}, nil
-	}
-	if root, err := os.OpenRoot(e.dir); err == nil {
-		defer root.Close()
-		req.FS = m.noting(&m.project, contract.Plain(root.FS()))
-	}
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
 		return nil, e.ui.fail(diags)
@@ -128,7 +115,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		return nil, err
 	}
 	if c.Check {
-		return c.check(e, checked{res: res, opt: e.outputs(out), diags: diags, memory: m, start: start})
+		return c.check(e, checked{res: res, opt: e.outputs(out), diags: diags})
 	}
 	if res.Config.Verify {
 		_, list, _ := e.verify(res, onDisk{}, verifySeed)
@@ -155,10 +142,6 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	if diags = append(diags, list...); diags.HasErrors() {
 		return nil, e.ui.fail(diags)
 	}
-	s := summaryOf(res, changes, diags)
-	if !opt.DryRun {
-		m.remember(changes, s)
-	}
 	unchanged := !slices.ContainsFunc(changes, func(c output.Change) bool { return c.Action != output.Unchanged })
 	report := c.report(e, "ok", targetReports(res, changes), diags)
 	report.DryRun = opt.DryRun
@@ -168,7 +151,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		e.ui.diagnostics(diags)
 		e.ui.diffs(changes, func(output.Change) bool { return true })
 	case unchanged && !e.ui.verbose && !c.DryRun:
-		e.ui.upToDate(c, s, word, start)
+		e.ui.upToDate(res, changes, diags, word, start)
 	default:
 		summary := fmt.Sprintf("%s in %d ms", buildSummary(res, changes, opt), time.Since(start).Milliseconds())
 		e.ui.build(res, changes, diags, summary)
@@ -289,7 +272,6 @@ func (c *buildCmd) report(e *env, status string, targets []targetReport, diags d
 
 // staged checks what the next commit would hold.
 func (c *buildCmd) staged(e *env) error {
-	start := time.Now()
 	req, done, err := e.source(gitIndex)
 	if err != nil {
 		return err
@@ -301,7 +283,7 @@ func (c *buildCmd) staged(e *env) error {
 		return e.ui.fail(diags)
 	}
 	report, err := c.check(e, checked{
-		res: res, opt: output.Options{FS: req.FS, Targets: e.targets}, diags: diags, memory: &memory{}, start: start})
+		res: res, opt: output.Options{FS: req.FS, Targets: e.targets}, diags: diags})
 	if e.ui.json && report != nil {
 		return cmp.Or(e.ui.emit(report), err)
 	}
@@ -310,11 +292,9 @@ func (c *buildCmd) staged(e *env) error {
 
 // checked is what a check looks at.
 type checked struct {
-	res    *compiler.Result
-	opt    output.Options // where the files are: a folder, or the file system of an index
-	diags  diag.List      // of the compilation
-	memory *memory
-	start  time.Time
+	res   *compiler.Result
+	opt   output.Options // where the files are: a folder, or the file system of an index
+	diags diag.List      // of the compilation
 }
 
 // files returns the files to judge; nil where there is no output root.
@@ -330,20 +310,15 @@ func (x *checked) files() (disk fs.FS, end func() error, err error) {
 	if err != nil {
 		return nil, nothing, err
 	}
-	return x.memory.noting(&x.memory.disk, contract.Plain(root.FS())), root.Close, nil
+	return contract.Plain(root.FS()), root.Close, nil
 }
 
-// ignored returns what says which files git ignores; nil for an index, which holds none of them. Of a check that
-// asks git no record is kept: what git ignores is in no file that a record knows.
+// ignored returns what says which files git ignores; nil for an index, which holds none of them.
 func (x *checked) ignored(e *env) ignoring {
 	if x.opt.FS != nil {
 		return nil
 	}
-	ask := e.ignored(x.opt.Dir, e.dir)
-	return func(ctx context.Context, paths []string) []string {
-		x.memory.forget()
-		return ask(ctx, paths)
-	}
+	return e.ignored(x.opt.Dir, e.dir)
 }
 
 // found is what a check finds.
@@ -431,10 +406,7 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 		return nil, err
 	}
 	if failed == nil && e.ui.annotator == nil {
-		s := summaryOf(x.res, changes, diags)
-		s.Filled = f.filled
-		x.memory.remember(changes, s)
-		e.ui.upToDate(c, s, upToDate, x.start)
+		e.ui.asMade(changes, f.filled)
 	}
 	report := c.report(e, status, targetReports(x.res, changes), diags)
 	report.DryRun = true

@@ -168,7 +168,7 @@ var changes = []change{
 }
 
 // TestTheCacheIsNeverWrong: whatever changes, a build and a check that may use the
-// record of the one before say and do what they do without.
+// record of the verification before say and do what they do without.
 func TestTheCacheIsNeverWrong(t *testing.T) {
 	t.Setenv("CI", "")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -289,65 +289,5 @@ func TestVerifyRemembers(t *testing.T) {
 	}
 	if s := answer(t, "-C", dir, "verify"); strings.Contains(s, unchanged) && runtime.GOOS != "windows" {
 		t.Errorf("a record counts that others may write: %s", s)
-	}
-}
-
-// TestTheCacheSkipsWork: the second of two builds is recognised, also after a check.
-func TestTheCacheSkipsWork(t *testing.T) {
-	t.Setenv("CI", "")
-	cache := t.TempDir()
-	t.Setenv("XDG_CACHE_HOME", cache)
-	dir := t.TempDir()
-	for name, text := range cached {
-		mustWrite(t, filepath.Join(dir, name), []byte(text))
-	}
-	e := testEnv(t.Context(), dir, &bytes.Buffer{})
-	recall := func(c *buildCmd) bool { return c.memory(e, e.request(), dir).recall() != nil }
-	for _, c := range []*buildCmd{{}, {Check: true}} {
-		if recall(c) {
-			t.Errorf("check %v: remembered before it ran", c.Check)
-		}
-		args := []string{"-C", dir, "build"}
-		if c.Check {
-			args = append(args, "--check")
-		}
-		answer(t, args...)
-		if !recall(c) {
-			t.Errorf("check %v: not remembered", c.Check)
-		}
-	}
-	t.Setenv("CI", "true")
-	if recall(&buildCmd{}) {
-		t.Error("with CI set the record counts")
-	}
-	t.Setenv("CI", "")
-	t.Setenv("MODEC_CACHE", "off")
-	if recall(&buildCmd{}) {
-		t.Error("with MODEC_CACHE=off the record counts")
-	}
-	t.Setenv("MODEC_CACHE", "")
-	// A record of another program, another day or another form is none.
-	m := (&buildCmd{}).memory(e, e.request(), dir)
-	for name, change := range map[string]func(*memory){
-		"program": func(m *memory) { m.program += "x" },
-		"day":     func(m *memory) { m.today = m.today.AddDate(0, 0, 1) },
-		"output":  func(m *memory) { m.out = t.TempDir() },
-	} {
-		other := *m
-		change(&other)
-		if other.recall() != nil {
-			t.Errorf("another %s: the record counts", name)
-		}
-	}
-	for _, bad := range []string{"", "{", "null", `{"version": 0}`, `{"version": 1, "program": ""}`} {
-		mustWrite(t, m.place, []byte(bad))
-		if m.recall() != nil {
-			t.Errorf("%q counts", bad)
-		}
-	}
-	for name := range treeOf(t, cache) {
-		if strings.Contains(name, "new-") {
-			t.Errorf("%s was left behind", name)
-		}
 	}
 }

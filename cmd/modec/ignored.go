@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"modec.dev/modec/compiler"
@@ -149,35 +148,16 @@ func (e *env) inFolders(ctx context.Context, names []string) (paths []string) {
 const mostSearched = 20_000
 
 // tracked returns the paths in the project that git has and a glob matches; none without a repository.
-func (e *env) tracked(ctx context.Context, glob string) []string { return e.matching(ctx, glob) }
-
-// matching returns those that some globs match.
-func (e *env) matching(ctx context.Context, globs ...string) []string {
-	if !inRepository(e.dir) || len(globs) == 0 {
+func (e *env) tracked(ctx context.Context, glob string) []string {
+	if !inRepository(e.dir) {
 		return nil
 	}
-	paths, err := gittree.Matching(ctx, e.dir, globs...)
+	paths, err := gittree.Matching(ctx, e.dir, glob)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(e.ui.err, "modec: warning: git does not say which files %s it has, so that they are not "+
-			"judged: %s\n", strings.Join(globs, " "), diag.Clean(gittree.Said(err)))
+			"judged: %s\n", glob, diag.Clean(gittree.Said(err)))
 	}
 	return paths
-}
-
-// nested returns the files in folders below the project's own that may permit something to a session there.
-func (e *env) nested() (paths []string) {
-	var globs []string
-	for _, t := range e.targets {
-		if g, ok := t.(contract.Granter); ok && g.Nested() != "" {
-			globs = append(globs, g.Nested())
-		}
-		if b, ok := t.(contract.Below); ok {
-			for _, name := range b.Below() {
-				globs = append(globs, "**/"+name)
-			}
-		}
-	}
-	return e.matching(e.ctx, globs...)
 }
 
 // resolved returns the path below a folder of the file that a path with links leads to, "" where

@@ -12,7 +12,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/compiler/record"
 )
 
 // What a build that writes no file says of the files.
@@ -21,35 +20,56 @@ const (
 	tookOver = "took over, as people wrote it:" // the first one, which notes them in its lock
 )
 
-// upToDate prints the one line of a build that has nothing to write.
-func (u *ui) upToDate(c *buildCmd, s record.Summary, word string, start time.Time) {
-	if c.Check {
-		u.note("%s%s as the source makes them\n", u.of, count(s.Files, "file"))
-		if s.Filled != "" {
-			u.note("%s: %s\n", filledTitle, diag.Clean(s.Filled))
-		}
-		return
+// asMade prints the line of a check that finds every file as the source makes it, and what entries of people's own
+// allow.
+func (u *ui) asMade(changes []output.Change, filled string) {
+	u.note("%s%s as the source makes them\n", u.of, count(standing(changes), "file"))
+	if filled != "" {
+		u.note("%s: %s\n", filledTitle, diag.Clean(filled))
 	}
-	if !u.quiet && !u.verbose {
-		for _, d := range s.Diagnostics {
+}
+
+// standing returns how many files stand after changes.
+func standing(changes []output.Change) (n int) {
+	for i := range changes {
+		if changes[i].Action != output.Remove {
+			n++
+		}
+	}
+	return n
+}
+
+// upToDate prints the one line of a build that has nothing to write.
+func (u *ui) upToDate(
+	res *compiler.Result, changes []output.Change, diags diag.List, word string, start time.Time,
+) {
+	files := standing(changes)
+	if !u.quiet {
+		for _, d := range diags {
 			// No build does it: a person has to. Where nothing is written, a warning says why.
-			if d.Code == diag.EntryChanged || d.Code == diag.BadLock || s.Files == 0 && d.Severity == diag.Warning {
+			stays := d.Severity != diag.Note && (d.Code == diag.EntryChanged || d.Code == diag.BadLock)
+			if stays || files == 0 && d.Severity == diag.Warning {
 				u.render.Render(u.err, d)
 			}
 		}
 	}
 	more := ""
-	if s.Warnings > 0 {
-		more += ", " + count(s.Warnings, "warning")
+	if n := diags.Count(diag.Warning); n > 0 {
+		more += ", " + count(n, "warning")
 	}
-	if s.Losses > 0 {
-		more += ", " + count(s.Losses, "loss")
+	losses := 0
+	for i := range res.Outputs {
+		losses += len(res.Outputs[i].Losses)
+	}
+	if losses > 0 {
+		more += ", " + count(losses, "loss")
 	}
 	if more != "" {
 		more += " (-v lists them)"
 	}
 	ms := time.Since(start).Milliseconds()
-	u.note("%s%s %s of %s%s in %d ms\n", u.of, word, count(s.Files, "file"), count(s.Targets, "target"), more, ms)
+	u.note("%s%s %s of %s%s in %d ms\n",
+		u.of, word, count(files, "file"), count(len(res.Outputs), "target"), more, ms)
 }
 
 // buildLines is the most lines of a build without -v.
