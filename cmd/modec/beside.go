@@ -26,7 +26,7 @@ func (e *env) built() (asBuilt func(file string, data []byte) bool, ok bool) {
 	return output.AsBuilt(lock), lock != nil
 }
 
-// lock returns the text of the lock, or of the one that stands for it; nil where there is none.
+// lock returns the text of the lock; nil where there is none.
 func (e *env) lock() []byte {
 	opt := e.outputs(e.dir)
 	return opt.LockText()

@@ -125,10 +125,10 @@ func (u *ui) putBack(c *buildCmd, changes []output.Change) {
 	}
 }
 
-// kept prints where copies are of what was overwritten, and which lock stood for one that was not there.
+// kept prints where copies are of what was overwritten.
 func (u *ui) kept(diags diag.List) {
 	for _, d := range diags {
-		if (d.Code == diag.Kept || d.Code == diag.BadLock) && d.Severity == diag.Note && !u.verbose {
+		if d.Code == diag.Kept && d.Severity == diag.Note && !u.verbose {
 			u.note("%s: %s\n", diag.Clean(d.Pos.String()), diag.Clean(d.Message))
 		}
 	}

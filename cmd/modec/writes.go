@@ -55,12 +55,9 @@ func (e *env) outputs(dir string) output.Options {
 			}
 			return gittree.Blob(e.ctx, dir, name)
 		},
-		Written:   func() *originals.Written { return originals.LoadWritten(e.home(dir)) },
-		InGit:     func(path, name string) bool { return gittree.At(e.ctx, dir, path) == name },
-		Left:      func(lock []byte, path string) []byte { return e.leftAt(output.AsBuilt(lock), path) },
-		Merged:    func(path string) []byte { return gittree.Merged(e.ctx, dir, path) },
-		Other:     func(path string) (other, base []byte) { return gittree.Other(e.ctx, dir, path) },
-		Committed: func(path string) []byte { return gittree.Committed(e.ctx, dir, path) },
+		Written: func() *originals.Written { return originals.LoadWritten(e.home(dir)) },
+		InGit:   func(path, name string) bool { return gittree.At(e.ctx, dir, path) == name },
+		Left:    func(lock []byte, path string) []byte { return e.leftAt(output.AsBuilt(lock), path) },
 	}
 }
 

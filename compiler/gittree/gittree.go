@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,11 +232,8 @@ func (g git) objects(file string) (objects []string, err error) {
 }
 
 // At returns the name of the object that the last commit has as the content of a file below a folder, "" for none.
-func At(ctx context.Context, dir, file string) string { return git{ctx, dir}.at("HEAD", file) }
-
-// at returns the name of the object that a commit has as the content of a file below the folder, "" for none.
-func (g git) at(commit, file string) string {
-	out, err := g.run("rev-parse", "--verify", "--quiet", commit+":./"+file)
+func At(ctx context.Context, dir, file string) string {
+	out, err := git{ctx, dir}.run("rev-parse", "--verify", "--quiet", "HEAD:./"+file)
 	if err != nil {
 		return ""
 	}
@@ -246,60 +242,11 @@ func (g git) at(commit, file string) string {
 
 // Committed returns a file below a folder as the last commit has it, nil where it has none.
 func Committed(ctx context.Context, dir, file string) []byte {
-	return git{ctx, dir}.content("HEAD", file)
-}
-
-// content returns a file below the folder as a commit has it, nil where it has none.
-func (g git) content(commit, file string) []byte {
-	data, err := Blob(g.ctx, g.dir, g.at(commit, file))
+	data, err := Blob(ctx, dir, At(ctx, dir, file))
 	if err != nil {
 		return nil
 	}
 	return data
-}
-
-// mergeHead is the commit that is being merged.
-const mergeHead = "MERGE_HEAD"
-
-// Merged returns a file below a folder as the commit has it that is being merged, nil where there is no merge or that
-// commit has no such file. Without a merge it runs git only in a work tree beside the main one.
-func Merged(ctx context.Context, dir, file string) []byte {
-	if !mayMerge(dir) {
-		return nil
-	}
-	return git{ctx, dir}.content(mergeHead, file)
-}
-
-// Other returns a file below a folder as the other side of a conflict has it, of a merge, a rebase or the like; where
-// the file itself is in none, as the commit has it that is being merged. Base is what both sides come from. Either is
-// nil where it is not known.
-func Other(ctx context.Context, dir, file string) (other, base []byte) {
-	stage := func(n string) []byte {
-		data, err := git{ctx, dir}.run("cat-file", "blob", ":"+n+":./"+file)
-		if err != nil {
-			return nil
-		}
-		return data
-	}
-	if other = stage("3"); other != nil {
-		return other, stage("1")
-	}
-	return Merged(ctx, dir, file), nil
-}
-
-// mayMerge reports whether a merge may be under way in the repository of a folder. Of a work tree beside the main one
-// git alone knows it.
-func mayMerge(dir string) bool {
-	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
-		own := filepath.Join(at, ".git")
-		if info, err := os.Stat(own); err == nil {
-			_, err := os.Stat(filepath.Join(own, mergeHead))
-			return err == nil || !info.IsDir()
-		}
-		if at == filepath.Dir(at) {
-			return false
-		}
-	}
 }
 
 // Staged returns a file below a folder as git's index has it.

@@ -38,9 +38,6 @@ type Record struct {
 	Edits map[string]File `json:"edits,omitempty"`
 	// Left are the files that an eject left to the team, by path: their digest, as package output has it.
 	Left map[string]string `json:"left,omitempty"`
-	// Retired is the digest of the lock of the last commit when a clean or an eject took the lock away, as package
-	// output has it: it is not read of git again. "": none.
-	Retired string `json:"retired,omitempty"`
 	// Imports are the sources that migrations made of the files, by File.Import: the digest of each file
 	// of the source by its path.
 	Imports map[string]map[string]string `json:"imports,omitempty"`

@@ -1,7 +1,6 @@
 package originals
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -82,29 +81,4 @@ func (w *Written) Add(files map[string]string) error {
 		return err
 	}
 	return record.Keep(w.place, data)
-}
-
-// Lock returns the lock that the last build of the user's wrote into the project, nil where that is not kept.
-func (w *Written) Lock() []byte {
-	if w == nil {
-		return nil
-	}
-	file, _ := Place("locks", w.Root)
-	return record.Read(file)
-}
-
-// KeepLock keeps the lock that a build wrote; nil: there is none any more. Where the user has no folder for it nothing
-// is kept.
-func (w *Written) KeepLock(text []byte) {
-	if w == nil {
-		return
-	}
-	file, _ := Place("locks", w.Root)
-	switch {
-	case file == "" || bytes.Equal(record.Read(file), text):
-	case text == nil:
-		_ = os.Remove(file)
-	default:
-		record.Write(file, text)
-	}
 }

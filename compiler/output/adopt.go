@@ -190,7 +190,8 @@ func (w *writer) keepReplaced(changes []Change) {
 		if c.misfit != nil {
 			files[c.Path+".original"] = c.misfit
 		}
-		forced := w.opt.Force && (c.lost || c.State == Foreign || c.State == Edited || c.State == Removed)
+		forced := w.opt.Force && (c.lost || c.State == Foreign || c.State == Edited || c.State == Removed) ||
+			!contract.ForMachines(c.Path) && w.merging(c.Path, c.have, c.data)
 		if c.have == nil || c.Action == Unchanged || !forced && !w.lines(c) {
 			continue
 		}

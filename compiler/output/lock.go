@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -197,12 +198,12 @@ func AdoptedBlob(lock []byte, path string) string {
 
 // WroteFor reports whether a build wrote a file for one of some targets, as the bytes of the lock say.
 func WroteFor(lock []byte, some func(target string) bool) bool {
-	l, err := parseLock(lock)
-	if err != nil {
-		return false
-	}
-	for _, line := range l.Artifacts {
-		if target, _ := splitArtifact(line); some(target) {
+	ours, theirs, _ := parseSides(lock)
+	for _, l := range []*Lock{ours, theirs} {
+		if l != nil && slices.ContainsFunc(slices.Collect(maps.Values(l.Artifacts)), func(line string) bool {
+			target, _ := splitArtifact(line)
+			return some(target)
+		}) {
 			return true
 		}
 	}
@@ -304,7 +305,37 @@ func (w *writer) text(l *Lock) ([]byte, error) {
 	return b, err
 }
 
+// LockText returns the text of the lock; nil where there is none.
+func (o *Options) LockText() []byte {
+	text, _ := contract.ReadPlain(filepath.Join(o.Dir, filepath.FromSlash(o.lockFile())))
+	return text
+}
+
+// parseLock reads a lock; of one whose merge is in conflict, that of this side.
 func parseLock(b []byte) (*Lock, error) {
+	l, _, err := parseSides(b)
+	return l, err
+}
+
+// parseSides reads a lock; of one whose merge is in conflict, those of both sides, else theirs is nil.
+func parseSides(b []byte) (ours, theirs *Lock, err error) {
+	if ours, err = decodeLock(b); err == nil {
+		return ours, nil, nil
+	}
+	first, second, conflict := sides(b)
+	if !conflict {
+		return nil, nil, err
+	}
+	if ours, err = decodeLock(first); err == nil {
+		theirs, err = decodeLock(second)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return ours, theirs, nil
+}
+
+func decodeLock(b []byte) (*Lock, error) {
 	var l Lock
 	d := toml.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

@@ -23,11 +23,6 @@ func (w *writer) before(p string, entries *jsonedit.Pattern) (places []string) {
 		left := w.pending.places(p)
 		places = slices.DeleteFunc(places, func(at string) bool { return !slices.Contains(left, at) })
 	}
-	for _, l := range w.merged { // what one side alone has, nobody took out
-		if left := l.places(p); l.knows(p) {
-			places = slices.DeleteFunc(places, func(at string) bool { return !slices.Contains(left, at) })
-		}
-	}
 	return places
 }
 

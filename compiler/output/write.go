@@ -111,14 +111,6 @@ type Options struct {
 	Written func() *originals.Written
 	// InGit reports whether the last commit has an object of git at a path; nil: there is no git.
 	InGit func(path, name string) bool
-	// Committed returns a file of the last commit, nil where that has none. It stands for a lock of the team's that
-	// is not there. Nil: there is no git.
-	Committed func(path string) []byte
-	// Merged returns a file of the commit that is being merged, nil where there is none. Nil: there is no git.
-	Merged func(path string) []byte
-	// Other returns a file in conflict as the other side of a merge, a rebase or the like has it, and as both sides had
-	// it before, each nil where it is not known. Nil: there is no git.
-	Other func(path string) (other, base []byte)
 	// Left returns a file as the last build left it, by a lock; nil where nobody has it.
 	Left func(lock []byte, path string) []byte
 	// Unheld returns the files of agents that are no targets, for the lock of the first build. Nil: there are none.
@@ -217,7 +209,7 @@ func Eject(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 		if err := w.apply(b, changes); err != nil {
 			return err
 		}
-		if err := errors.Join(w.retire(), w.remove(w.opt.lockFile())); err != nil {
+		if err := w.remove(w.opt.lockFile()); err != nil {
 			return err
 		}
 		return w.leave(changes)
@@ -264,7 +256,7 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 		if err := w.commit(changed(changes)); err != nil {
 			return err
 		}
-		return errors.Join(w.retire(), w.remove(w.opt.lockFile()), w.remove(w.opt.pendingLock()))
+		return errors.Join(w.remove(w.opt.lockFile()), w.remove(w.opt.pendingLock()))
 	})
 	if w.lockRaw != nil {
 		changes = append(changes, Change{Path: w.opt.lockFile(), Action: Remove, Target: "modec"})
@@ -299,7 +291,6 @@ func (w *writer) finish(ctx context.Context, changes []Change, apply func() erro
 		}
 	}
 	w.diags.Sort()
-	w.tellConflicts()
 	return changes, w.diags
 }
 
@@ -347,11 +338,9 @@ type writer struct {
 	opt     Options
 	lock    *Lock // nil when there is none
 	lockRaw []byte
-	pending *Lock    // of an interrupted build
+	pending *Lock    // of an interrupted build, or the other side of a merge that is in conflict
 	settled *Lock    // what the disk shows to be true of the two
-	merged  []*Lock  // in a merge of git those of its sides; what is there may be of either
 	gone    []string // artifacts that are neither emitted any more nor there
-	others  []string // what people wrote into files in conflict on the other side of a merge alone
 	diags   diag.List
 
 	originals *originals.Record  // once it was asked for
@@ -362,15 +351,12 @@ func (w *writer) readLocks() {
 	b, err := w.read(w.opt.lockFile())
 	if err == nil {
 		w.lockRaw = b
-		if w.lock, err = parseLock(b); err != nil {
-			w.badLock(b, err)
+		if w.lock, w.pending, err = parseSides(b); err != nil {
+			w.badLock(err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		w.diags.Errorf(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "cannot be read: %v", diag.WithoutPath(err))
-	} else {
-		w.findLock()
 	}
-	w.readMerged()
 	if b, err := w.read(w.opt.pendingLock()); err == nil {
 		if l, err := parseLock(b); err == nil { // else torn: as if it were not there
 			w.pending = l
@@ -381,32 +367,17 @@ func (w *writer) readLocks() {
 	w.settle()
 }
 
-// badLock reports a lock that cannot be read. The two of a merge that is in conflict are like those of an interrupted
-// build: the disk shows which is true of a file. Only force builds with them.
-func (w *writer) badLock(text []byte, why error) {
+// badLock reports a lock that cannot be read. Only force builds without it.
+func (w *writer) badLock(why error) {
 	at := diag.Pos{File: w.opt.lockFile()}
-	ours, theirs, conflict := sides(text)
-	switch {
-	case !w.opt.Force && !conflict:
+	if !w.opt.Force {
 		w.diags.Errorf(diag.BadLock, at, "%v", why).Hint("restore it from version control; " +
 			"`--force` builds without it, overwrites what is there, and forgets what was there before modec")
 		return
-	case conflict:
-		w.lock, _ = parseLock(ours)
-		if l, err := parseLock(theirs); err == nil && w.lock != nil {
-			w.pending = l
-		} else if err == nil {
-			w.lock = l
-		}
 	}
-	switch {
-	case conflict && !w.opt.Force:
-		w.inConflict(diag.BadLock, w.opt.lockFile(), "", text)
-	case w.lock == nil && !w.findLock():
-		w.diags.Warnf(diag.BadLock, at, "it cannot be read, and what files were before modec is known no longer: "+
-			"`modec clean` leaves them as they are now").
-			Hint("restore it from version control instead, and build again")
-	}
+	w.diags.Warnf(diag.BadLock, at, "it cannot be read, and what files were before modec is known no longer: "+
+		"`modec clean` leaves them as they are now").
+		Hint("restore it from version control instead, and build again")
 }
 
 // plan compares what was emitted with what is there.
@@ -535,7 +506,7 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		w.diags.Errorf(diag.CannotWrite, diag.Pos{File: p}, "%v", w.reason(p, err))
 		return c, false
 	}
-	if w.unfit(name, p, f, have, want, entries) {
+	if w.unfit(name, p, f, have, want) {
 		return c, false
 	}
 	owned := w.ownedOf(p, have, want, entries)
@@ -608,13 +579,20 @@ func (w *writer) editedTheirs(p string, list []jsonedit.Conflict) {
 	}
 }
 
+// merging reports whether git's merge left a conflict in a file that builds wrote, in whole or in part, and of which a
+// build makes want.
+func (w *writer) merging(p string, have, want []byte) bool {
+	if !w.lock.knows(p) && !w.pending.knows(p) {
+		return false
+	}
+	return diag.ConflictLine(have) > 0 && diag.ConflictLine(want) == 0 // a text about merges has such lines too
+}
+
 // unfit reports a file that no build can add entries to, or that loads nothing of them, and returns true for one.
-func (w *writer) unfit(
-	name, p string, f *contract.File, have, want []byte, entries jsonedit.Pattern,
-) bool {
+func (w *writer) unfit(name, p string, f *contract.File, have, want []byte) bool {
 	if w.merging(p, have, want) {
-		w.inConflict(diag.CannotMerge, p, name, have)
-		w.tellOthers(p, want, entries)
+		w.diags.Errorf(diag.CannotMerge, diag.Pos{File: p, Line: diag.ConflictLine(have), Col: 1}, diag.LeftConflict).
+			Hint(diag.MendConflict + "; then `modec build`").Target(name)
 		return true
 	}
 	return f != nil && unloaded(&w.diags, name, f, have, mendAndBuild)
@@ -628,7 +606,6 @@ func (w *writer) ownedOf(p string, have, want []byte, entries jsonedit.Pattern) 
 			owned = append(owned, l.Entries[p])
 		}
 	}
-	owned = append(owned, w.mergedEntries(p)...)
 	if o, ok := w.adoptable(p, have, want); ok {
 		of := entries
 		if of.Places == nil && w.settled != nil {
@@ -657,7 +634,7 @@ func (w *writer) sharedState(p string, have []byte, conflicts []jsonedit.Conflic
 		return Edited
 	case len(conflicts) > 0:
 		return Foreign
-	case w.pending == nil && len(w.merged) == 0 && w.lock != nil && w.lock.Entries[p].Edited(have):
+	case w.pending == nil && w.lock != nil && w.lock.Entries[p].Edited(have):
 		return Edited
 	}
 	return Stale
@@ -743,7 +720,7 @@ func (o *Options) importing() string {
 // not write it or that it changed since.
 func (w *writer) mine(c *Change) bool {
 	sum, recorded := Sum(c.have), false
-	for _, l := range append([]*Lock{w.lock, w.pending}, w.merged...) {
+	for _, l := range []*Lock{w.lock, w.pending} {
 		if l == nil {
 			continue
 		}
@@ -762,9 +739,9 @@ func (w *writer) mine(c *Change) bool {
 	if c.State = Foreign; recorded {
 		c.State = Edited
 	}
-	if recorded && !w.opt.Force && w.merging(c.Path, c.have, c.data) {
-		w.inConflict(diag.Edited, c.Path, c.Target, c.have)
-		return w.opt.Check
+	if recorded && w.merging(c.Path, c.have, c.data) {
+		c.State = Stale // it is built again
+		return true
 	}
 	if w.opt.Force || w.opt.Check {
 		return true
@@ -816,7 +793,6 @@ func (w *writer) apply(b Build, changes []Change) error {
 	w.noteWritten(changes)
 	t := changed(changes)
 	if len(t.write) == 0 && len(t.remove) == 0 && bytes.Equal(lock, w.lockRaw) {
-		w.keepLock(lock)
 		return errors.Join(w.remove(w.opt.pendingLock()), w.forgetEdits(changes))
 	}
 	if err := w.keepSettled(); err != nil {
@@ -835,7 +811,6 @@ func (w *writer) apply(b Build, changes []Change) error {
 	if err := w.rename(w.opt.pendingLock(), w.opt.lockFile()); err != nil {
 		return err
 	}
-	w.keepLock(lock)
 	w.prune(w.opt.pendingLock()) // no hook reads a policy beside it
 	return w.forgetEdits(changes)
 }
@@ -866,10 +841,11 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 	c := Change{Target: "modec", Path: w.opt.lockFile(), Action: Update, State: Stale, have: w.lockRaw}
 	if w.lockRaw == nil {
 		c.Action, c.State = Create, Missing
-	} else if next.Modec = w.lock.Modec; reflect.DeepEqual(w.sameLayout(next), w.lock) {
-		return nil
-	} else if w.touched(b, next, changes) {
-		return nil
+	} else if _, _, conflict := sides(w.lockRaw); !conflict { // else it is built again
+		next.Modec = w.lock.Modec
+		if reflect.DeepEqual(w.sameLayout(next), w.lock) || w.touched(b, next, changes) {
+			return nil
+		}
 	}
 	c.data, _ = w.text(next)
 	c.Bytes, c.SHA256 = len(c.data), Sum(c.data)

@@ -115,4 +115,3 @@ func TestReadOwn(t *testing.T) {
 		t.Error("a file that others may write is read")
 	}
 }
-
