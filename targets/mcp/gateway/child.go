@@ -26,7 +26,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/secret"
-	"modec.dev/modec/targets/mcp/serve"
 )
 
 const (
@@ -176,7 +175,7 @@ func (c *childConn) loop(out io.Reader) {
 			continue
 		}
 		if text := bytes.TrimSpace(line); len(text) > 0 {
-			msg, bad := serve.Decode(text)
+			msg, bad := jsonrpc.DecodeMessage(text)
 			if bad != nil {
 				noise++
 				c.log.Info("a line on standard output that is no message is passed over",

@@ -20,7 +20,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/secret"
-	"modec.dev/modec/targets/mcp/serve"
 )
 
 // calls are the connections to all servers that calls have, and streams those of what servers tell by themselves: they
@@ -137,7 +136,7 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 // answer sends what answers a call of the server, until the connection ends: the SDK waits for that, and the server may
 // take it from nobody.
 func (r *remote) answer(req *http.Request, sent []byte) (*http.Response, error) {
-	msg, _ := serve.Decode(sent)
+	msg, _ := jsonrpc.DecodeMessage(sent)
 	defer r.backlog.answered(msg)
 	if r.backlog.owns(msg) {
 		return accepted(req), nil
@@ -197,12 +196,12 @@ func (l *lone) Read(p []byte) (int, error) {
 
 // answer returns the body for the SDK: as it came where it answers the request, and else an error that says why not.
 func (l *lone) answer(data []byte, err error) []byte {
-	sent, _ := serve.Decode(l.sent)
+	sent, _ := jsonrpc.DecodeMessage(l.sent)
 	call, ok := sent.(*jsonrpc.Request)
 	if !ok || !call.IsCall() {
 		return data // nobody waits for an answer
 	}
-	came, _ := serve.Decode(data)
+	came, _ := jsonrpc.DecodeMessage(data)
 	res, answers := came.(*jsonrpc.Response)
 	own := &jsonrpc.Response{ID: call.ID}
 	failed := func(why string) { own.Error = &jsonrpc.Error{Code: transportCode, Message: why} }
@@ -378,7 +377,7 @@ func (o *inOrder) came(line []byte, more bool) {
 	if more {
 		o.backlog.more()
 	} else if ok && bytes.Contains(data, []byte(`"method"`)) {
-		msg, err := serve.Decode(bytes.TrimSpace(data))
+		msg, err := jsonrpc.DecodeMessage(bytes.TrimSpace(data))
 		if err != nil {
 			msg = &jsonrpc.Request{} // the beginning of one
 		}
@@ -392,7 +391,7 @@ func (o *inOrder) progress(line []byte) bool {
 	if !ok || !bytes.Contains(data, []byte("notifications/progress")) {
 		return false
 	}
-	msg, err := serve.Decode(bytes.TrimSpace(data))
+	msg, err := jsonrpc.DecodeMessage(bytes.TrimSpace(data))
 	if err != nil {
 		return false
 	}

@@ -44,8 +44,8 @@ func relay(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		refuseHTTP(w, http.StatusBadRequest, nil, fail(invalidRequest, "the body did not come whole"))
 		return
 	}
-	a := &answers{ResponseWriter: w, faults: map[string]*jsonrpc.Error{}, modern: isModern(r)}
-	body, listens, bad := a.take(body)
+	a := &answers{ResponseWriter: w, modern: isModern(r)}
+	bad := a.take(body)
 	if bad == nil {
 		bad = twice(r.Header)
 	}
@@ -55,7 +55,7 @@ func relay(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.Clone(r.Context())
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	if listens {
+	if a.one.method == untilTold {
 		stream(next, a, r)
 		return
 	}
@@ -76,15 +76,14 @@ func twice(h http.Header) *jsonrpc.Error {
 
 // newer reports whether a message says itself that it is of a revision without sessions. Who asks which revisions there
 // are may not know one.
-func newer(msg jsonrpc.Message) bool {
-	r, ok := msg.(*jsonrpc.Request)
-	if !ok || r.Method == "server/discover" || !bytes.Contains(r.Params, []byte(sdk.MetaKeyProtocolVersion)) {
+func (m *message) newer() bool {
+	if m.method == "server/discover" || !bytes.Contains(m.params, []byte(sdk.MetaKeyProtocolVersion)) {
 		return false
 	}
 	var p struct {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
-	return json.Unmarshal(r.Params, &p) == nil && p.Meta[sdk.MetaKeyProtocolVersion] != nil
+	return json.Unmarshal(m.params, &p) == nil && p.Meta[sdk.MetaKeyProtocolVersion] != nil
 }
 
 func mismatch(words string) *jsonrpc.Error {
@@ -107,18 +106,16 @@ func refuseHTTP(w http.ResponseWriter, status int, id json.RawMessage, e *jsonrp
 // answers writes what the SDK answers.
 type answers struct {
 	http.ResponseWriter
-	faults map[string]*jsonrpc.Error // of the requests, by their ids
 	modern bool
-	// one is the only request of a body, nil where there are several or none.
-	one *message
+	one    *message // of the body; nil: none
 
 	plain  int  // the status of an error in words, which is written with them; 0: none
 	events bool // an event stream
 	begun  bool // the status is written, or a part of the answer
-	told   bool // the only request is answered
+	told   bool // the request is answered
 }
 
-// close answers the only request with an error where the SDK ended it without an answer: a client cannot tell an empty
+// close answers the request with an error where the SDK ended it without an answer: a client cannot tell an empty
 // body from a broken server.
 func (a *answers) close() {
 	if a.one == nil || a.one.id == nil || !a.one.asks || a.plain != 0 || a.told || a.begun && !a.events {
@@ -132,55 +129,34 @@ func (a *answers) close() {
 	_, _ = fmt.Fprintf(a.ResponseWriter, "event: message\ndata: %s\n\n", errorMessage(a.one.id, e))
 }
 
-// take reads the messages of a body. It returns the body as the SDK is to read it, whether a request of
-// it listens, and an error where it is not of the protocol.
-func (a *answers) take(body []byte) (own []byte, listens bool, bad *jsonrpc.Error) {
-	var parts []json.RawMessage
+// take reads the message of a body. It fails where that is not of the protocol.
+func (a *answers) take(body []byte) *jsonrpc.Error {
 	switch trimmed := bytes.TrimSpace(body); {
 	case len(trimmed) == 0:
-		return body, false, fail(invalidRequest, "got an empty body, want a message")
+		return fail(invalidRequest, "got an empty body, want a message")
 	case !json.Valid(trimmed):
-		return nil, false, notJSON("a body", trimmed)
-	case trimmed[0] == '[':
-		if err := json.Unmarshal(trimmed, &parts); err != nil || len(parts) == 0 {
-			return nil, false, fail(invalidRequest, "got a list without messages")
-		}
-		if len(parts) > maxBatch {
-			return nil, false, fail(invalidRequest, "got a list of more than %d messages", maxBatch)
-		}
-	default:
-		parts = []json.RawMessage{trimmed}
+		return notJSON("a body", trimmed)
 	}
-	for i, p := range parts {
-		m, err := readMessage(p)
-		var msg jsonrpc.Message
-		if err == nil {
-			msg, err = m.decode()
-		}
-		if err != nil {
-			return p, false, fail(invalidRequest, "got JSON that is not a message: %v", err)
-		}
-		if !a.modern && newer(msg) {
-			return p, false, mismatch("the message says which revision it is of, and the header " +
-				"Mcp-Protocol-Version does not")
-		}
-		if m.fault != nil && m.id != nil {
-			a.faults[rawKey(m.id)] = m.fault
-		}
-		parts[i] = m.data
-		listens = listens || bytes.Contains(m.data, []byte(untilTold))
-		if len(parts) == 1 {
-			a.one = &m
-		}
+	m, err := readMessage(body)
+	if err == nil {
+		_, err = m.decode()
 	}
-	if body = bytes.TrimSpace(body); body[0] != '[' {
-		return parts[0], listens, nil
-	}
-	own, err := json.Marshal(parts)
 	if err != nil {
-		return nil, false, fail(invalidRequest, "got a list that cannot be read")
+		return fail(invalidRequest, "got JSON that is not a message: %v", err)
 	}
-	return own, listens, nil
+	if !a.modern && m.newer() {
+		return mismatch("the message says which revision it is of, and the header Mcp-Protocol-Version does not")
+	}
+	a.one = &m
+	return nil
+}
+
+// fault is what is wrong with the request; nil: nothing that shows.
+func (a *answers) fault() *jsonrpc.Error {
+	if a.one == nil || a.one.id == nil {
+		return nil
+	}
+	return a.one.fault
 }
 
 // WriteHeader keeps the status of an error in words until they come.
@@ -228,7 +204,7 @@ func (a *answers) Write(data []byte) (int, error) {
 		a.events = true
 		out = a.eventsOf(data)
 	case strings.HasPrefix(kind, jsonType):
-		out = a.bodyOf(data)
+		out = mended(data, a.fault())
 	}
 	if _, err := a.ResponseWriter.Write(out); err != nil {
 		return 0, err
@@ -248,29 +224,10 @@ func (a *answers) mismatched(data []byte) json.RawMessage {
 			Error struct{ Code int64 }
 		}
 		if json.Unmarshal(text, &m) == nil && m.Error.Code == sdk.CodeHeaderMismatch {
-			return mended(text, a.faults)
+			return mended(text, a.fault())
 		}
 	}
 	return nil
-}
-
-// bodyOf mends the messages of a body.
-func (a *answers) bodyOf(data []byte) []byte {
-	var parts []json.RawMessage
-	if data[0] != '[' {
-		return mended(data, a.faults)
-	}
-	if json.Unmarshal(data, &parts) != nil {
-		return data
-	}
-	for i, p := range parts {
-		parts[i] = mended(p, a.faults)
-	}
-	out, err := json.Marshal(parts)
-	if err != nil {
-		return data
-	}
-	return out
 }
 
 // eventsOf mends the messages of events.
@@ -279,7 +236,7 @@ func (a *answers) eventsOf(data []byte) []byte {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for i, l := range lines {
 		if text, ok := bytes.CutPrefix(bytes.TrimSuffix(l, []byte("\n")), []byte(field)); ok && len(text) > 0 {
-			lines[i] = fmt.Appendf(nil, "%s%s\n", field, mended(text, a.faults))
+			lines[i] = fmt.Appendf(nil, "%s%s\n", field, mended(text, a.fault()))
 			a.told = a.told || answersTo(text)
 		}
 	}
@@ -317,8 +274,8 @@ func (a *answers) refuse(status int, words string) {
 	if a.one != nil {
 		id = a.one.id
 	}
-	if status == http.StatusBadRequest && id != nil {
-		e = a.one.fault
+	if status == http.StatusBadRequest {
+		e = a.fault()
 	}
 	if e != nil && !a.modern {
 		status = http.StatusOK
@@ -345,9 +302,6 @@ func (a *answers) Flush() {
 	}
 	_ = http.NewResponseController(a.ResponseWriter).Flush()
 }
-
-// maxBatch is how many messages a body has at most: each may have a long answer.
-const maxBatch = 100
 
 // mostUnread is how many bytes of a stream wait for a client that does not read it.
 const mostUnread = 256 << 10

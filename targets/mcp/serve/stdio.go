@@ -38,7 +38,7 @@ func (l *lines) Connect(context.Context) (sdk.Connection, error) {
 		lines:   l,
 		read:    make(chan jsonrpc.Message),
 		closed:  make(chan struct{}),
-		pending: map[jsonrpc.ID]pending{},
+		pending: map[jsonrpc.ID]*jsonrpc.Error{},
 	}
 	go c.loop()
 	return c, nil
@@ -52,22 +52,10 @@ type lineConn struct {
 	err    error // why reading ended; set before read is closed
 
 	mu      sync.Mutex
-	pending map[jsonrpc.ID]pending // calls that have no answer yet
-	idle    chan struct{}          // closed when none is pending any more
+	pending map[jsonrpc.ID]*jsonrpc.Error // calls that have no answer yet, with what is wrong with their parameters
+	idle    chan struct{}                 // closed when none is pending any more
 
 	greeted bool // a client initialized the connection; of the goroutine that reads
-}
-
-// pending is a call that has no answer yet.
-type pending struct {
-	batch *batch         // nil: of no batch
-	fault *jsonrpc.Error // what is wrong with its parameters; nil: nothing that shows
-}
-
-// batch is a list of messages of revision 2025-03-26, whose answers are a list too.
-type batch struct {
-	left    int
-	answers []json.RawMessage
 }
 
 func (*lineConn) SessionID() string { return "" }
@@ -138,68 +126,21 @@ func (c *lineConn) take(line []byte) bool {
 	return true
 }
 
-// takeOne passes a message or a list of messages on.
+// takeOne passes a message on.
 func (c *lineConn) takeOne(line []byte) bool {
-	if line[0] != '[' {
-		msg, fault, err := decodeMessage(line)
-		if err == nil {
-			err = c.mayAsk(msg)
-		}
-		if err != nil {
-			c.refuse(line, err)
-			return true
-		}
-		return c.pass(msg, pending{fault: fault})
+	m, err := readMessage(line)
+	var msg jsonrpc.Message
+	if err == nil {
+		msg, err = m.decode()
 	}
-	var parts []json.RawMessage
-	if err := json.Unmarshal(line, &parts); err != nil || len(parts) == 0 {
-		c.refuse(line, errors.New("got a list without messages"))
+	if err == nil {
+		err = c.mayAsk(msg)
+	}
+	if err != nil {
+		c.refuse(line, err)
 		return true
 	}
-	b := &batch{}
-	var messages []jsonrpc.Message
-	var faults []*jsonrpc.Error
-	ids := map[jsonrpc.ID]bool{}
-	for _, p := range parts {
-		msg, fault, err := decodeMessage(p)
-		if err == nil {
-			err = c.mayAsk(msg)
-		}
-		req, ok := msg.(*jsonrpc.Request)
-		switch {
-		case err != nil:
-			b.left++
-			b.answers = append(b.answers, invalid(idOf(p), notMessage(err)))
-			continue
-		case ok && req.IsCall() && (ids[req.ID] || c.waits(req.ID)):
-			b.left++
-			b.answers = append(b.answers, invalid(idOf(p), idTaken))
-			continue
-		case ok && req.IsCall() && req.Method != untilTold:
-			b.left++
-			ids[req.ID] = true
-		}
-		messages, faults = append(messages, msg), append(faults, fault)
-	}
-	if b.left > 0 && len(b.answers) == b.left { // nothing is left to wait for
-		if data, err := json.Marshal(b.answers); err == nil {
-			c.send(data)
-		}
-	}
-	for i, msg := range messages {
-		if !c.pass(msg, pending{b, faults[i]}) {
-			return false
-		}
-	}
-	return true
-}
-
-// waits reports whether the request of an id is not answered yet.
-func (c *lineConn) waits(id jsonrpc.ID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.pending[id]
-	return ok
+	return c.pass(msg, m.fault)
 }
 
 // idOf returns the id of something that is not a message, noID where it has none.
@@ -215,8 +156,6 @@ func idOf(data []byte) json.RawMessage {
 
 // noID answers a message whose id cannot be read.
 var noID = json.RawMessage("null")
-
-const idTaken = "got the id of a request that is not answered yet"
 
 // invalid returns the answer to something that is not a message of the protocol.
 func invalid(id json.RawMessage, message string) json.RawMessage {
@@ -275,16 +214,17 @@ func notMessage(err error) string {
 	return "got JSON that is not a message: " + err.Error()
 }
 
-func (c *lineConn) pass(msg jsonrpc.Message, p pending) bool {
+// pass hands a message to the SDK, with what is wrong with its parameters; nil: nothing that shows.
+func (c *lineConn) pass(msg jsonrpc.Message, fault *jsonrpc.Error) bool {
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
 		c.mu.Lock()
 		_, twice := c.pending[req.ID]
 		if !twice && req.Method != untilTold {
-			c.pending[req.ID] = p
+			c.pending[req.ID] = fault
 		}
 		c.mu.Unlock()
 		if twice {
-			c.send(invalid(noID, idTaken))
+			c.send(invalid(noID, "got the id of a request that is not answered yet"))
 			return true
 		}
 	}
@@ -349,37 +289,23 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write sends a message, or keeps it until its batch is whole.
+// Write sends a message.
 func (c *lineConn) Write(_ context.Context, msg jsonrpc.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	inWords := StandardError
 	res, ok := msg.(*jsonrpc.Response)
-	var p pending
-	if ok {
-		p = c.pending[res.ID]
-	}
-	inWords := coded(p.fault)
-	if c.relays {
-		inWords = StandardError
+	if ok && !c.relays {
+		inWords = coded(c.pending[res.ID])
 	}
 	data, err := encodeMessage(msg, inWords)
 	if err != nil {
 		return err
 	}
 	if ok {
-		b := p.batch
 		delete(c.pending, res.ID)
 		if len(c.pending) == 0 && c.idle != nil {
 			defer func() { close(c.idle); c.idle = nil }()
-		}
-		if b != nil {
-			b.answers = append(b.answers, data)
-			if len(b.answers) < b.left {
-				return nil
-			}
-			if data, err = json.Marshal(b.answers); err != nil {
-				return err
-			}
 		}
 	}
 	_, err = c.out.Write(append(data, '\n'))

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,14 +30,6 @@ func exchange(t testing.TB, s *Server, input string) []map[string]any {
 	lines := bufio.NewScanner(&out)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
-		if bytes.HasPrefix(lines.Bytes(), []byte("[")) {
-			var list []map[string]any
-			if err := json.Unmarshal(lines.Bytes(), &list); err != nil {
-				t.Fatal(err)
-			}
-			answers = append(answers, map[string]any{"batch": list})
-			continue
-		}
 		var v map[string]any
 		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
 			t.Fatalf("got %q on standard output: %v", lines.Text(), err)
@@ -72,7 +63,7 @@ func TestStdioOutlivesBadInput(t *testing.T) {
 		"no message":            {"{\"foo\":1}\n", -32600},
 		"a number":              {"5\n", -32600},
 		"an empty list":         {"[]\n", -32600},
-		"a list of no message":  {"[1]\n", -32600},
+		"a batch":               {`[{"jsonrpc":"2.0","id":7,"method":"ping"}]` + "\n", -32600},
 		"another version":       {`{"jsonrpc":"1.0","id":7,"method":"ping"}` + "\n", -32600},
 		"an id that is a list":  {`{"jsonrpc":"2.0","id":[7],"method":"ping"}` + "\n", -32600},
 		"a giant message":       {`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"` + strings.Repeat("x", maxLine) + `"}}` + "\n", -32600},
@@ -83,9 +74,6 @@ func TestStdioOutlivesBadInput(t *testing.T) {
 			answers := exchange(t, serve(t, Options{}), hello+call(2)+c.input+call(3))
 			ids, code := map[any]bool{}, 0.0
 			for _, a := range answers {
-				if list, ok := a["batch"].([]map[string]any); ok {
-					a = list[0]
-				}
 				if a["error"] != nil {
 					code = a["error"].(map[string]any)["code"].(float64)
 					continue
@@ -134,6 +122,7 @@ func TestWordsOfRefusals(t *testing.T) {
 		`{"id":7,"method":"ping"}`:                                                        `7 -32600 it is not of JSON-RPC 2.0`,
 		`{"jsonrpc":"2.0","id":7}`:                                                        `7 -32600 it has no method`,
 		`{"jsonrpc":"2.0","id":7,"METHOD":"ping"}`:                                        `7 -32600 it has no method`,
+		`[{"jsonrpc":"2.0","id":7,"method":"ping"}]`:                                      `<nil> -32600 it is a list, want one message`,
 		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001):                         `<nil> -32700 more than 10000 deep`,
 		`{"jsonrpc":"2.0","id":7,"method":"ping",`:                                        `<nil> -32700 that is not JSON`,
 		`{"jsonrpc":"2.0","id":7,"method":"resources/subscribe","params":{}}`:             `7 -32602 got no uri`,
@@ -163,48 +152,6 @@ func TestWordsOfRefusals(t *testing.T) {
 		if got := fail(internalError, "%s", theirs).Message; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-	}
-}
-
-// TestStdioBatch answers a list with a list, as revision 2025-03-26 has it.
-func TestStdioBatch(t *testing.T) {
-	answers := exchange(t, serve(t, Options{}), strings.ReplaceAll(hello, "2025-11-25", "2025-03-26")+
-		`[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}},{"jsonrpc":"2.0","id":3,"method":"tools/list"}]`+"\n")
-	list, ok := answers[len(answers)-1]["batch"].([]map[string]any)
-	if !ok || len(list) != 2 {
-		t.Fatalf("got %v", answers)
-	}
-}
-
-// TestStdioBadBatches: each call in a list has its answer, whatever is beside it.
-func TestStdioBadBatches(t *testing.T) {
-	old := strings.ReplaceAll(hello, "2025-11-25", "2025-03-26")
-	for batch, want := range map[string]string{
-		`[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":8,"method":"ping"}]`: "7 7! 8",
-		`[{"jsonrpc":"2.0","id":71,"method":"ping"},{"foo":1},{"jsonrpc":"2.0","id":72,"method":5}]`:                                   "71 72! <nil>!",
-		`[{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{}},{"jsonrpc":"2.0","id":3,"method":"ping"}]`:              "3",
-		`[{"foo":1},5]`: "<nil>! <nil>!",
-	} {
-		answers := exchange(t, serve(t, Options{}), old+batch+"\n")
-		var got []string
-		for _, a := range answers {
-			list, _ := a["batch"].([]map[string]any)
-			for _, x := range list {
-				s := fmt.Sprint(x["id"])
-				if x["error"] != nil {
-					s += "!"
-				}
-				got = append(got, s)
-			}
-		}
-		slices.Sort(got)
-		if s := strings.Join(got, " "); s != want {
-			t.Errorf("%s: got %s, want %s", batch, s, want)
-		}
-	}
-	answers := exchange(t, serve(t, Options{}), hello+`{"jsonrpc":"2.0","id":72,"method":5}`+"\n")
-	if id := answers[len(answers)-1]["id"]; id != 72.0 && answers[0]["id"] != 72.0 {
-		t.Errorf("got %v", answers)
 	}
 }
 
