@@ -52,7 +52,21 @@ func (g *Gateway) listed(ctx context.Context, k *kind, r request, cursor string)
 
 // fields returns the result of a list.
 func (j *join) fields(k *kind, newest bool) map[string]json.RawMessage {
-	out := map[string]json.RawMessage{k.field: j.listed}
+	listed := []byte{'['}
+	for _, o := range j.offers {
+		if o.down {
+			continue
+		}
+		if len(listed) > 1 {
+			listed = append(listed, ',')
+		}
+		if k == tools || k == prompts {
+			listed = append(listed, renamed(o.raw, o.name)...)
+		} else {
+			listed = append(listed, o.raw...)
+		}
+	}
+	out := map[string]json.RawMessage{k.field: append(listed, ']')}
 	if newest {
 		out["resultType"] = complete
 		out["ttlMs"], out["cacheScope"] = json.RawMessage("0"), json.RawMessage(`"private"`)

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -133,8 +132,8 @@ func (c *child) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
-	conn := &childConn{child: c, in: in, read: make(chan jsonrpc.Message), closed: make(chan struct{}),
-		backlog: newBacklog()}
+	life, end := context.WithCancel(context.Background())
+	conn := &childConn{child: c, in: in, read: make(chan jsonrpc.Message), life: life, end: end, flow: newFlow()}
 	go conn.loop(out)
 	context.AfterFunc(ctx, func() {
 		time.Sleep(farewell)
@@ -147,11 +146,12 @@ type childConn struct {
 	*child
 	in     io.WriteCloser
 	read   chan jsonrpc.Message // closed where the output ends
-	closed chan struct{}
+	life   context.Context
+	end    context.CancelFunc
 	once   sync.Once
 	failed error // why reading ended; set before read is closed
 	write  sync.Mutex
-	*backlog
+	*flow
 }
 
 func (*childConn) SessionID() string { return "" }
@@ -181,10 +181,12 @@ func (c *childConn) loop(out io.Reader) {
 				c.log.Info("a line on standard output that is no message is passed over",
 					"line", shorten(string(text)))
 			} else if !c.progress(msg) {
-				c.came(msg, len(text))
+				if c.came(c.life, msg, len(text)) != nil {
+					return
+				}
 				select {
 				case c.read <- msg:
-				case <-c.closed:
+				case <-c.life.Done():
 					return
 				}
 			}
@@ -220,19 +222,13 @@ func progressIn(msg jsonrpc.Message) *sdk.ProgressNotificationParams {
 }
 
 func (c *childConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	if !c.wait(c.closed, ctx.Done()) {
-		return nil, cmp.Or(ctx.Err(), io.EOF)
-	}
-	if q := c.question(); q != nil {
-		return q, nil
-	}
 	select {
 	case msg, ok := <-c.read:
 		if !ok {
 			return nil, c.failed
 		}
 		return msg, nil
-	case <-c.closed:
+	case <-c.life.Done():
 		return nil, io.EOF
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -240,10 +236,6 @@ func (c *childConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 func (c *childConn) Write(_ context.Context, msg jsonrpc.Message) error {
-	if c.owns(msg) {
-		c.answered(msg)
-		return nil
-	}
 	data, err := jsonrpc.EncodeMessage(ownName(msg))
 	if err != nil {
 		return err
@@ -260,7 +252,7 @@ func (c *childConn) Write(_ context.Context, msg jsonrpc.Message) error {
 // started.
 func (c *childConn) Close() error {
 	c.once.Do(func() {
-		close(c.closed)
+		c.end()
 		c.in.Close()
 		done := make(chan struct{})
 		go func() {

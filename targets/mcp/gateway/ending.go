@@ -51,9 +51,6 @@ const lasting = "subscriptions/listen"
 func (g *Gateway) lives(ctx context.Context, method string, req sdk.Request) (own context.Context, done func()) {
 	own, end := context.WithCancelCause(ctx)
 	dones := []func(){func() { end(nil) }}
-	if method == lasting {
-		dones = append(dones, g.listen())
-	}
 	if life := g.opt.life; life != nil {
 		of := life.calls
 		if method == lasting {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/time/rate"
 
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/diag"
@@ -58,29 +58,24 @@ type Options struct {
 	principal string    // who calls; "": whoever started the gateway
 	asks      *approver // nil: one of its own
 	headers   string    // a digest of those of the caller that are passed on
-	shelf     *shelf    // nil: one of its own
+	caches    *caches   // nil: some of its own
 }
 
 // Gateway serves one client. It is safe for concurrent use.
 type Gateway struct {
-	opt   Options
-	sdk   *sdk.Server
-	asks  *approver
-	shelf *shelf                  // of lists
-	start func(*ir.Server) caller // of an upstream
+	opt    Options
+	sdk    *sdk.Server
+	asks   *approver
+	caches *caches
+	start  func(*ir.Server) caller // of an upstream
 
 	state     atomic.Pointer[state]
 	settings  atomic.Pointer[map[string]ServerOptions] // of the servers, as far as they hold
 	reloading sync.Mutex
 	clock     clock // of a gateway that is not one of many
 
-	told   onceEach // of what is not as pinned
-	late   late     // lists
-	lately lately   // what failed
-
-	known known // lists
-
-	listeners atomic.Int32 // streams of clients that hear what the gateway tells
+	told onceEach // of what is not as pinned
+	late late     // lists
 
 	mu       sync.Mutex
 	progress map[string]progress
@@ -99,7 +94,7 @@ type progress struct {
 	ctx     context.Context
 	session *sdk.ServerSession
 	token   any
-	pace    *pace
+	pace    *rate.Limiter
 }
 
 // New returns a gateway. No server is started before it is needed. Close ends those that were.
@@ -132,13 +127,13 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 
 // withTable returns a gateway that serves a table. start makes its servers; nil: each as its entry says.
 func withTable(t *Table, opt Options, start func(*Gateway, *ir.Server) caller) *Gateway {
-	g := &Gateway{opt: opt, asks: opt.asks, shelf: opt.shelf, progress: map[string]progress{},
+	g := &Gateway{opt: opt, asks: opt.asks, caches: opt.caches, progress: map[string]progress{},
 		telling: map[*kind]bool{}, heard: map[string]*hearing{}}
 	if g.asks == nil {
 		g.asks = newApprover(nil)
 	}
-	if g.shelf == nil {
-		g.shelf = newShelf(mostKept)
+	if g.caches == nil {
+		g.caches = newCaches()
 	}
 	first := opt.servers()
 	g.settings.Store(&first)
@@ -146,8 +141,7 @@ func withTable(t *Table, opt Options, start func(*Gateway, *ir.Server) caller) *
 		if start != nil {
 			return start(g, sv)
 		}
-		u := newUpstream(sv, opt.Root, opt.Version, opt.Logger, g)
-		u.shelf = g.shelf
+		u := newUpstream(sv, opt.Root, opt.Version, opt.Logger, g, g.caches)
 		u.settle((*g.settings.Load())[sv.Name])
 		return u
 	}
@@ -177,9 +171,6 @@ func (g *Gateway) use(t *Table) {
 	g.state.Store(next)
 	if old == nil {
 		return
-	}
-	if g.opt.shelf == nil { // else its owner does
-		g.shelf.dropJoins()
 	}
 	for name, c := range old.servers {
 		if next.servers[name] == nil {
@@ -407,18 +398,8 @@ func (o *offer) at(st *state) *offer {
 type join struct {
 	offers []*offer
 	byName map[string]*offer
-	listed []byte // the list as JSON
 	// otherwise are the names of what is hidden because it is not as it was pinned.
 	otherwise map[string]bool
-}
-
-// size returns about how many bytes a join takes. The definitions are those of the lists.
-func (j *join) size() int {
-	n := ofItem + cap(j.listed)
-	for _, o := range j.offers {
-		n += 2*ofItem + len(o.name)
-	}
-	return n
 }
 
 // joined asks the servers that offer something of a kind to the subject, all at once. One that fails, or does not
@@ -439,20 +420,26 @@ func (g *Gateway) joined(ctx context.Context, k *kind) (*state, *join) {
 			l, err := up.list(ctx, k)
 			if err == nil {
 				lists[i] = l
-				g.known.set(s.entry.Name, k, l.sum())
 				return
 			}
-			lists[i] = g.known.down(g.shelf, s.entry.Name, k)
+			if l != nil && k != tools { // whose names belong to one server each
+				lists[i] = &list{items: l.items, down: true}
+			}
 			if _, late := context.Cause(ctx).(lateError); late && g.late.begin(s.entry.Name, k) {
 				go g.waitFor(up, s.entry.Name, k)
 			}
-			if err = cmp.Or(context.Cause(ctx), err); g.lately.first(s.entry.Name + " " + k.field + " " + err.Error()) {
+			if err = cmp.Or(context.Cause(ctx), err); g.first(s.entry.Name, k.field, err.Error()) {
 				g.opt.Logger.Warn("a server's list is left out", "server", s.entry.Name, "of", k.field, "error", err)
 			}
 		})
 	}
 	all.Wait()
-	return st, g.shelf.join(st.table, k, lists, func() *join { return g.join(st.table, k, lists) })
+	return st, g.join(st.table, k, lists)
+}
+
+// first reports whether something was not logged about this caller in the last minute.
+func (g *Gateway) first(what ...string) bool {
+	return g.caches.first(g.opt.principal + " " + strings.Join(what, " "))
 }
 
 // lateError is how long a server was waited for.
@@ -532,36 +519,6 @@ func (s *serverTable) offers(k *kind) bool {
 	return s.resources.Access > Hidden
 }
 
-// known are the sums of the lists that servers had last.
-type known struct {
-	mu sync.Mutex
-	of map[string]sum
-}
-
-// set notes a list.
-func (n *known) set(server string, k *kind, of sum) {
-	if k == tools { // whose names belong to one server each
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.of == nil {
-		n.of = map[string]sum{}
-	}
-	n.of[server+" "+k.method] = of
-}
-
-// down returns the list that a server had which does not answer now; nil where there is none, or not any more.
-func (n *known) down(s *shelf, server string, k *kind) *list {
-	n.mu.Lock()
-	of, ok := n.of[server+" "+k.method]
-	n.mu.Unlock()
-	if l := s.list(of); ok && l != nil {
-		return &list{items: l.items, down: true}
-	}
-	return nil
-}
-
 // join joins lists with the table. What several servers offer under one name or address is the first one's, by the
 // order of the source, also while that one does not answer: so none takes away what another one before it offers, or
 // stands in for it.
@@ -580,14 +537,17 @@ func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
 				continue
 			}
 			if k == prompts && !inventory.Takes(o.name) {
-				g.opt.Logger.Warn("a prompt is left out, since clients do not take its name",
-					"server", s.entry.Name,
-					"name", shorten(it.key))
+				if g.first(s.entry.Name, k.field, it.key) {
+					g.opt.Logger.Warn("a prompt is left out, since clients do not take its name",
+						"server", s.entry.Name, "name", shorten(it.key))
+				}
 				continue
 			}
 			if first := j.byName[o.name]; first != nil {
-				g.opt.Logger.Warn("this is left out, since a server before offers it too", "of", k.field, "server",
-					o.server, "name", shorten(o.name), "before", first.server)
+				if g.first(s.entry.Name, k.field, it.key) {
+					g.opt.Logger.Warn("this is left out, since a server before offers it too", "of", k.field, "server",
+						o.server, "name", shorten(o.name), "before", first.server)
+				}
 				continue
 			}
 			o.down = lists[i].down
@@ -595,21 +555,6 @@ func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
 			j.byName[o.name] = o
 		}
 	}
-	j.listed = []byte{'['}
-	for _, o := range j.offers {
-		if o.down {
-			continue
-		}
-		if len(j.listed) > 1 {
-			j.listed = append(j.listed, ',')
-		}
-		if k == tools || k == prompts {
-			j.listed = append(j.listed, renamed(o.raw, o.name)...)
-		} else {
-			j.listed = append(j.listed, o.raw...)
-		}
-	}
-	j.listed = bytes.Clone(append(j.listed, ']'))
 	return j
 }
 
@@ -784,7 +729,7 @@ func (g *Gateway) progressed(p *sdk.ProgressNotificationParams) {
 	g.mu.Lock()
 	to, ok := g.progress[token]
 	g.mu.Unlock()
-	if !ok || !to.pace.lets() {
+	if !ok || !to.pace.Allow() {
 		return
 	}
 	own := *p
@@ -812,7 +757,7 @@ func (g *Gateway) follow(ctx context.Context, s *sdk.ServerSession, meta map[str
 	own["progressToken"] = key
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.progress[key] = progress{ctx, s, token, &pace{}}
+	g.progress[key] = progress{ctx, s, token, rate.NewLimiter(progressASecond, progressAtOnce)}
 	return own, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()

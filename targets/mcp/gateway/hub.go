@@ -46,12 +46,9 @@ func (s *Shared) join(
 	}
 	if h == nil {
 		h = &hub{of: s, key: key}
-		h.up = newUpstream(sv, s.opt.Root, s.opt.Version, log, h)
-		h.up.forwarded, h.up.reticent, h.up.shelf = forwarded, true, s.shelf
+		h.up = newUpstream(sv, s.opt.Root, s.opt.Version, log, h, s.caches)
+		h.up.forwarded, h.up.reticent = forwarded, true
 		h.up.settle(s.setting(sv.Name))
-		if key.principal != "" && sv.URL != "" { // one of all has no other, and a program takes long to start
-			h.up.spares(s.opt.Spared, h.isHeard)
-		}
 		s.hubs[key] = h
 	}
 	h.mu.Lock()

@@ -16,7 +16,7 @@ import (
 // started in root, with the environment that they have behind the gateway. What is not well formed is left out, and
 // told to the log.
 func Ask(ctx context.Context, sv ir.Server, root, version string, log *slog.Logger) (o inventory.Offered, err error) {
-	u := newUpstream(&sv, root, version, log, deaf{})
+	u := newUpstream(&sv, root, version, log, deaf{}, newCaches())
 	defer u.close()
 	lists := map[*kind]*list{}
 	for _, k := range kinds {

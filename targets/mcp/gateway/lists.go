@@ -40,8 +40,54 @@ var (
 
 // listing is what is known of a list of a server.
 type listing struct {
-	flight[sum]
-	news calm
+	news *news
+
+	mu    sync.Mutex
+	of    *sum // of the list that came last; nil: none did
+	err   error
+	until time.Time // the list, or the error, counts before it
+	turns int       // of the list, as the server tells of them
+}
+
+// now returns the list that counts, or the error that does; ok is false where it has to be asked for.
+func (l *listing) now() (of *sum, err error, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of, l.err, time.Now().Before(l.until)
+}
+
+// last returns the list that came last; nil where none did.
+func (l *listing) last() *sum {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.of
+}
+
+// turn returns how often the list has turned into another one.
+func (l *listing) turn() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.turns
+}
+
+// set notes a list or an error, and for how long it counts: not at all if the list was another one by then.
+func (l *listing) set(of *sum, err error, ttl time.Duration, turn int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err = err; err == nil {
+		l.of = of
+	}
+	if l.until = time.Now().Add(ttl); l.turns != turn {
+		l.until = time.Time{}
+	}
+}
+
+// drop notes that the list is another one now.
+func (l *listing) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = time.Time{}
+	l.turns++
 }
 
 // isList reports whether a method lists what a server has.
@@ -91,9 +137,6 @@ type sum [sha256.Size]byte
 func (l *list) sum() sum {
 	l.once.Do(func() {
 		h := sha256.New()
-		if l.down {
-			h.Write([]byte("down "))
-		}
 		for i := range l.items {
 			it := &l.items[i]
 			fmt.Fprintf(h, "%d %d %d ", len(it.key), len(it.raw), len(it.pin.Sum))
@@ -130,27 +173,22 @@ func (l *list) size() int {
 	return n
 }
 
-// list returns what the server offers of a kind. Where those of others took its place, it is fetched
-// again.
+// list returns what the server offers of a kind; with an error, what it offered last. Where the lists of others took its
+// place, it is fetched again.
 func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
+	own := u.listing(k)
 	for range mostAgain {
-		of, err := u.listing(k).get(ctx, time.Now, func() (sum, time.Duration, error) {
-			ctx, cancel := context.WithTimeoutCause(u.life, startLimit+fetchLimit,
-				errors.New("its list does not end in time"))
-			defer cancel()
-			l, ttl, err := u.fetch(ctx, k)
-			if err != nil {
-				return sum{}, failedTTL, u.failed(ctx, err)
-			}
-			return u.shelf.putList(l), ttl, nil
-		})
+		of, err := u.listed(ctx, k)
 		if err != nil {
+			if of = own.last(); of != nil {
+				return u.caches.list(*of), err
+			}
 			return nil, err
 		}
-		if l := u.shelf.list(of); l != nil {
+		if l := u.caches.list(*of); l != nil {
 			return l, nil
 		}
-		u.listing(k).forget(of)
+		own.drop()
 	}
 	return nil, u.failed(ctx, errors.New("its list is too long beside those of others"))
 }
@@ -158,10 +196,34 @@ func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
 // mostAgain is how often a list is fetched that others drive out before it is read.
 const mostAgain = 3
 
+// listed returns the sum of what the server offers of a kind, which is asked for where nothing counts.
+func (u *upstream) listed(ctx context.Context, k *kind) (*sum, error) {
+	own := u.listing(k)
+	if of, err, ok := own.now(); ok {
+		return of, err
+	}
+	return share(ctx, &u.flights, k.method, func() (*sum, error) {
+		if of, err, ok := own.now(); ok { // it came meanwhile
+			return of, err
+		}
+		turn := own.turn()
+		ctx, cancel := context.WithTimeoutCause(u.life, startLimit+fetchLimit,
+			errors.New("its list does not end in time"))
+		defer cancel()
+		l, ttl, err := u.fetch(ctx, k)
+		if err != nil {
+			err = u.failed(ctx, err)
+			own.set(nil, err, failedTTL, turn)
+			return nil, err
+		}
+		of := u.caches.keep(l)
+		own.set(&of, nil, ttl, turn)
+		return &of, nil
+	})
+}
+
 // fetch reads all pages of a list.
 func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, error) {
-	defer u.use(k.method)()
-	u.attend()
 	s, err := u.connected(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -205,7 +267,7 @@ func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, er
 		}
 		p = &params{}
 		if next := a.fields["nextCursor"]; next == nil || json.Unmarshal(next, &p.Cursor) != nil || p.Cursor == "" {
-			return l, u.heardFor(s, k, lifetime(a)), nil
+			return l, lifetime(a), nil
 		}
 	}
 	return nil, 0, fmt.Errorf("its list of %s has more than %d pages", k.field, maxPages)

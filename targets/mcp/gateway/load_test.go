@@ -37,7 +37,7 @@ func TestKills(t *testing.T) {
 	}
 	g := withTable(table, Options{Version: "test", Logger: slog.New(slog.DiscardHandler)},
 		func(g *Gateway, sv *ir.Server) caller {
-			u := newUpstream(sv, t.TempDir(), "test", slog.New(slog.DiscardHandler), g)
+			u := newUpstream(sv, t.TempDir(), "test", slog.New(slog.DiscardHandler), g, g.caches)
 			u.backOff = 0 // how long a server is left alone is not the question here
 			return u
 		})

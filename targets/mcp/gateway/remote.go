@@ -12,7 +12,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 
@@ -59,23 +58,21 @@ func ownName(msg jsonrpc.Message) jsonrpc.Message {
 type remote struct {
 	origin  *url.URL
 	headers map[string]string
-	// listening is closed once what the server tells by itself is heard; nil: it is from the start on.
-	listening <-chan struct{}
 	// progressed hears of a call's progress before its result is read: the SDK may tell of it later.
 	progressed func(*sdk.ProgressNotificationParams)
-	backlog    *backlog // of all its streams
+	flow       *flow // of all its streams
 	life       context.Context
 }
 
 func newRemote(
-	life context.Context, e secret.Entry, listening <-chan struct{}, progressed func(*sdk.ProgressNotificationParams),
+	life context.Context, e secret.Entry, progressed func(*sdk.ProgressNotificationParams),
 ) (*http.Client, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("got the address %q, want one that begins with https:// or http://", shorten(e.URL))
 	}
-	return &http.Client{Transport: &remote{origin: u, headers: e.Headers, listening: listening,
-		progressed: progressed, backlog: newBacklog(), life: life}}, nil
+	return &http.Client{Transport: &remote{origin: u, headers: e.Headers, progressed: progressed, flow: newFlow(),
+		life: life}}, nil
 }
 
 func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -85,11 +82,6 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("the server sends modec to another one, %s://%s, which its entry does not name",
 			req.URL.Scheme, shorten(req.URL.Host))
-	}
-	if isStream(req) && r.listening != nil && !listens(r.listening) {
-		l := &later{Context: req.Context(), listening: r.listening}
-		l.open = func() (*http.Response, error) { return r.send(req) }
-		return l.answer(req), nil
 	}
 	return r.send(req)
 }
@@ -128,7 +120,7 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 		res.Body = &bounded{res.Body, maxMessage}
 	} else if r.progressed != nil {
 		res.Body = &inOrder{Closer: res.Body, lines: bufio.NewReaderSize(res.Body, part), tell: r.progressed,
-			backlog: r.backlog, ended: req.Context().Done()}
+			flow: r.flow, ctx: req.Context()}
 	}
 	return res, nil
 }
@@ -137,10 +129,7 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 // take it from nobody.
 func (r *remote) answer(req *http.Request, sent []byte) (*http.Response, error) {
 	msg, _ := jsonrpc.DecodeMessage(sent)
-	defer r.backlog.answered(msg)
-	if r.backlog.owns(msg) {
-		return accepted(req), nil
-	}
+	defer r.flow.answered(msg)
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
 	defer context.AfterFunc(r.life, cancel)()
@@ -153,14 +142,14 @@ func (r *remote) answer(req *http.Request, sent []byte) (*http.Response, error) 
 	return res, nil
 }
 
+// isStream reports whether a request opens the stream of what a server tells by itself.
+func isStream(req *http.Request) bool {
+	return req.Method == http.MethodGet && strings.Contains(req.Header.Get("Accept"), "text/event-stream") &&
+		req.Header.Get("Last-Event-Id") == "" // else it may be that of a call
+}
+
 // isAnswer reports whether a body that the SDK wrote answers a call of the server.
 func isAnswer(body []byte) bool { return len(body) > 0 && !names(body, "") }
-
-// accepted is the answer to what a server is not told.
-func accepted(req *http.Request) *http.Response {
-	return &http.Response{Status: "202 Accepted", StatusCode: http.StatusAccepted, Proto: "HTTP/1.1", ProtoMajor: 1,
-		ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody, Request: req}
-}
 
 // costsSession reports whether the SDK may end the session for an answer to a request: by its status, or by what its
 // body has. A server that refuses one call with 403 costs that call alone. A session that is gone is one (404), and
@@ -308,9 +297,8 @@ type inOrder struct {
 	rest   []byte // of what was read last
 	within bool   // a line that is longer than maxProgress
 
-	backlog *backlog // nil: nothing is bounded
-	ended   <-chan struct{}
-	blank   bool // the last line was: an event has ended
+	flow *flow
+	ctx  context.Context // of the request
 }
 
 // How much is read at once of an answer to a call, and of what a server tells by itself.
@@ -321,14 +309,6 @@ const (
 
 func (o *inOrder) Read(p []byte) (int, error) {
 	for len(o.rest) == 0 {
-		if !o.within && len(o.long) == 0 && o.backlog != nil {
-			if !o.backlog.wait(o.ended, o.ended) {
-				return 0, context.Canceled
-			}
-			if o.rest = o.question(); o.rest != nil {
-				break
-			}
-		}
 		line, err := o.lines.ReadSlice('\n')
 		part := errors.Is(err, bufio.ErrBufferFull)
 		if len(line) == 0 && err != nil && len(o.long) == 0 {
@@ -343,7 +323,9 @@ func (o *inOrder) Read(p []byte) (int, error) {
 		if !o.within && !part && o.progress(line) {
 			continue
 		}
-		o.came(line, o.within)
+		if err := o.came(line, o.within); err != nil {
+			return 0, err
+		}
 		o.rest, o.within = line, part // what ends the stream is read again
 	}
 	n := copy(p, o.rest)
@@ -351,38 +333,17 @@ func (o *inOrder) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// question returns the event of the backlog's question where one stands between two others.
-func (o *inOrder) question() []byte {
-	if !o.blank {
-		return nil
-	}
-	q := o.backlog.question()
-	if q == nil {
-		return nil
-	}
-	data, err := jsonrpc.EncodeMessage(q)
-	if err != nil {
-		return nil
-	}
-	return slices.Concat([]byte("data: "), data, []byte("\n\n"))
-}
-
-// came counts a line, or a part of one that is longer: of a message, or more of the last one.
-func (o *inOrder) came(line []byte, more bool) {
-	o.blank = !more && len(bytes.TrimSpace(line)) == 0
-	if o.backlog == nil {
-		return
-	}
+// came waits until a line, or a part of one that is longer, may be passed on: of a message, or more of the last one.
+func (o *inOrder) came(line []byte, more bool) error {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
-	if more {
-		o.backlog.more()
-	} else if ok && bytes.Contains(data, []byte(`"method"`)) {
-		msg, err := jsonrpc.DecodeMessage(bytes.TrimSpace(data))
-		if err != nil {
-			msg = &jsonrpc.Request{} // the beginning of one
-		}
-		o.backlog.came(msg, len(line))
+	if !more && (!ok || !bytes.Contains(data, []byte(`"method"`))) {
+		return nil
 	}
+	msg, err := jsonrpc.DecodeMessage(bytes.TrimSpace(data))
+	if more || err != nil {
+		msg = &jsonrpc.Request{} // a part of one
+	}
+	return o.flow.came(o.ctx, msg, len(line))
 }
 
 // progress tells of a line that is about a call's progress.

@@ -55,9 +55,6 @@ type SharedOptions struct {
 	Callers int
 	// Idle is after how long without a request a principal's servers end; default 10 minutes.
 	Idle time.Duration
-	// Spared is after how long a session of a principal with a remote server ends that was only asked for lists, and
-	// that tells nobody of changes; default 10 seconds.
-	Spared time.Duration
 	// Now is the clock, for what is permitted at times; nil: the machine's.
 	Now func() time.Time
 }
@@ -111,7 +108,7 @@ type Shared struct {
 	asks      *approver
 	life      *life
 	ended     serve.Endings
-	shelf     *shelf
+	caches    *caches
 	strangers *strangers // nil: nothing is written down
 
 	addresses map[string]string // of the servers, at the start
@@ -176,7 +173,6 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
 	opt.Callers, opt.Idle = cmp.Or(opt.Callers, 1000), cmp.Or(opt.Idle, 10*time.Minute)
-	opt.Spared = cmp.Or(opt.Spared, sparedAfter)
 	if opt.HTTP.Keys == nil {
 		opt.HTTP.Keys = seal.New() // ids of sessions are sealed for their principals
 	}
@@ -185,8 +181,8 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 	s := &Shared{opt: opt, first: m, now: m, members: map[memberKey]*member{}, open: map[string]int{},
 		visits: map[*visit]bool{}, tables: map[tableKey]*Table{},
 		hubs: map[hubKey]*hub{}, left: map[*hub]bool{}, stop: make(chan struct{}), life: newLife(),
-		asks:  newApprover(opt.HTTP.Keys),
-		shelf: newShelf(mostKept), addresses: addressesOf(e.Project())}
+		asks:   newApprover(opt.HTTP.Keys),
+		caches: newCaches(), addresses: addressesOf(e.Project())}
 	s.settings.Store(&s.opt.Servers)
 	s.latest = s.opt.Servers
 	s.sum(m)
@@ -519,9 +515,6 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "what gave you access was taken away", http.StatusUnauthorized)
 		return
 	}
-	if v.reads {
-		defer v.to.gateway.listen()()
-	}
 	r = r.Clone(ctx)
 	r.Header.Del("Authorization")
 	r.Header.Del("Cookie")
@@ -749,7 +742,7 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	}
 	opt := Options{Version: s.opt.Version, Root: s.opt.Root, Logger: log, Naming: s.opt.Naming, Audit: s.opt.Audit,
 		Explicit: s.opt.Explicit, Open: opened,
-		life: s.life, principal: p.ID, asks: s.asks, headers: id.headers, shelf: s.shelf}
+		life: s.life, principal: p.ID, asks: s.asks, headers: id.headers, caches: s.caches}
 	g := withTable(t, opt, func(g *Gateway, sv *ir.Server) caller {
 		if s.setting(sv.Name).Shared {
 			return s.join(g, hubKey{server: sv.Name}, sv, s.opt.Logger, nil)
@@ -838,7 +831,6 @@ func (s *Shared) tick() {
 func (s *Shared) afresh() map[*Gateway]*Table {
 	next := map[*Gateway]*Table{}
 	s.tables = map[tableKey]*Table{}
-	s.shelf.dropJoins()
 	for id, m := range s.members {
 		key, t, err := s.table(m.who, id.table.role, id.table.mode)
 		if err != nil || key != id.table { // roles are gone: the next request finds out what is left
@@ -969,6 +961,6 @@ func (s *Shared) Close() {
 	}
 	all.Wait()
 	if s.strangers != nil {
-		s.strangers.end()
+		s.strangers.tell()
 	}
 }

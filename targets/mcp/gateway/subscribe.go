@@ -13,7 +13,7 @@ type hearing struct {
 	up caller
 	by map[*sdk.ServerSession]bool
 
-	news calm
+	news *news
 }
 
 // subscribe asks a resource's server to tell of its changes. Of what a person is asked about nothing is told.
@@ -67,7 +67,7 @@ func (g *Gateway) hear(to *sdk.ServerSession, uri string, up caller) (again bool
 	known := slices.ContainsFunc(slices.Collect(maps.Values(g.heard)), func(h *hearing) bool { return h.by[to] })
 	h := g.heard[uri]
 	if h == nil || h.up != up {
-		h = &hearing{up: up, by: map[*sdk.ServerSession]bool{}, news: calm{gap: newsGap}}
+		h = &hearing{up: up, by: map[*sdk.ServerSession]bool{}, news: newNews(newsGap)}
 		g.heard[uri] = h
 	}
 	again = h.by[to]

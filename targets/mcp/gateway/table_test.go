@@ -412,9 +412,6 @@ func TestNoServerStandsIn(t *testing.T) {
 		"evil": offering(t, nil, nil, []string{"hr://people"}, []string{"{+any}", "hr://p/{id}"}),
 	}
 	g := faked(t, engine(t, source), reviewer, fakes)
-	for _, k := range []*kind{resources, templates} {
-		g.shelf.putList(fakes["hr"].lists[k]) // as servers do whose lists are fetched
-	}
 	w := dial(t, g, eras[1], object{})
 	var want []string
 	reads := func(uri, server string) {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sync/singleflight"
 
 	"modec.dev/modec/compiler/ir"
 )
@@ -196,25 +197,20 @@ type upstream struct {
 	hidden   []string      // values that the entry's references stand for
 	backOff  time.Duration // after the second failure
 
-	session flight[*session]
+	flights singleflight.Group  // starts of the server, and fetches of its lists
 	lists   [len(kinds)]listing // in the order of kinds
-	shelf   *shelf              // of what the lists say
+	caches  *caches             // of what the lists say
 	told    onceEach            // of what the server tries or offers, and does not get
 
 	mu         sync.Mutex
-	raw        bool     // the texts of results are passed on as they are
-	open       []string // the requests of the server that are passed on, by [Openings]
+	raw        bool      // the texts of results are passed on as they are
+	open       []string  // the requests of the server that are passed on, by [Openings]
+	session    *session  // nil: none runs
+	why        error     // none does
+	again      time.Time // when another one may be started
 	failures   int
 	callers    map[*callerOf]bool // with a call under way
 	subscribed map[string]bool
-	last       *session // the one that runs, or ran last
-	// heard reports whether a client hears what the server tells; nil: the session stays until the gateway's end.
-	heard       func() bool
-	sparedAfter time.Duration
-	sparing     *time.Timer   // ends the session; nil: it was not set yet
-	listening   chan struct{} // closed while what the server tells is heard
-	uses        int           // of the session, under way
-	asked       bool          // for more than lists
 }
 
 // events are what an upstream tells of itself.
@@ -229,15 +225,13 @@ type session struct {
 	*sdk.ClientSession
 	started time.Time
 	stop    context.CancelFunc
-	spared  bool // the gateway ended it; with the server's lock
 }
 
-func newUpstream(entry *ir.Server, root, version string, log *slog.Logger, ev events) *upstream {
-	u := &upstream{entry: entry, root: root, version: version, logger: log, events: ev,
-		backOff: backOff, shelf: newShelf(mostKept)}
+func newUpstream(entry *ir.Server, root, version string, log *slog.Logger, ev events, c *caches) *upstream {
+	u := &upstream{entry: entry, root: root, version: version, logger: log, events: ev, backOff: backOff, caches: c}
 	u.life, u.end = context.WithCancel(context.Background())
 	for _, k := range kinds {
-		u.listing(k).news.gap = newsGap
+		u.listing(k).news = newNews(newsGap)
 	}
 	return u
 }
@@ -253,33 +247,47 @@ func (u *upstream) connected(ctx context.Context) (*session, error) {
 	if u.life.Err() != nil {
 		return nil, errNotServed
 	}
-	return u.session.get(ctx, time.Now, func() (*session, time.Duration, error) {
+	if s, err := u.running(); s != nil || err != nil {
+		return s, err
+	}
+	return share(ctx, &u.flights, "start", func() (*session, error) {
+		if s, err := u.running(); s != nil || err != nil { // it was started meanwhile
+			return s, err
+		}
 		s, err := u.start()
 		if err != nil {
 			u.log().Warn("the server does not start", "error", u.masked(err.Error()))
-			return nil, u.pause(), err
+			u.pause(err)
+			return nil, err
 		}
+		u.mu.Lock()
+		u.session = s
+		u.mu.Unlock()
 		go u.watch(s)
 		u.subscribeAgain(s)
-		return s, forever, nil
+		return s, nil
 	})
 }
 
 var errNotServed = errors.New("it is no longer served")
 
-// forever is the life of what does not expire.
-const forever = 100 * 365 * 24 * time.Hour
-
-// pause returns how long the server is left alone after it failed once more. The first time it is started again at
-// once.
-func (u *upstream) pause() time.Duration {
+// running returns the session with the server, or why there is none for a while; neither where one is to be started.
+func (u *upstream) running() (*session, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.failures++
-	if u.failures == 1 {
-		return 0
+	if u.session == nil && time.Now().Before(u.again) {
+		return nil, u.why
 	}
-	return min(u.backOff<<min(u.failures-2, 10), maxBackOff)
+	return u.session, nil
+}
+
+// pause leaves the server alone for a while after it failed once more. The first time it is started again at once.
+func (u *upstream) pause(why error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.failures++; u.failures > 1 {
+		u.why, u.again = why, time.Now().Add(min(u.backOff<<min(u.failures-2, 10), maxBackOff))
+	}
 }
 
 // Close ends the session, and soon what still waits for the server.
@@ -293,19 +301,17 @@ func (u *upstream) watch(s *session) {
 	err := s.Wait()
 	s.stop()
 	_ = s.Close() // it has ended
-	u.mu.Lock()
-	spared := s.spared
-	u.mu.Unlock()
-	if spared || u.life.Err() != nil {
+	if u.life.Err() != nil {
 		return
 	}
 	u.log().Warn("the server ended", "error", u.masked(fmt.Sprint(err)))
+	u.mu.Lock()
+	u.session = nil
 	if time.Since(s.started) > steady {
-		u.mu.Lock()
 		u.failures = 0
-		u.mu.Unlock()
 	}
-	u.session.fail(errors.New("it ended, and is started again soon"), time.Now().Add(u.pause()))
+	u.mu.Unlock()
+	u.pause(errors.New("it ended, and is started again soon"))
 	for _, k := range kinds {
 		u.listing(k).drop()
 	}
@@ -346,11 +352,7 @@ func (u *upstream) startWith(revision string) (*session, error) {
 		}
 		return nil, err
 	}
-	s := &session{ClientSession: cs, started: time.Now(), stop: stop}
-	u.mu.Lock()
-	u.last = s
-	u.mu.Unlock()
-	return s, nil
+	return &session{ClientSession: cs, started: time.Now(), stop: stop}, nil
 }
 
 // transport returns a new transport to the server, and a function that tells what it said of itself.
@@ -384,13 +386,7 @@ func (u *upstream) transport(ctx context.Context) (sdk.Transport, func() string,
 		maps.DeleteFunc(e.Headers, func(other, _ string) bool { return strings.EqualFold(other, name) })
 		e.Headers[name] = value
 	}
-	var listening <-chan struct{}
-	if u.entry.Type != "sse" { // all that such a server says comes in its stream
-		u.mu.Lock()
-		listening = u.listening
-		u.mu.Unlock()
-	}
-	client, err := newRemote(ctx, e, listening, u.events.progressed)
+	client, err := newRemote(ctx, e, u.events.progressed)
 	if err != nil {
 		return nil, quiet, err
 	}
@@ -465,7 +461,6 @@ func (u *upstream) client() *sdk.Client {
 
 // call calls a method of the server.
 func (u *upstream) call(ctx context.Context, method string, p *params) (*answer, error) {
-	defer u.use(method)()
 	s, err := u.connected(ctx)
 	if err != nil {
 		return nil, u.failed(ctx, err)
@@ -577,15 +572,14 @@ const shortestHidden = 4
 func (u *upstream) instructions() string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.last == nil || u.last.InitializeResult() == nil {
+	if u.session == nil || u.session.InitializeResult() == nil {
 		return ""
 	}
-	return u.last.InitializeResult().Instructions
+	return u.session.InitializeResult().Instructions
 }
 
 // subscribe asks the server to tell of changes of a resource, or to do so no longer.
 func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) error {
-	defer u.use("resources/subscribe")()
 	s, err := u.connected(ctx)
 	if err != nil {
 		return u.failed(ctx, err)
@@ -640,17 +634,12 @@ func (u *upstream) subscribeAgain(s *session) {
 // close ends the server, also one that is still starting.
 func (u *upstream) close() {
 	u.end()
-	if starting := u.session.underWay(); starting != nil {
-		select {
-		case <-starting:
-		case <-time.After(3 * farewell):
-		}
+	select { // of a start under way, else of this nothing
+	case <-u.flights.DoChan("start", func() (any, error) { return nil, errNotServed }):
+	case <-time.After(3 * farewell):
 	}
 	u.mu.Lock()
-	s := u.last
-	if u.sparing != nil {
-		u.sparing.Stop()
-	}
+	s := u.session
 	u.mu.Unlock()
 	if s != nil {
 		_ = s.Close() // it may have ended

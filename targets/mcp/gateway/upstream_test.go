@@ -255,7 +255,7 @@ func TestUnknownKeys(t *testing.T) {
 	}
 	g := real(t, one(program("raw", "ANSWERS", string(answers))), reviewer)
 	st, j := g.joined(t.Context(), tools)
-	if got, want := string(j.listed), "["+fmt.Sprintf(tool, "s_echo")+"]"; got != want {
+	if got, want := string(j.fields(tools, false)["tools"]), "["+fmt.Sprintf(tool, "s_echo")+"]"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	a, err := j.byName["s_echo"].at(st).up.call(t.Context(), "tools/call", &params{Name: "echo"})

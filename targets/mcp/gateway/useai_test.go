@@ -122,10 +122,7 @@ func TestManyTokens(t *testing.T) {
 		o.hubMu.Lock()
 		servers = len(o.hubs)
 		o.hubMu.Unlock()
-		o.shelf.mu.Lock()
-		lists = o.shelf.size
-		o.shelf.mu.Unlock()
-		return members, servers, tables, lists
+		return members, servers, tables, int(o.caches.size.Load())
 	}
 	// What is no longer used is closed beside the next call.
 	settled := func() string {

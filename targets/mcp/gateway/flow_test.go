@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -120,36 +122,38 @@ func floodServer(t *testing.T, message string, count *atomic.Int32) (url string)
 	return srv.URL
 }
 
-// TestBacklog: a question stands where enough was told, and the answers alone let more in.
-func TestBacklog(t *testing.T) {
-	b, never := newBacklog(), make(chan struct{})
-	now := make(chan struct{})
-	close(now)
-	told, asked := &jsonrpc.Request{Method: "notifications/message"}, &jsonrpc.Request{Method: "ping", ID: b.id}
-	for range mostTold - 1 {
-		b.came(told, 0)
-	}
-	if b.question() != nil || !b.wait(never, never) {
-		t.Error("a question stands too early")
-	}
-	if b.came(told, 0); b.question() == nil || b.wait(now, never) {
-		t.Error("no question stands")
-	}
-	if b.answered(&jsonrpc.Response{ID: b.id}); !b.wait(never, never) {
-		t.Error("its answer lets nothing in")
-	}
-	if b.came(told, mostTold*toldPart); b.question() == nil {
-		t.Error("one long message is short")
-	}
-	b.answered(&jsonrpc.Response{ID: b.id})
-	for range mostAsked {
-		b.came(asked, 0)
-	}
-	if b.wait(never, now) {
-		t.Error("more calls than may wait are read")
-	}
-	other, _ := jsonrpc.MakeID("x")
-	if b.answered(&jsonrpc.Response{ID: other}); !b.wait(never, never) {
-		t.Error("an answer to the server lets nothing in")
-	}
+// TestFlow: what is told is read within a rate, and of calls no more than may wait for an answer.
+func TestFlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, start := newFlow(), time.Now()
+		told := &jsonrpc.Request{Method: "notifications/message"}
+		for range toldAtOnce + toldASecond {
+			if err := f.came(t.Context(), told, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took < 900*time.Millisecond || took > 2*time.Second {
+			t.Errorf("got %s", took)
+		}
+		if err := f.came(t.Context(), told, 2*maxMessage); err != nil { // longer than any may be
+			t.Error(err)
+		}
+		id, _ := jsonrpc.MakeID("x")
+		asks := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			return f.came(ctx, &jsonrpc.Request{Method: "ping", ID: id}, 0)
+		}
+		for range mostAsked {
+			if err := asks(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if asks() == nil {
+			t.Error("more calls than may wait are read")
+		}
+		if f.answered(&jsonrpc.Response{ID: id}); asks() != nil {
+			t.Error("an answer to the server lets nothing in")
+		}
+	})
 }

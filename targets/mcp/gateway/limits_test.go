@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,18 +21,115 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sync/singleflight"
 
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/ir"
 )
 
+// lengthy returns a list of one tool, as long as it is asked for.
+func lengthy(name string, size int) *list {
+	raw := make([]byte, size)
+	return &list{items: []item{{key: name, raw: raw[:size:size]}}}
+}
+
+// Equal lists are kept once. The list that was not used for longest goes once there are too many bytes, and not before.
+func TestCaches(t *testing.T) {
+	size := int64(lengthy("a", 1000).size())
+	c := newCaches()
+	c.most = 3 * size
+	a := c.keep(lengthy("a", 1000))
+	if again := c.keep(lengthy("a", 1000)); a != again || c.size.Load() != size {
+		t.Fatalf("the same list is kept twice: %d bytes, want %d", c.size.Load(), size)
+	}
+	b, other := c.keep(lengthy("b", 1000)), c.keep(lengthy("c", 1000))
+	if c.list(b) == nil || c.list(other) == nil || c.list(a) == nil || c.size.Load() != 3*size {
+		t.Fatalf("as many bytes as there may be are too many: %d", c.size.Load())
+	}
+	if c.keep(lengthy("d", 1000)); c.list(b) != nil || c.list(a) == nil || c.size.Load() != 3*size {
+		t.Errorf("got %d bytes, and the one that was used last is gone: %v", c.size.Load(), c.list(a) == nil)
+	}
+	long := c.keep(lengthy("long", 10_000))
+	if c.list(long) == nil || c.lists.Len() != 1 {
+		t.Errorf("a list that is longer than all may be is not kept alone: there are %d", c.lists.Len())
+	}
+}
+
+// Two lists that differ in anything differ in their sums.
+func TestSum(t *testing.T) {
+	of := func(key, raw, pinned string) sum {
+		it := item{key: key, raw: []byte(raw)}
+		it.pin.Sum = pinned
+		return (&list{items: []item{it}}).sum()
+	}
+	seen := map[sum]bool{(&list{}).sum(): true}
+	for _, s := range []sum{of("a", "b", "c"), of("ab", "", "c"), of("", "ab", "c"), of("a", "bc", ""), of("a", "b", "d")} {
+		if seen[s] {
+			t.Error("two lists have one sum")
+		}
+		seen[s] = true
+	}
+}
+
+// Lists of many callers are kept up to a bound of all together, and each caller has its own on either side of it.
+func TestListsBounded(t *testing.T) {
+	const length, callers = 20_000, 12
+	h := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		s := sdk.NewServer(&sdk.Implementation{Name: "backend", Version: "1"}, nil)
+		s.AddTool(&sdk.Tool{Name: "read", InputSchema: object{"type": "object"},
+			Description: "for " + r.Header.Get("X-Tenant") + strings.Repeat(".", length)},
+			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("read"), nil })
+		return s
+	}, nil)
+	var mu sync.Mutex
+	connected := 0
+	b := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
+			mu.Lock()
+			connected++
+			mu.Unlock()
+		}
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(b.Close)
+	e := engine(t, people(b.URL))
+	for _, c := range []struct {
+		name  string
+		most  int64
+		fewer bool // not all are kept
+	}{{"more", mostKept, false}, {"fewer", 6 * length, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			o := newOffice(t, e, func(o *SharedOptions) { o.Servers = map[string]ServerOptions{"s": {Forward: []string{"X-Tenant"}}} })
+			o.caches.most = c.most
+			for range 2 {
+				for i := range callers {
+					name := fmt.Sprint("caller", i)
+					v := o.visit(t, "/mcp", o.tokens.of(t, name, time.Hour, "dev"), eras[1])
+					v.headers = map[string]string{"X-Tenant": name}
+					_, m, _, err := v.send("tools/list", nil)
+					if text := fmt.Sprint(m); err != nil || !strings.Contains(text, "for "+name+"...") {
+						t.Fatalf("%s: got %.200s %v", name, text, err)
+					}
+				}
+			}
+			lists, size := o.caches.lists.Len(), o.caches.size.Load()
+			if size > c.most || (lists < callers) != c.fewer {
+				t.Errorf("got %d lists in %d bytes, with room for %d", lists, size, c.most)
+			}
+		})
+	}
+	if connected != 2*callers {
+		t.Errorf("got %d sessions with the server, want one for each caller", connected)
+	}
+}
+
 // A flood of news is told at once and then now and then, and the last of it always.
-func TestCalm(t *testing.T) {
+func TestNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
-		c := &calm{gap: 200 * time.Millisecond}
+		n := newNews(200 * time.Millisecond)
 		for range 950 {
-			c.tell(func() { told.Add(1) })
+			n.tell(func() { told.Add(1) })
 			time.Sleep(time.Millisecond)
 		}
 		if n := told.Load(); n < 5 || n > 6 {
@@ -41,49 +139,6 @@ func TestCalm(t *testing.T) {
 		time.Sleep(time.Second)
 		if told.Load() != before+1 {
 			t.Errorf("told %d times more: the last news is lost, or comes again", told.Load()-before)
-		}
-	})
-}
-
-// The same is said once a minute, and what else there is to say at once.
-func TestLately(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var l lately
-		if !l.first("a") || l.first("a") || !l.first("b") {
-			t.Error("the same is said twice, or something else is not")
-		}
-		time.Sleep(quiet)
-		if !l.first("a") {
-			t.Error("after a while it is not said again")
-		}
-	})
-}
-
-// Some pass at once, then some a second, and after a while as many as before.
-func TestPace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var p pace
-		passed := func(times int) (n int) {
-			for range times {
-				if p.lets() {
-					n++
-				}
-			}
-			return n
-		}
-		if got := passed(progressAtOnce); got != progressAtOnce {
-			t.Errorf("got %d, want all of %d", got, progressAtOnce)
-		}
-		if got := passed(10_000); got != 0 {
-			t.Errorf("got %d more at once", got)
-		}
-		time.Sleep(time.Second)
-		if got := passed(10_000); got != progressASecond {
-			t.Errorf("got %d in a second, want %d", got, progressASecond)
-		}
-		time.Sleep(time.Hour)
-		if got := passed(10_000); got != progressAtOnce {
-			t.Errorf("got %d, want %d", got, progressAtOnce)
 		}
 	})
 }
@@ -160,74 +215,66 @@ func TestUnheardUpdates(t *testing.T) {
 	for range 1000 {
 		g.updated("s", "res://other")
 	}
-	g.shelf.mu.Lock()
-	defer g.shelf.mu.Unlock()
-	if g.shelf.order.Len() > 0 {
+	if g.caches.lists.Len() > 0 {
 		t.Error("the server's lists were asked for")
 	}
 }
 
-// An answer counts as long as it says, one that failed for seconds, and nothing that was asked for before a change.
-func TestFlight(t *testing.T) {
+// A list counts as long as it says, and one that was asked for before a change not at all.
+func TestListing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var f flight[int]
-		fetched, fails := 0, false
-		get := func() (int, error) {
-			return f.get(t.Context(), time.Now, func() (int, time.Duration, error) {
-				time.Sleep(time.Second)
-				if fetched++; fails {
-					return 0, failedTTL, errors.New("gone")
-				}
-				return fetched, time.Minute, nil
-			})
-		}
-		want := func(what string, n int) {
+		var l listing
+		counts := func(want bool) {
 			t.Helper()
-			if got, err := get(); got != n || err != nil {
-				t.Errorf("%s: got %d, %v, want %d", what, got, err, n)
+			if _, _, ok := l.now(); ok != want {
+				t.Errorf("got %v, want %v", ok, want)
 			}
 		}
-		want("the first", 1)
+		counts(false)
+		l.set(&sum{1}, nil, time.Minute, l.turn())
 		time.Sleep(59 * time.Second)
-		want("while it counts", 1)
+		counts(true)
 		time.Sleep(2 * time.Second)
-		want("after that", 2)
-		f.drop()
-		want("after a change", 3)
-		f.drop()
-		done := make(chan bool)
-		go func() { _, _ = get(); done <- true }()
-		time.Sleep(time.Second / 2)
-		f.drop() // while it is under way
-		<-done
-		want("after a change in between", 5)
-		f.drop()
-		fails = true
-		if _, err := get(); err == nil {
-			t.Error("got no error")
-		}
-		fails = false
-		if _, err := get(); err == nil || fetched != 6 {
-			t.Errorf("asked %d times, %v: a server that fails is asked again at once", fetched, err)
+		counts(false)
+		before := l.turn()
+		l.drop()
+		l.set(&sum{2}, nil, time.Minute, before) // it was under way
+		counts(false)
+		l.set(&sum{3}, nil, time.Minute, l.turn())
+		counts(true)
+		l.set(nil, errors.New("gone"), failedTTL, l.turn())
+		if _, err, ok := l.now(); err == nil || !ok || *l.last() != (sum{3}) {
+			t.Errorf("got %v, %v, and %v as the last", err, ok, l.last())
 		}
 		time.Sleep(failedTTL)
-		want("after a while", 7)
-		ctx, cancel := context.WithCancel(t.Context())
-		f.drop()
+		counts(false)
+	})
+}
+
+// What many ask for is done once, and who gives up waiting does not end it for the others.
+func TestShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var of singleflight.Group
+		times := 0
+		do := func() (int, error) {
+			time.Sleep(time.Second)
+			times++
+			return times, nil
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
 		go func() {
-			time.Sleep(time.Second / 2)
-			cancel()
-		}()
-		go func() {
-			if _, err := f.get(ctx, time.Now, func() (int, time.Duration, error) {
-				time.Sleep(time.Second)
-				return 8, time.Minute, nil
-			}); err == nil {
+			if _, err := share(ctx, &of, "a", do); err == nil {
 				t.Error("who gave up has an answer")
 			}
 		}()
 		synctest.Wait()
-		want("who waits for what another one asked for", 8)
+		if got, err := share(t.Context(), &of, "a", do); got != 1 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
+		if got, err := share(t.Context(), &of, "a", do); got != 2 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
 	})
 }
 
@@ -248,7 +295,7 @@ func TestLifetime(t *testing.T) {
 // The codes that the protocol has for a hop are those of the hop to the server: no client hears of them as of its own,
 // but that of what it has not declared itself.
 func TestErrorsOfServers(t *testing.T) {
-	u := newUpstream(&ir.Server{Name: "s"}, t.TempDir(), "test", slog.New(slog.DiscardHandler), nil)
+	u := newUpstream(&ir.Server{Name: "s"}, t.TempDir(), "test", slog.New(slog.DiscardHandler), nil, nil)
 	defer u.end()
 	for code, want := range map[int64]int64{-32020: -32603, -32021: -32021, -32022: -32603, -32042: -32603, -32099: -32603,
 		0: -32603, -32602: -32602, -32002: -32002, 1001: 1001} {
@@ -295,18 +342,14 @@ func TestStrangers(t *testing.T) {
 		time.Sleep(2 * quiet)
 		add(2, "later")
 		want("later")
-		s.end()
+		s.tell()
 		want("later")
-		add(1, "after the end")
-		want("after the end")
-		s.end()
-		want()
 	})
 }
 
 // A call that is written to a program which has just ended is told as one that the program's end cut off.
 func TestWriteToAnEndedServer(t *testing.T) {
-	u := newUpstream(&ir.Server{Name: "s"}, t.TempDir(), "test", slog.New(slog.DiscardHandler), nil)
+	u := newUpstream(&ir.Server{Name: "s"}, t.TempDir(), "test", slog.New(slog.DiscardHandler), nil, nil)
 	defer u.end()
 	for _, why := range []error{syscall.EPIPE, os.ErrClosed, io.EOF} {
 		err := u.failed(t.Context(), fmt.Errorf("calling %q: %w", "tools/call", &os.PathError{Op: "write", Path: "|1", Err: why}))
