@@ -62,12 +62,9 @@ func commands() []entry {
 		{name: "args", group: "run", command: &argsCmd{},
 			help: "Print the arguments that start an agent as a mode or role."},
 		{name: "run", group: "run", command: &runCmd{}, help: "Start an agent as a mode or role."},
-		{name: "install", group: "run", command: &installCmd{},
-			help: "Hold the agents of your home folder to a mode or role."},
 		{name: "off", group: "run", command: &offCmd{},
 			help: "Turn the hooks of the project off for a while, on the record."},
 		{name: "on", group: "run", command: &onCmd{}, help: "Turn the hooks on again."},
-		{name: "uninstall", group: "run", command: &uninstallCmd{}, help: "Undo install."},
 		{name: "cursor", group: "run", command: &cursorCmd{}, help: "Check and edit Cursor's own list of MCP tools."},
 
 		{name: "serve", group: "serve", command: &serveCmd{},

@@ -155,8 +155,8 @@ func (c *cursorCheckCmd) noList(file string) error {
 			"(.cursor/modec/NAME/permissions.json, which `modec build` writes), or leave --file out for your own",
 			c.File)
 	}
-	return fmt.Errorf("%s does not exist: %s; `modec cursor add --create %s` writes one, `modec install NAME` "+
-		"writes that of a mode or role, and --file names another", file, own, contract.ShellQuote(c.Tool))
+	return fmt.Errorf("%s does not exist: %s; `modec cursor add --create %s` writes one, "+
+		"and --file names another", file, own, contract.ShellQuote(c.Tool))
 }
 
 // built is a list that a build wrote.

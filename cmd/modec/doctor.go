@@ -107,12 +107,6 @@ func (d *doctor) wrong(what, format string, args ...any) finding {
 	return d.add(checkup{Level: levelWrong, What: what, Text: fmt.Sprintf(format, args...)})
 }
 
-// hooked reports whether something here calls modec: an artifact, or what this user installed of the project.
-func (d *doctor) hooked(res *compiler.Result) bool {
-	home := homeDir()
-	return res != nil && len(hooking(res)) > 0 || home != "" && len(output.Outdated(home, d.dir, nil)) > 0
-}
-
 // program checks that a hook that calls modec calls this one. res is nil where the source does not compile.
 func (d *doctor) program(res *compiler.Result) {
 	own, err := os.Executable()
@@ -122,7 +116,7 @@ func (d *doctor) program(res *compiler.Result) {
 	}
 	found, err := exec.LookPath("modec")
 	switch {
-	case err != nil && !d.hooked(res):
+	case err != nil && (res == nil || len(hooking(res)) == 0):
 		d.note("modec", "is not on the path; nothing here calls it")
 	case err != nil:
 		d.wrong("modec", "is not on the path: the hooks that a build writes ask about every tool call, or refuse it").
@@ -139,7 +133,6 @@ func (d *doctor) repository() *compiler.Result {
 	res, changes := d.built()
 	if res != nil {
 		d.ignored(changes)
-		d.installed(res)
 		d.foreign(res)
 		for _, o := range res.Outputs {
 			d.agent(o)
@@ -268,20 +261,6 @@ func (d *doctor) disarmed() {
 		last := r.Entries[len(r.Entries)-1]
 		d.note("hooks", "are on; `modec off` and `modec on` were last used on %s",
 			last.At.Local().Format("2006-01-02 15:04"))
-	}
-}
-
-// installed finds installations that go by a policy of before.
-func (d *doctor) installed(res *compiler.Result) {
-	compiled, err := res.PolicyJSON()
-	home := homeDir()
-	if err != nil || home == "" {
-		return
-	}
-	for _, subject := range output.Outdated(home, d.dir, compiled) {
-		name := strings.TrimPrefix(subject, "role ")
-		d.wrong("installation", "the sessions of %s go by a policy that was built before", subject).
-			hint("`modec install " + contract.ShellQuote(name) + "` takes the one of now")
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"modec.dev/modec/compiler"
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
@@ -281,13 +280,6 @@ func knownFiles(t *testing.T) func(string) bool {
 	}
 	for _, p := range slices.Concat(ir.GuardedPaths, ir.AskedPaths) {
 		add(strings.TrimSuffix(p, "/**"))
-	}
-	for _, tg := range targets.All() {
-		if i, ok := tg.(contract.Installer); ok {
-			for _, f := range i.Home() {
-				add("~/" + f)
-			}
-		}
 	}
 	for _, f := range cue.Template("default") {
 		add(f.Name)

@@ -58,7 +58,7 @@ func TestInterrupted(t *testing.T) {
 	for _, when := range []string{"at the start", "while files are made", "while agents are asked"} {
 		for _, line := range []string{
 			"build", "build --dry-run", "build --check", "verify", "verify --disk", "verify --json",
-			"explain plan read x", "lint --fix", "install plan", "run plan -- robot", "doctor", "diff",
+			"explain plan read x", "lint --fix", "run plan -- robot", "doctor", "diff",
 		} {
 			inAgent := strings.HasPrefix(line, "verify") || line == "build" || line == "build --check"
 			if when == "while agents are asked" && !inAgent || when == "while files are made" && !inAgent {

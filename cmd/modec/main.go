@@ -178,7 +178,6 @@ func vocabulary(all []contract.Target) kong.Vars {
 	return kong.Vars{
 		"version":        "modec " + version(),
 		"hookers":        names(func(t contract.Target) bool { _, ok := t.(contract.Hooker); return ok }),
-		"installers":     names(func(t contract.Target) bool { _, ok := t.(contract.Installer); return ok }),
 		"launchers":      names(func(t contract.Target) bool { _, ok := t.(contract.Launcher); return ok }),
 		"clients":        strings.Join(slices.Sorted(maps.Keys(clients(all))), ", "),
 		"formats":        strings.Join(slices.Sorted(maps.Keys(migrate.Formats(all))), ", "),

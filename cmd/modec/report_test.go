@@ -65,7 +65,7 @@ func reportFolders(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	in := map[string]string{"ACME": acme}
-	for _, name := range []string{"GOOD", "BROKEN", "EDITED", "AGENTS", "HOME", "BADHOME", "BADSTATE", "EMPTY", "OUT",
+	for _, name := range []string{"GOOD", "BROKEN", "EDITED", "AGENTS", "EMPTY", "OUT",
 		"AUDITED", "BADAUDITED"} {
 		in[name] = t.TempDir()
 	}
@@ -89,8 +89,6 @@ func reportFolders(t *testing.T) map[string]string {
     groups: [read, [edit, {fileRegex: \.md$}]]
 `,
 	})
-	write(in["BADHOME"], map[string]string{".claude/settings.json": "{"})
-	write(in["BADSTATE"], map[string]string{".local/state/modec/install.toml": "version = 99\n"})
 	audited := "[targets.claude]\n[audit]\nfile = \"audit.jsonl\"\narguments = true\n"
 	write(in["AUDITED"], map[string]string{"modec.toml": audited, "modec/a.yaml": "roles: {dev: {can: {read: ask}}}\n"})
 	write(in["BADAUDITED"], map[string]string{"modec.toml": audited, "modec/a.yaml": "roles: {dev: {can: {reed: ask}}}\n"})
@@ -139,8 +137,6 @@ var reportLines = []string{
 	"targets", "targets roo",
 	"help", "help json", "help cursor check",
 	"args -C GOOD dev --accept", "args -C BROKEN dev", "run -C BROKEN dev -- claude",
-	"install -C GOOD dev --accept --home HOME", "install -C GOOD dev --accept --home BADHOME",
-	"uninstall --home HOME --dry-run", "uninstall --home BADSTATE",
 	"cursor check docs:search --file GOOD/list.json", "cursor check docs:drop --file GOOD/list.json",
 	"cursor add docs:drop --file GOOD/list.json", "cursor add docs:search --file GOOD/list.json",
 	"on -C GOOD",

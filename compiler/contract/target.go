@@ -3,7 +3,7 @@
 // A [Target] turns the resolved model into files. It returns them and never writes them, so
 // that build, check, diff and the tests cannot disagree. Whatever else a target offers is an
 // interface of its own that its type implements: [Judged] models how the agent decides,
-// [Importer] reads the agent's files, [Hooker] answers its hook, [Launcher] and [Installer]
+// [Importer] reads the agent's files, [Hooker] answers its hook, [Launcher]
 // start the agent as a subject, [GatewayHost] gives it modec's gateway in the place of the servers, [Dialect] and
 // [Linter] know its rule grammar.
 package contract
@@ -329,7 +329,7 @@ type HookRequest struct {
 	Policy  *policy.Engine
 	Subject ir.SubjectRef
 	Root    string // the project's root as an absolute path
-	// MayAllow is set for a hook that comes from --settings or an installation. Any other
+	// MayAllow is set for a hook that comes from --settings. Any other
 	// hook abstains where the policy allows.
 	MayAllow bool
 	// Resolve, Home, Same, Folds, File and Kept are those of a [Disk].

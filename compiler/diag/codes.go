@@ -59,7 +59,6 @@ const (
 	NoProject               Code = "no-project"
 	OldModec                Code = "old-modec"
 	NoTargets               Code = "no-targets"
-	NotEmitted              Code = "not-emitted"
 	NothingToMigrate        Code = "nothing-to-migrate"
 	NotOurs                 Code = "not-ours"
 	NotUTF8                 Code = "not-utf8"

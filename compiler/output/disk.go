@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -21,16 +20,14 @@ import (
 type disk struct {
 	root *os.Root
 	// from is read in place of the folder where it is set: a git index.
-	from fs.FS
-	mode fs.FileMode // of new files; 0: 0644
-	// keepFolders leaves the folders there that a removal empties.
-	keepFolders bool
-	outer       []string // folders that were created for the root, the innermost first
-	inner       []string // folders that were created below the root
-	begun       bool     // a file is in place or gone
-	unlock      func()   // nil: the folder is not locked
-	progress    Progress
-	step        func(step) // called before each change that outlives a crash; nil: nothing
+	from     fs.FS
+	mode     fs.FileMode // of new files; 0: 0644
+	outer    []string    // folders that were created for the root, the innermost first
+	inner    []string    // folders that were created below the root
+	begun    bool        // a file is in place or gone
+	unlock   func()      // nil: the folder is not locked
+	progress Progress
+	step     func(step) // called before each change that outlives a crash; nil: nothing
 }
 
 // Progress is what a caller wants to know while a run writes.
@@ -347,7 +344,7 @@ func (d *disk) remove(p string) error {
 
 // prune deletes the folders above a path that are empty.
 func (d *disk) prune(p string) {
-	for dir := path.Dir(p); dir != "." && !d.keepFolders; dir = path.Dir(dir) {
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 		info, err := d.root.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -361,9 +358,6 @@ func (d *disk) prune(p string) {
 		}
 	}
 }
-
-// swept reports whether a name is one of a half-written file.
-func swept(name string) bool { return strings.HasSuffix(name, tempSuffix) }
 
 // reason returns the reason of an error of a file below the folder.
 func (d *disk) reason(name string, err error) error {

@@ -9,22 +9,19 @@ import (
 	"modec.dev/modec/compiler/located"
 )
 
-// What to do about a file that modec cannot add its entries to.
-const (
-	mend         = "mend it, or move it away"
-	mendAndBuild = mend + "; then `modec build`"
-)
+// mendAndBuild says what to do about a file that modec cannot add its entries to.
+const mendAndBuild = "mend it, or move it away; then `modec build`"
 
 // unmerged reports a merged file that cannot be read.
-func unmerged(diags *diag.List, name, p string, err error, hint string) {
+func unmerged(diags *diag.List, name, p string, err error) {
 	diags.Errorf(diag.CannotMerge, located.PlaceOf(p, err),
 		"the file is not JSON, and modec cannot add its entries: %s", located.Reason(err)).
-		Hint(hint).
+		Hint(mendAndBuild).
 		Target(name)
 }
 
 // unloaded reports a merged file of which the agent loads nothing, whatever modec adds to it, and returns true for one.
-func unloaded(diags *diag.List, name string, f *contract.File, have []byte, hint string) bool {
+func unloaded(diags *diag.List, name string, f *contract.File, have []byte) bool {
 	if !f.Strict || len(bytes.TrimSpace(have)) == 0 {
 		return false
 	}
@@ -32,16 +29,15 @@ func unloaded(diags *diag.List, name string, f *contract.File, have []byte, hint
 	if err != nil {
 		diags.Errorf(diag.CannotMerge, located.PlaceOf(f.Path, err),
 			"the file is not JSON, and the agent loads nothing of it: %s", located.Reason(err)).
-			Hint(hint).
+			Hint(mendAndBuild).
 			Target(name)
 	}
 	return err != nil
 }
 
 // conflicts reports the entries of a merged file that are a person's, and returns true
-// where there are any. hint is what to do with an entry that was there before, edited with one of modec's
-// that somebody changed.
-func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint, edited string) bool {
+// where there are any. edited is what to do with one of modec's that somebody changed.
+func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, edited string) bool {
 	for _, x := range list {
 		at := diag.Pos{File: p, Line: x.Line, Col: 1}
 		switch {
@@ -54,7 +50,7 @@ func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, hint,
 				Hint(edited).Target(name)
 		default:
 			diags.Errorf(diag.NotOurs, at, "modec did not write the entry %q and leaves it alone", x.Place).
-				Hint(hint).Target(name)
+				Hint("rename one of the two, or `modec build --force` overwrites it, and keeps a copy").Target(name)
 		}
 	}
 	return len(list) > 0

@@ -18,7 +18,7 @@ import (
 )
 
 // runDir is where a home folder keeps the copies that sessions are started from.
-const runDir = stateDir + "run"
+const runDir = ".local/state/modec/run"
 
 // keptFor is how long a copy stays that no session was started from.
 const keptFor = 30 * 24 * time.Hour

@@ -518,11 +518,10 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		res, err = jsonedit.Merge(have, want, entries, owned, jsonedit.Overwrite)
 	}
 	if err != nil {
-		unmerged(&w.diags, name, p, err, mendAndBuild)
+		unmerged(&w.diags, name, p, err)
 		return c, false
 	}
-	if conflicts(&w.diags, name, p, res.Conflicts,
-		"rename one of the two, or `modec build --force` overwrites it, and keeps a copy", w.opt.movesIn()) {
+	if conflicts(&w.diags, name, p, res.Conflicts, w.opt.movesIn()) {
 		return c, false
 	}
 	again := w.again(p, have, entries, res.Added)
@@ -595,7 +594,7 @@ func (w *writer) unfit(name, p string, f *contract.File, have, want []byte) bool
 			Hint(diag.MendConflict + "; then `modec build`").Target(name)
 		return true
 	}
-	return f != nil && unloaded(&w.diags, name, f, have, mendAndBuild)
+	return f != nil && unloaded(&w.diags, name, f, have)
 }
 
 // ownedOf returns the entries of a file that people write too which are modec's, by what builds wrote and by

@@ -32,7 +32,7 @@
 //
 // A subject has a hook where rules do not say what it says (hooks.go), or by the option
 // hooks. The hook asks the compiled policy about every tool call and answers deny or ask,
-// and by --settings or an installation also allow. A role's hook asks about the role in the
+// and by --settings also allow. A role's hook asks about the role in the
 // mode that the payload names (agent_type, observed on 2.1.329). In a file that travels with the
 // repository a person is asked where modec is missing; elsewhere the call is refused.
 //

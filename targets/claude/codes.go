@@ -21,7 +21,6 @@ const (
 	codeExternal      diag.Code = "claude-external"
 	codeFlags         diag.Code = "claude-flags"
 	codeGuarded       diag.Code = "claude-guarded"
-	codeInstall       diag.Code = "claude-install"
 	codeMode          diag.Code = "claude-mode"
 	codeModes         diag.Code = "claude-modes"
 	codeEnv           diag.Code = "claude-env"

@@ -8,6 +8,25 @@ import (
 	"modec.dev/modec/targets/claude/format"
 )
 
+// settingsPlaces are the places of modec's entries in settings that people write too.
+var settingsPlaces = []string{
+	"/permissions/allow/-", "/permissions/ask/-", "/permissions/deny/-",
+	"/permissions/defaultMode", "/permissions/disableBypassPermissionsMode", "/permissions/disableAutoMode",
+	"/env/*", "/disableAllHooks", "/hooks/PreToolUse/-",
+}
+
+// restraining returns those of them that permit nothing, in settings with a permission mode.
+func restraining(mode string) []string {
+	list := []string{
+		"/permissions/ask/-", "/permissions/deny/-", "/permissions/disableBypassPermissionsMode",
+		"/permissions/disableAutoMode", "/disableAllHooks", "/hooks/PreToolUse/-",
+	}
+	if mode == format.Default || mode == format.Plan || mode == format.DontAsk {
+		list = append(list, "/permissions/defaultMode")
+	}
+	return list
+}
+
 // isBaseline reports whether a session that names no role has this one. The project's own
 // settings file is that role's.
 func (e *emitter) isBaseline(r *ir.Role) bool { return r.Name == e.baseline }

@@ -1,7 +1,6 @@
 package claude_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -10,8 +9,6 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/targets"
 	"modec.dev/modec/targets/claude"
 	"modec.dev/modec/targets/internal/replay"
@@ -60,7 +57,6 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	artifacts := replay.Artifacts(res.Outputs, res.Common, ".claude/", ".mcp.json", ".modec/policy.json")
-	artifacts["HOME/.claude/settings.json"] = installed(t, res)
 	replay.Run(t, replay.Case{
 		Folder:    "e2e",
 		Packages:  []string{"@anthropic-ai/claude-code"},
@@ -69,22 +65,6 @@ func TestReplay(t *testing.T) {
 		Want:      a.expected(),
 		Hooker:    claude.New().(contract.Hooker),
 	})
-}
-
-// installed returns the settings that hold a person's sessions as developer.
-func installed(t *testing.T, res *compiler.Result) []byte {
-	const root = "/project"
-	home := t.TempDir()
-	_, diags := res.Install(t.Context(), ir.SubjectRef{Role: "developer"}, root, []contract.Target{claude.New()},
-		output.InstallOptions{Home: home})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	data, err := os.ReadFile(filepath.Join(home, ".claude", "settings.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.ReplaceAll(bytes.ReplaceAll(data, []byte(root), []byte("ROOT")), []byte(home), []byte("HOME"))
 }
 
 // actions returns what the agent was asked, as e2e/decide.test.mjs puts it into the key.
@@ -96,18 +76,6 @@ func (a asked) actions() any {
 	return map[string]any{"calls": a.Calls, "subjects": sessions}
 }
 
-// installedLetters returns what an installed role decides: by its hook what the source says,
-// and the rest as the session without it.
-func installedLetters(source, without string) string {
-	letters := []byte(source)
-	for i := range letters {
-		if letters[i] == '-' {
-			letters[i] = without[i]
-		}
-	}
-	return string(letters)
-}
-
 // expected returns what the models say, in the words of the record.
 func (a asked) expected() []replay.Expected {
 	became := map[rune]string{'a': "ran", 'k': "asked", 'd': "refused"}
@@ -115,9 +83,6 @@ func (a asked) expected() []replay.Expected {
 	for _, s := range a.Subjects {
 		sessions := map[string]string{
 			"with its hooks": s.WithHooks, "without hooks": s.WithoutHooks, "by flags only": s.ByFlags,
-		}
-		if s.Role == "developer" {
-			sessions["installed"] = installedLetters(s.Source, s.WithHooks)
 		}
 		for kind, letters := range sessions {
 			e := replay.Expected{Session: s.Role + s.Agent + " " + kind}

@@ -61,7 +61,7 @@ func (c *compiler) shut(r *ir.TimedRule) (why, hint string) {
 	case c.e.hooks == contract.Never:
 		return "only a hook could, and the role has none", c.e.remedy
 	case !c.mayAllow:
-		return "the hook of a file that travels allows nothing", "start another role, or use `modec install`"
+		return "the hook of a file that travels allows nothing", "start another role"
 	case r.Group != ir.MCP && c.asksItself(r.Group):
 		return "a rule asks about it, and no hook opens that", `write default: "ask" in can.` + string(r.Group)
 	}

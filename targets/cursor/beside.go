@@ -10,6 +10,14 @@ import (
 	"modec.dev/modec/targets/cursor/format"
 )
 
+// The places of modec's entries in files that people write too.
+var (
+	cliPlaces   = []string{"/permissions/allow/-", "/permissions/deny/-"}
+	hookPlaces  = []string{"/version", "/hooks/*/-"}
+	restraining = append([]string{"/permissions/deny/-"}, hookPlaces...)
+	listPlaces  = []string{"/approvalMode", "/mcpAllowlist/-", "/terminalAllowlist/-"}
+)
+
 // Beside returns Cursor's settings.
 func (cursor) Beside() []contract.File {
 	blocked := []string{"/autoRun/block_instructions/-", "/autoReview/block_instructions/-"}

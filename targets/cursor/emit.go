@@ -90,7 +90,7 @@ func (e *emitter) emit(p *profile) {
 	}
 	e.organisation(p)
 	commands := e.commands(p)
-	lists, tokens := e.lists(p, commands, p.closes), e.tokens(p, commands)
+	lists, tokens := e.lists(p, commands), e.tokens(p, commands)
 	if first, _ := p.unheld(); len(lists)+len(tokens) == 0 && (first != "" || !p.hooked && e.beyondTools(p)) {
 		// Its files say that it is there.
 		tokens = permissions([]string{}, []string{})

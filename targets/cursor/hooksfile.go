@@ -13,9 +13,6 @@ import (
 // two.
 const hookTimeout = 10
 
-// projectPolicy reads the project's own policy: its hooks run in the project's root.
-const projectPolicy = "--model " + contract.PolicyFile
-
 // install is the command that installs modec.
 const install = "go install modec.dev/modec/cmd/modec@latest"
 
@@ -33,9 +30,9 @@ var askedAbout = missing(contract.Unless(
 // travelling returns the hooks of a file in the repository.
 func (e *emitter) travelling(p *profile) []byte {
 	if e.in.Options.Switch("hooks") == contract.Always {
-		return e.hooksJSON(p, projectPolicy, refused)
+		return e.hooksJSON(p, refused)
 	}
-	return e.hooksJSON(p, projectPolicy, askedAbout)
+	return e.hooksJSON(p, askedAbout)
 }
 
 // hooksJSON runs modec on every event by which Cursor asks about what the subject says, a
@@ -43,9 +40,9 @@ func (e *emitter) travelling(p *profile) []byte {
 // missing, failClosed blocks what fails otherwise, where it is known; else an event that
 // cannot ask goes on as without the hook. The braces are for the engine's hook runner, which
 // may append a here-document to the command: without them the payload would go to the last
-// command. policy is the options that name the policy.
-func (e *emitter) hooksJSON(p *profile, policy string, without missing) []byte {
-	modec := "modec hook cursor " + policy + " --subject " + contract.ShellQuote(p.label) +
+// command. The line names the project's own policy: Cursor runs the hooks in the project's root.
+func (e *emitter) hooksJSON(p *profile, without missing) []byte {
+	modec := "modec hook cursor --model " + contract.PolicyFile + " --subject " + contract.ShellQuote(p.label) +
 		" --digest " + e.in.Policy.Digest(p.ref)
 	var lines []string
 	for _, event := range hook.Events(e.stated(p)) {

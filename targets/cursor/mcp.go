@@ -223,7 +223,7 @@ func withProvenance(p *profile, lists contract.Object) []byte {
 // lists returns the IDE's allowlists with the run mode in which they count, nil where there
 // are none. A list of a group that is restricted may be empty: it takes the place of the user's
 // own.
-func (e *emitter) lists(p *profile, c commands, restricted func(ir.Group) bool) contract.Object {
+func (e *emitter) lists(p *profile, c commands) contract.Object {
 	for i := range e.in.Project.Servers {
 		e.checkLiteral(p, &e.in.Project.Servers[i])
 	}
@@ -237,7 +237,7 @@ func (e *emitter) lists(p *profile, c commands, restricted func(ir.Group) bool) 
 		group   ir.Group
 		entries []string
 	}{{"mcpAllowlist", ir.MCP, tools}, {"terminalAllowlist", ir.Command, c.allow}} {
-		if len(l.entries) > 0 || restricted(l.group) {
+		if len(l.entries) > 0 || p.closes(l.group) {
 			out = append(out, l.key, append([]string{}, l.entries...))
 		}
 	}

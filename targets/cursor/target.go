@@ -50,8 +50,7 @@
 // repository ask about commands and MCP tools, with the line that installs modec. The events
 // of reads, edits and subagents cannot ask: there Cursor goes on as without the hook, by the
 // tokens that the CLI reads (the engine takes a hook that fails for none where failClosed is
-// not set). With hooks = true, and in the hooks that `modec install` writes, every call is
-// refused. What modec itself refuses (exit code 2) is refused everywhere.
+// not set). With hooks = true every call is refused. What modec itself refuses (exit code 2) is refused everywhere.
 //
 // # How Cursor matches
 //
@@ -291,7 +290,7 @@ func writesAll(im contract.Imported, ref ir.SubjectRef, root fs.FS) bool {
 		return false
 	}
 	written := map[string][]string{}
-	lists := e.lists(p, e.commands(p), p.closes)
+	lists := e.lists(p, e.commands(p))
 	for i := 0; i+1 < len(lists); i += 2 {
 		if list, ok := lists[i+1].([]string); ok {
 			written[lists[i].(string)] = list

@@ -4,7 +4,7 @@
 // network. MODEC_OUT is a build of the showcase project, MODEC_BIN the binary.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -127,25 +127,6 @@ for (const role of ['auditor']) {
     assert.deepEqual(Object.fromEntries(cases.map(([arg, action], i) => [`${action} ${arg}`, decisions[i]])), Object.fromEntries(cases.map(([arg, action]) => [`${action} ${arg}`, explain(role, action, arg)])));
   });
 }
-
-// What modec install leaves in the home folder holds a session that names nothing,
-// and everything outside the project is outside to it.
-test('an installed role is held to the source', async () => {
-  const [home, project, elsewhere] = ['home', 'project', 'elsewhere'].map((name) => mkdtempSync(join(tmpdir(), `modec-${name}-`)));
-  cpSync(fixture, project, { recursive: true });
-  execFileSync(modec, ['build', '-C', project]);
-  execFileSync(modec, ['install', 'developer', '--accept', '-C', project, '--home', home, '--target', 'claude'], { stdio: 'pipe' });
-  for (const name of ['README.md', 'package.json', '.env']) writeFileSync(join(project, name), 'x\n');
-  const there = (arg, action) => JSON.parse(JSON.stringify(call(arg, action)).replaceAll(root, project));
-  const { decisions, err } = await ask(cases.map(([arg, action]) => there(arg, action)), [], undefined, { home, cwd: project });
-  assert.doesNotMatch(err, /skipped|did not load|Malformed|matches no known tool|is not matched/);
-  assert.deepEqual(Object.fromEntries(cases.map(([arg, action], i) => [`${action} ${arg}`, decisions[i]])), Object.fromEntries(cases.map(([arg, action]) => [`${action} ${arg}`, explain('developer', action, arg)])));
-  writeFileSync(join(elsewhere, 'README.md'), 'x\n');
-  const outside = { name: 'Write', input: { file_path: join(elsewhere, 'src/new.ts'), content: 'x\n' } };
-  assert.equal((await ask([outside], [], undefined, { home, cwd: elsewhere })).decisions[0], explain('developer', 'edit', outside.input.file_path));
-  execFileSync(modec, ['uninstall', '--home', home], { stdio: 'pipe' });
-  assert.deepEqual(existsSync(join(home, '.claude/settings.json')), false);
-});
 
 test('without modec on the path a hook of --settings refuses, and one that travels asks', async () => {
   const calls = [bash('touch x'), read('README.md')];

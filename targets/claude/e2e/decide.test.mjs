@@ -4,15 +4,14 @@
 // testdata/scenario.json is what else a session finds. MODEC_QUICK=1 asks about
 // one session only, MODEC_RECORD=1 writes testdata/record.json.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { close, listen, place, turn } from './session.mjs';
-import { agent, artifacts, digest, Record, recording, sha256, Tap } from '../../internal/replay/record.mjs';
+import { agent, artifacts, digest, Record, recording, Tap } from '../../internal/replay/record.mjs';
 
-const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURE: fixture } = process.env;
+const { MODEC_OUT: acme, MODEC_BIN: modec } = process.env;
 const here = dirname(fileURLToPath(import.meta.url));
 const testdata = (name) => JSON.parse(readFileSync(join(here, 'testdata', name), 'utf8'));
 const { calls, subjects } = testdata('decide.json');
@@ -32,21 +31,19 @@ after(() => {
   if (recording) record.write(join(here, 'testdata/record.json'));
 });
 
-const baseline = 'developer';
 // A role with settings of its own is started with them and without the project's, as modec args has it.
 const own = (role) => existsSync(join(acme, `.claude/modec/${role}.settings.json`));
 
 // decide runs one session in a project of its own and returns a letter for each call.
-async function decide(name, subject, args, { hooks = true, installed = false } = {}) {
+async function decide(name, subject, args, { hooks = true } = {}) {
   const at = place(scenario.trusted), { root, bin, home } = at;
-  cpSync(installed ? fixture : acme, root, { recursive: true });
+  cpSync(acme, root, { recursive: true });
   for (const [name, text] of Object.entries(scenario.files)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   }
   const tap = recording && new Tap(bin, modec);
   if (!tap) symlinkSync(modec, join(bin, 'modec'));
-  if (installed) install(subject.role, root, home);
   const profile = join(root, `.claude/modec/${subject.role}.settings.json`);
   if (existsSync(profile) && !hooks) {
     const settings = JSON.parse(readFileSync(profile, 'utf8'));
@@ -58,15 +55,6 @@ async function decide(name, subject, args, { hooks = true, installed = false } =
   const letters = await turn(at, calls, subject.servers, args);
   if (tap) record.session(name, letters.map((l) => became[l]), hooked(tap, root, home));
   return letters;
-}
-
-// install puts a role into a home folder, whose settings are an artifact too.
-function install(role, root, home) {
-  execFileSync(modec, ['-q', 'build', '-C', root], { stdio: 'pipe' });
-  execFileSync(modec, ['-q', 'install', role, '--accept', '-C', root, '--home', home, '--target', 'claude'], { stdio: 'pipe' });
-  const settings = readFileSync(join(home, '.claude/settings.json'), 'utf8');
-  record.key.artifacts['HOME/.claude/settings.json'] = sha256(settings.replaceAll(realpathSync(root), 'ROOT').replaceAll(root, 'ROOT')
-    .replaceAll(realpathSync(home), 'HOME').replaceAll(home, 'HOME'));
 }
 
 const became = { a: 'ran', k: 'asked', d: 'refused', c: 'left to a classifier' };
@@ -106,9 +94,6 @@ test('the agent decides as the decider says', { concurrency: 3 }, async (t) => {
     const byFlags = (got) => assert.deepEqual(table(got.map((l, i) => (l === 'c' && s.byFlags[i] !== 'k' ? s.byFlags[i] : l))), table(s.byFlags));
     ask(`${s.role ?? s.agent} with its hooks`, withHooks, s, start);
     if (quick) break;
-    // An installed role has a hook: what the source says holds, and the rest is as without it.
-    const said = [...s.source].map((l, i) => (l === '-' ? s.withHooks[i] : l)).join('');
-    if (s.role === baseline) ask(`${s.role} installed`, (got) => assert.deepEqual(table(got), table(said)), s, [], { installed: true });
     ask(`${s.role ?? s.agent} without hooks`, withoutHooks, s, start, { hooks: false });
     if (s.flags) ask(`${s.role} by flags only`, byFlags, s, ['--setting-sources=user', ...s.flags, '--']);
   }
