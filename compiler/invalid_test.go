@@ -19,7 +19,7 @@ import (
 	"modec.dev/modec/targets"
 )
 
-var update = flag.Bool("update", false, "rewrite what the invalid fixtures want")
+var update = flag.Bool("update", false, "rewrite what the invalid fixtures want, and lower the limits of testdata")
 
 // elsewhere are the codes that no source alone can cause, and where they are
 // tested.
