@@ -148,13 +148,18 @@ func withoutProse(t *testing.T) memfs.FS {
 // showcase returns the source of fixtures/acme.
 func showcase(t *testing.T) memfs.FS {
 	t.Helper()
+	return read(t, os.DirFS(filepath.Join("..", "fixtures", "acme")))
+}
+
+// read returns all files of a folder.
+func read(t *testing.T, dir fs.FS) memfs.FS {
+	t.Helper()
 	files := memfs.FS{}
-	root := os.DirFS(filepath.Join("..", "fixtures", "acme"))
-	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(dir, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		files[p], err = fs.ReadFile(root, p)
+		files[p], err = fs.ReadFile(dir, p)
 		return err
 	})
 	if err != nil {
