@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"modec": main, "shop-mcp": shopServer})
+	testscript.Main(m, map[string]func(){"modec": main, "shop-mcp": shopServer, "talk": talk})
 }
 
 // testEnv is what a command of a test runs in, in a folder and with one output.
