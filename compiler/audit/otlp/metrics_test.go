@@ -147,8 +147,8 @@ func TestMetricsSettings(t *testing.T) {
 	if len(c.measured) != 0 || other.named("modec.audit.events") == nil {
 		t.Errorf("got %v, and elsewhere %v", c.measured, other.measured)
 	}
-	for name, value := range map[string]string{"OTEL_METRICS_EXPORTER": "prometheus", "OTEL_METRIC_EXPORT_INTERVAL": "soon",
-		"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT": "x"} {
+	for name, value := range map[string]string{"OTEL_METRICS_EXPORTER": "prometheus",
+		"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "grpc"} {
 		if s, err := Open(func(n string) string { return map[string]string{name: value}[n] }, "1", slog.New(slog.DiscardHandler)); err == nil || s != nil {
 			t.Errorf("%s: got %v", name, err)
 		}

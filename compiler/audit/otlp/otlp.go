@@ -5,20 +5,22 @@
 // A collector that is slow or gone delays nobody: events wait in a queue of bounded length, and those for which it has
 // no room, or that the collector does not take, are counted ([Sender.Lost]) and told of once in a row.
 //
-// The queue and the batches are those of OpenTelemetry's SDK. Its own exporter is not used: it links gRPC, which makes
-// the program a sixth larger and every start longer.
+// The queue, the batches and the exporters are those of OpenTelemetry's SDK.
 package otlp
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
 	"go.opentelemetry.io/otel/log"
 	sdk "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -30,17 +32,16 @@ const (
 	mostQueued = 2048 // events that wait
 	batch      = 512  // events of one request
 	every      = time.Second
-	tries      = 4                      // of a request
-	firstPause = 250 * time.Millisecond // before another try; twice as long each time
-	mostPause  = 5 * time.Second        // that a collector may ask for
-	mostAnswer = 64 << 10               // bytes of an answer
-	goodbye    = 2 * time.Second        // for what waits when the program ends
+	firstPause = 250 * time.Millisecond // before another try; longer each time
+	mostPause  = 5 * time.Second
+	mostTries  = 15 * time.Second // for all tries of a request
+	goodbye    = 2 * time.Second  // for what waits when the program ends
 )
 
 // Sender sends events. It is safe for concurrent use.
 type Sender struct {
-	logs poster
-	log  *slog.Logger
+	sdk.Exporter
+	log *slog.Logger
 	// meter counts the events too; nil: OTEL_METRICS_EXPORTER turns that off.
 	meter *meter
 
@@ -58,11 +59,16 @@ func Open(env func(string) string, version string, logger *slog.Logger) (*Sender
 	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
 		return nil, nil
 	}
-	logs, err := newPoster(env, "LOGS", version)
+	address, err := endpoint(env, "LOGS")
 	if err != nil {
 		return nil, err
 	}
-	s := &Sender{logs: logs, log: logger}
+	s := &Sender{log: logger}
+	if s.Exporter, err = otlploghttp.New(context.Background(), otlploghttp.WithEndpointURL(address),
+		otlploghttp.WithRetry(otlploghttp.RetryConfig{Enabled: true, InitialInterval: firstPause,
+			MaxInterval: mostPause, MaxElapsedTime: mostTries})); err != nil {
+		return nil, err
+	}
 	of := resource.NewSchemaless(
 		attribute.String("service.name", cmp.Or(env("OTEL_SERVICE_NAME"), "modec")),
 		attribute.String("service.version", version))
@@ -73,7 +79,7 @@ func Open(env func(string) string, version string, logger *slog.Logger) (*Sender
 		sdk.WithResource(of),
 		sdk.WithProcessor(sdk.NewBatchProcessor(s,
 			sdk.WithMaxQueueSize(mostQueued+batch), sdk.WithExportMaxBatchSize(batch), sdk.WithExportInterval(every),
-			sdk.WithExportTimeout(tries*(logs.client.Timeout+mostPause)))))
+			sdk.WithExportTimeout(2*mostTries))))
 	s.logger = s.provider.Logger(scopeName, log.WithInstrumentationVersion(version))
 	return s, nil
 }
@@ -138,27 +144,55 @@ func (s *Sender) Close() {
 	}
 }
 
-// Export is the SDK's way to send a batch.
+// Export sends a batch, and counts what does not arrive.
 func (s *Sender) Export(ctx context.Context, records []sdk.Record) error {
 	n := len(records)
-	rejected, err := s.logs.post(ctx, encode(records))
+	err := s.Exporter.Export(ctx, records)
 	if s.closed.Load() { // and counted
 		return nil
 	}
 	s.queued.Add(int64(-n))
-	switch {
-	case err != nil:
-		s.miss(n, err)
-	case rejected > 0:
-		s.miss(min(n, rejected), errors.New("it rejected some of a batch"))
-	case s.failing.Swap(false):
+	if err != nil {
+		s.miss(min(n, rejectedOf(err, n)), err)
+	} else if s.failing.Swap(false) {
 		s.log.Warn("events reach the OpenTelemetry collector again", "lost", s.Lost())
 	}
 	return nil // it was told
 }
 
-// Shutdown is the SDK's: there is nothing to end.
-func (s *Sender) Shutdown(context.Context) error { return nil }
+// rejectedOf returns how many records the collector rejected: all, unless the SDK's error says how many.
+func rejectedOf(err error, all int) (n int) {
+	text := err.Error()
+	if i := strings.LastIndexByte(text, '('); strings.Contains(text, "partial success") && i >= 0 {
+		if _, bad := fmt.Sscanf(text[i:], "(%d", &n); bad == nil {
+			return n
+		}
+	}
+	return all
+}
 
-// ForceFlush is the SDK's: a batch is sent when it comes.
-func (s *Sender) ForceFlush(context.Context) error { return nil }
+// endpoint returns the address of the collector for a signal, LOGS or METRICS, as the variables of OpenTelemetry say.
+// It fails for those that cannot be followed, and does not repeat values, which may be secret.
+func endpoint(env func(string) string, signal string) (string, error) {
+	of := func(name string) string {
+		return cmp.Or(env("OTEL_EXPORTER_OTLP_"+signal+"_"+name), env("OTEL_EXPORTER_OTLP_"+name))
+	}
+	if is := cmp.Or(of("PROTOCOL"), "http/protobuf"); is != "http/protobuf" {
+		return "", fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q, and modec sends http/protobuf: set this, and the "+
+			"address of the collector for it", is)
+	}
+	for pair := range strings.SplitSeq(of("HEADERS"), ",") {
+		_, value, ok := strings.Cut(pair, "=")
+		if _, err := url.PathUnescape(value); strings.TrimSpace(pair) != "" && (!ok || err != nil) {
+			return "", errors.New("OTEL_EXPORTER_OTLP_HEADERS is no list of NAME=VALUE, separated by commas")
+		}
+	}
+	u, err := url.Parse(cmp.Or(of("ENDPOINT"), "http://localhost:4318"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", errors.New("OTEL_EXPORTER_OTLP_ENDPOINT is no address, such as http://localhost:4318")
+	}
+	if env("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") == "" {
+		u = u.JoinPath("v1", strings.ToLower(signal))
+	}
+	return u.String(), nil
+}
