@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	gojson "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -57,14 +58,13 @@ func readMessage(data []byte) (message, error) {
 	if kindOf(data) == aList {
 		return out, errBatch
 	}
-	if json.Unmarshal(data, &m) != nil || m == nil {
+	err := gojson.Unmarshal(data, &m, jsontext.AllowInvalidUTF8(true))
+	// Of two readers one may take the first value of a key that is there twice, and another one the second.
+	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(bad, jsontext.ErrDuplicateName) {
+		return out, fmt.Errorf("got the key %q twice in an object", bad.JSONPointer.LastToken())
+	}
+	if err != nil || m == nil {
 		return out, errNotObject
-	}
-	if key := repeatedKey(data); key != "" {
-		return out, fmt.Errorf("got the key %q twice", key)
-	}
-	if key := repeatedKey(m["params"]); key != "" {
-		return out, fmt.Errorf("got the key %q twice in params", key)
 	}
 	null := func(key string) bool { return string(m[key]) == "null" }
 	id := kindOf(m["id"])
@@ -87,32 +87,6 @@ func readMessage(data []byte) (message, error) {
 		out.fault = faultOf(out.method, out.params)
 	}
 	return out, nil
-}
-
-// repeatedKey returns a key that an object has twice, "" where there is none: of two readers one may take the first
-// value, and another one the second.
-func repeatedKey(object json.RawMessage) string {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true),
-		jsontext.AllowInvalidUTF8(true))
-	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
-		return ""
-	}
-	seen := map[string]bool{}
-	for dec.PeekKind() == '"' {
-		t, err := dec.ReadToken()
-		if err != nil {
-			return ""
-		}
-		key := t.String()
-		if seen[key] {
-			return key
-		}
-		seen[key] = true
-		if dec.SkipValue() != nil {
-			return ""
-		}
-	}
-	return ""
 }
 
 // decode returns a message as the SDK has it.

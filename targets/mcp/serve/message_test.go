@@ -164,10 +164,11 @@ func TestSecondInitialize(t *testing.T) {
 // A key that is there twice would be one thing to modec and another one to who reads the message in between.
 func TestKeysTwice(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"jsonrpc":"2.0","id":1,"method":"ping","id":2}`:                                                      `got the key "id" twice`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{},"name":"b"}}`:       `got the key "name" twice in params`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","n\u0061me":"b"}}`:                 `got the key "name" twice in params`,
+		`{"jsonrpc":"2.0","id":1,"method":"ping","id":2}`:                                                      `got the key "id" twice in an object`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{},"name":"b"}}`:       `got the key "name" twice in an object`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","n\u0061me":"b"}}`:                 `got the key "name" twice in an object`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"a":{"x":1},"b":2}}}`: "",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"a":{"x":1,"x":2}}}}`: `got the key "x" twice in an object`,
 		`{"jsonrpc":"2.0","id":1,"method":"ping","params":[1,1]}`:                                              "",
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`:                                                             "",
 	} {

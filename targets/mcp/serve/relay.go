@@ -245,24 +245,8 @@ func (a *answers) eventsOf(data []byte) []byte {
 
 // answersTo reports whether a message is an answer: it has no method. Others come before it in a stream.
 func answersTo(message []byte) bool {
-	d := json.NewDecoder(bytes.NewReader(message))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return false
-	}
-	for d.More() {
-		key, err := d.Token()
-		switch {
-		case err != nil, key == "method":
-			return false
-		case key == "result", key == "error":
-			return true // what it says need not be read
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return false
-		}
-	}
-	return false
+	var m struct{ Method *string }
+	return json.Unmarshal(message, &m) == nil && m.Method == nil
 }
 
 // refuse writes an error of the SDK that is none of the protocol: a client reads why as from any other
