@@ -234,7 +234,7 @@ func covered(f contract.File) error {
 	if path.Ext(f.Path) == ".toml" {
 		empty, read = "# nothing\n", toml.Unmarshal
 	}
-	res, err := jsonedit.Merge([]byte(empty), f.Data, jsonedit.Pattern{Places: f.Places}, nil, jsonedit.Keep)
+	res, err := jsonedit.Merge([]byte(empty), f.Data, jsonedit.Pattern{Places: f.Places}, nil, false)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (c *serveCmd) install(e *env, list contract.ServerList, report clientReport
 		return fmt.Errorf("the list of servers cannot be read: %w", err)
 	}
 	entry := jsonedit.Pattern{Places: []string{"/" + list.Field + "/modec"}}
-	res, err := jsonedit.Merge(have, report.Config, entry, nil, jsonedit.Keep)
+	res, err := jsonedit.Merge(have, report.Config, entry, nil, false)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s is not JSON: %w", list.File, err)

@@ -260,7 +260,7 @@ func words(line string, s *syntax.Stmt) ([]string, error) {
 	var out []string
 	for _, w := range c.Args {
 		var b strings.Builder
-		if err := word(&b, line, w.Parts, bare); err != nil {
+		if err := word(&b, line, w.Parts, false); err != nil {
 			return nil, err
 		}
 		out = append(out, b.String())
@@ -269,15 +269,15 @@ func words(line string, s *syntax.Stmt) ([]string, error) {
 }
 
 // word writes the parts of a word.
-func word(b *strings.Builder, line string, parts []syntax.WordPart, q quoting) error {
+func word(b *strings.Builder, line string, parts []syntax.WordPart, quoted bool) error {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			b.WriteString(unescaped(p.Value, q))
+			b.WriteString(unescaped(p.Value, quoted))
 		case *syntax.SglQuoted:
 			b.WriteString(p.Value)
 		case *syntax.DblQuoted:
-			if err := word(b, line, p.Parts, inQuotes); err != nil {
+			if err := word(b, line, p.Parts, true); err != nil {
 				return err
 			}
 		case *syntax.ParamExp:
@@ -293,19 +293,11 @@ func word(b *strings.Builder, line string, parts []syntax.WordPart, q quoting) e
 	return nil
 }
 
-// quoting is what a part of a word stands in.
-type quoting bool
-
-const (
-	bare     quoting = false
-	inQuotes quoting = true // double ones
-)
-
-// unescaped returns a text as a shell reads its backslashes.
-func unescaped(text string, q quoting) string {
+// unescaped returns a text as a shell reads its backslashes, outside or inside of double quotes.
+func unescaped(text string, quoted bool) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' && i+1 < len(text) && (q == bare || strings.IndexByte("\"\\$`", text[i+1]) >= 0) {
+		if text[i] == '\\' && i+1 < len(text) && (!quoted || strings.IndexByte("\"\\$`", text[i+1]) >= 0) {
 			i++
 		}
 		b.WriteByte(text[i])

@@ -277,19 +277,9 @@ type Exception struct {
 	Pos    diag.Pos
 }
 
-// Naming says how an exception has to name a tool to cover it.
-type Naming bool
-
-const (
-	// ByGroup: an exception about all tools, or all of the server's, covers it too.
-	ByGroup Naming = false
-	// ByName: only an exception with the tool's own name covers it. A tool that is
-	// destructive, or whose server is off by default, takes no other one.
-	ByName Naming = true
-)
-
-// Excepts returns the exception that covers an MCP tool of a subject, nil for none.
-func (in *Input) Excepts(ref ir.SubjectRef, server, tool string, n Naming) *Exception {
+// Excepts returns the exception that covers an MCP tool of a subject, nil for none. With byName only an exception
+// with the tool's own name does: a tool that is destructive, or whose server is off by default, takes no other one.
+func (in *Input) Excepts(ref ir.SubjectRef, server, tool string, byName bool) *Exception {
 	for i := range in.Exceptions {
 		e := &in.Exceptions[i]
 		if e.Subject != ref || e.Group != ir.MCP {
@@ -297,7 +287,7 @@ func (in *Input) Excepts(ref ir.SubjectRef, server, tool string, n Naming) *Exce
 		}
 		named := e.Server == server && e.Pattern == tool
 		whole := e.Server == "" || e.Server == server && e.Pattern == "*"
-		if named || whole && n == ByGroup {
+		if named || whole && !byName {
 			return e
 		}
 	}

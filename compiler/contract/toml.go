@@ -10,7 +10,7 @@ import (
 func QuoteTOML(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	escapeTOML(&b, s, oneLine)
+	escapeTOML(&b, s, false)
 	b.WriteByte('"')
 	return b.String()
 }
@@ -22,29 +22,23 @@ func textTOML(s string) string {
 	}
 	var b strings.Builder
 	b.WriteString("\"\"\"\n")
-	escapeTOML(&b, s, manyLines)
+	escapeTOML(&b, s, true)
 	b.WriteString(`"""`)
 	return b.String()
 }
 
-type tomlLines bool
-
-const (
-	oneLine   tomlLines = false
-	manyLines tomlLines = true
-)
-
-func escapeTOML(b *strings.Builder, s string, lines tomlLines) {
+// escapeTOML writes the inside of a basic string, or of one of many lines.
+func escapeTOML(b *strings.Builder, s string, manyLines bool) {
 	quotes := 0 // those that stand together
 	for _, c := range s {
 		if c != '"' {
 			quotes = 0
 		}
 		switch {
-		case c == '\n' && lines == manyLines:
+		case c == '\n' && manyLines:
 			b.WriteRune(c)
 		case c == '"':
-			if quotes++; lines == oneLine || quotes == 3 {
+			if quotes++; !manyLines || quotes == 3 {
 				b.WriteByte('\\')
 				quotes = 0
 			}
@@ -61,7 +55,7 @@ func escapeTOML(b *strings.Builder, s string, lines tomlLines) {
 			b.WriteRune(c)
 		}
 	}
-	if quotes > 0 && lines == manyLines { // before those that end the text
+	if quotes > 0 && manyLines { // before those that end the text
 		whole := strings.TrimSuffix(b.String(), strings.Repeat(`"`, quotes))
 		b.Reset()
 		b.WriteString(whole + strings.Repeat(`\"`, quotes))

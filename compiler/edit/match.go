@@ -39,11 +39,11 @@ func Matches(ctx context.Context, p *ir.Project, x Pattern, files []string) (lis
 	if !slices.Contains([]ir.Group{ir.MCP, ir.Read, ir.Edit, ir.Modes, ir.Command, ir.Web}, x.Group) {
 		return nil, 0, fmt.Errorf("got the group %q, which has no patterns", x.Group)
 	}
-	with, err := x.probe(ctx, p, withPattern)
+	with, err := x.probe(ctx, p, true)
 	if err != nil {
 		return nil, 0, err
 	}
-	without, err := x.probe(ctx, p, withoutPattern)
+	without, err := x.probe(ctx, p, false)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -84,24 +84,17 @@ func Matches(ctx context.Context, p *ir.Project, x Pattern, files []string) (lis
 	return list, of, nil
 }
 
-type probing bool
-
-const (
-	withPattern    probing = true
-	withoutPattern probing = false
-)
-
 // probe returns a subject that has the pattern alone, in a source of its own with the inventory of a project.
-func (x *Pattern) probe(ctx context.Context, p *ir.Project, how probing) (*policy.Subject, error) {
+func (x *Pattern) probe(ctx context.Context, p *ir.Project, withPattern bool) (*policy.Subject, error) {
 	type fields = map[string]any
 	var items []any
-	if how == withPattern {
+	if withPattern {
 		items = []any{x.item()}
 	}
 	mode := fields{"name": "probe", "roleDefinition": "probe"}
 	if restricts := x.List != "allow" && x.List != "ask" && x.List != "deny"; restricts {
 		mode["can"] = fields{"mcp": "allow"}
-		if how == withPattern || strings.HasPrefix(x.List, "allowed") {
+		if withPattern || strings.HasPrefix(x.List, "allowed") {
 			mode["mcpRestrictions"] = fields{x.List: append([]any{}, items...)}
 		}
 	} else {

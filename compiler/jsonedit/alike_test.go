@@ -21,7 +21,7 @@ func TestMergeInOrder(t *testing.T) {
 		{`{"permission":{"b":"deny"}}`, `{"permission": {"a":"ask","b":"deny"}}`},
 	} {
 		owned := Adopt([]byte(c.have), p, []string{"permission"})
-		got, err := Merge([]byte(c.have), want, p, []Entries{owned}, Keep)
+		got, err := Merge([]byte(c.have), want, p, []Entries{owned}, false)
 		if err != nil || len(got.Conflicts) > 0 {
 			t.Errorf("%s: %v %v", c.have, err, got.Conflicts)
 			continue

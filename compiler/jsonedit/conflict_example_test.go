@@ -16,7 +16,7 @@ func ExampleMerge_conflict() {
 }
 `)
 	want := []byte(`{"mcpServers": {"notes": {"command": "notes-mcp"}}}`)
-	res, err := jsonedit.Merge(mine, want, jsonedit.Pattern{Places: []string{"/mcpServers/*"}}, nil, jsonedit.Keep)
+	res, err := jsonedit.Merge(mine, want, jsonedit.Pattern{Places: []string{"/mcpServers/*"}}, nil, false)
 	if err != nil {
 		fmt.Println(err)
 		return

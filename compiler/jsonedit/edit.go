@@ -18,7 +18,7 @@ type editor struct {
 	layout layout
 	Pattern
 	owned     []Entries
-	force     Force
+	force     bool
 	out       Entries
 	conflicts []Conflict
 	taken     []string
@@ -89,7 +89,7 @@ func (ed *editor) put(e entry, next *entry) {
 		} else {
 			ed.theirs = append(ed.theirs, e.place)
 		}
-	case ed.wrote(e.place, *there) || ed.force == Overwrite:
+	case ed.wrote(e.place, *there) || ed.force:
 		next := ed.beside(*there, e)
 		rewriter{layout: ed.layout}.value(there, &next, len(e.tokens))
 		if !ed.alike(e, *there) { // the order of its members means something
@@ -146,7 +146,7 @@ func (ed *editor) conflict(place string, v *hujson.Value) {
 
 // unresolved returns the conflicts that stop the merge.
 func (ed *editor) unresolved() []Conflict {
-	if ed.force == Overwrite {
+	if ed.force {
 		return slices.DeleteFunc(ed.conflicts, func(c Conflict) bool { return c.Got == "" })
 	}
 	return ed.conflicts
@@ -332,7 +332,7 @@ func (ed *editor) removeMember(object *hujson.Object, place, name string) {
 		if empty(v) {
 			object.Members = take(object.Members, i, memberGap, &object.AfterExtra)
 		}
-	case ed.wrote(place, *v), ed.force == Overwrite:
+	case ed.wrote(place, *v), ed.force:
 		object.Members = take(object.Members, i, memberGap, &object.AfterExtra)
 		ed.taken = append(ed.taken, place)
 	default:

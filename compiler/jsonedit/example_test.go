@@ -17,7 +17,7 @@ func ExampleMerge() {
 	emitted := []byte(`{"mcpServers": {"docs": {"url": "https://docs.example"}}}`)
 	patterns := []string{"/mcpServers/*"}
 
-	built, err := jsonedit.Merge(mine, emitted, jsonedit.Pattern{Places: patterns}, nil, jsonedit.Keep)
+	built, err := jsonedit.Merge(mine, emitted, jsonedit.Pattern{Places: patterns}, nil, false)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -25,7 +25,7 @@ func ExampleMerge() {
 	fmt.Println(string(built.Data))
 	fmt.Println(built.Entries.Places())
 
-	back, err := jsonedit.Merge(built.Data, nil, jsonedit.Pattern{}, []jsonedit.Entries{built.Entries}, jsonedit.Keep)
+	back, err := jsonedit.Merge(built.Data, nil, jsonedit.Pattern{}, []jsonedit.Entries{built.Entries}, false)
 	fmt.Println(string(back.Data) == string(mine), err)
 	// Output:
 	// {

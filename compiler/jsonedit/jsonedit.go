@@ -96,16 +96,6 @@ func hasEntry(root *hujson.Value, tokens []string, sum string) bool {
 	return ok && slices.ContainsFunc(array.Elements, func(v hujson.Value) bool { return itemText(v) == tokens[last] })
 }
 
-// Force says what a merge does with an entry that is not modec's and in its way.
-type Force bool
-
-const (
-	// Keep reports a conflict and leaves the file as it is.
-	Keep Force = false
-	// Overwrite replaces the entry.
-	Overwrite Force = true
-)
-
 // Conflict is an entry of a file that a merge may not change.
 type Conflict struct {
 	Place  string
@@ -159,9 +149,10 @@ type Pattern struct {
 
 // Merge puts the entries of want into have. Either may be nil: have for a file that
 // does not exist, want for one that is no longer emitted. owned are the entries that
-// modec wrote before, by one build or an interrupted one. Overwrite resolves conflicts
-// in favour of want, but never replaces an object or a list by a value of another kind.
-func Merge(have, want []byte, p Pattern, owned []Entries, force Force) (Result, error) {
+// modec wrote before, by one build or an interrupted one. Another entry in the way is a
+// conflict; with force, want replaces it, but never an object or a list by a value of
+// another kind.
+func Merge(have, want []byte, p Pattern, owned []Entries, force bool) (Result, error) {
 	if want != nil && isTOML(want) || want == nil && isTOML(have) {
 		return mergeTOML(have, want, p, owned, force)
 	}

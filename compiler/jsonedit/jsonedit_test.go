@@ -25,7 +25,7 @@ func merged(t *testing.T, have, want string, patterns []string, owned ...Entries
 	if want != "" {
 		w = []byte(want)
 	}
-	r, err := Merge([]byte(have), w, Pattern{Places: patterns}, owned, Keep)
+	r, err := Merge([]byte(have), w, Pattern{Places: patterns}, owned, false)
 	if err != nil || len(r.Conflicts) > 0 {
 		t.Fatalf("%s: got %v, %v", have, err, r.Conflicts)
 	}
@@ -175,14 +175,14 @@ func TestConflicts(t *testing.T) {
 			[]Conflict{{Place: "/mcpServers", Line: 3, Got: "a list"}}, ""},
 		{"no object", "[1]", nil, []Conflict{{Line: 1, Got: "a list"}}, ""},
 	} {
-		r, err := Merge([]byte(c.have), []byte(want), Pattern{Places: servers}, c.owned, Keep)
+		r, err := Merge([]byte(c.have), []byte(want), Pattern{Places: servers}, c.owned, false)
 		if err != nil || !cmp.Equal(r.Conflicts, c.want) {
 			t.Errorf("%s: got %v, %v, want %v", c.name, r.Conflicts, err, c.want)
 		}
 		if len(c.want) > 0 && r.Data != nil {
 			t.Errorf("%s: got %s beside a conflict", c.name, r.Data)
 		}
-		forced, err := Merge([]byte(c.have), []byte(want), Pattern{Places: servers}, c.owned, Overwrite)
+		forced, err := Merge([]byte(c.have), []byte(want), Pattern{Places: servers}, c.owned, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,11 +195,11 @@ func TestConflicts(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Merge([]byte("{ no"), []byte(want), Pattern{Places: servers}, nil, Overwrite); err == nil {
+	if _, err := Merge([]byte("{ no"), []byte(want), Pattern{Places: servers}, nil, true); err == nil {
 		t.Error("no JSON: got no error")
 	}
 	// Taken out of the source after somebody edited it.
-	r, err := Merge([]byte(`{"mcpServers": {"docs": {"command": "theirs"}}}`), nil, Pattern{}, []Entries{owned}, Keep)
+	r, err := Merge([]byte(`{"mcpServers": {"docs": {"command": "theirs"}}}`), nil, Pattern{}, []Entries{owned}, false)
 	if err != nil || !cmp.Equal(r.Conflicts, []Conflict{{Place: "/mcpServers/docs", Line: 1, Edited: true}}) {
 		t.Errorf("got %v, %v", r.Conflicts, err)
 	}
@@ -324,18 +324,18 @@ func FuzzMerge(f *testing.F) {
 	f.Add([]byte("{\r\n// x\r\n}"))
 	f.Fuzz(func(t *testing.T, have []byte) {
 		want := []byte(`{"version": 1, "permissions": {"allow": ["a", "b"], "deny": ["z"]}}`)
-		r, err := Merge(have, want, Pattern{Places: permissions}, nil, Keep)
+		r, err := Merge(have, want, Pattern{Places: permissions}, nil, false)
 		if err != nil || len(r.Conflicts) > 0 {
 			return
 		}
 		if _, err := hujson.Parse(bytes.TrimPrefix(r.Data, []byte("\uFEFF"))); err != nil {
 			t.Fatalf("%q became %q: %v", have, r.Data, err)
 		}
-		again, err := Merge(r.Data, want, Pattern{Places: permissions}, []Entries{r.Entries}, Keep)
+		again, err := Merge(r.Data, want, Pattern{Places: permissions}, []Entries{r.Entries}, false)
 		if err != nil || !bytes.Equal(again.Data, r.Data) {
 			t.Fatalf("a second time %q became %q: %v", r.Data, again.Data, err)
 		}
-		if _, err := Merge(r.Data, nil, Pattern{}, []Entries{r.Entries}, Keep); err != nil {
+		if _, err := Merge(r.Data, nil, Pattern{}, []Entries{r.Entries}, false); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -362,7 +362,7 @@ func TestCommentsAndEntriesSurvive(t *testing.T) {
 	for seed := range uint64(4000) {
 		p := person{rand.New(rand.NewPCG(seed, 9))}
 		have := p.file()
-		r, err := Merge([]byte(have), p.want(), Pattern{Places: permissions}, nil, Keep)
+		r, err := Merge([]byte(have), p.want(), Pattern{Places: permissions}, nil, false)
 		if err != nil || len(r.Conflicts) > 0 {
 			continue
 		}
@@ -400,7 +400,7 @@ func TestCommentsAndEntriesSurvive(t *testing.T) {
 				a.Elements = slices.Delete(a.Elements, i, i+1)
 			}
 		}
-		back, err := Merge(edited, nil, Pattern{}, []Entries{r.Entries}, Keep)
+		back, err := Merge(edited, nil, Pattern{}, []Entries{r.Entries}, false)
 		if err != nil || len(back.Conflicts) > 0 {
 			t.Fatalf("%q: %v %v", edited, err, back.Conflicts)
 		}
@@ -437,10 +437,10 @@ func TestPersonsMembers(t *testing.T) {
   "mine": {"command": "x", "description": "y"}
 }}`)
 	want := []byte(`{"mcpServers": {"docs": {"command": "new", "args": ["a"]}}}`)
-	if r, err := Merge(have, want, p, nil, Keep); err != nil || len(r.Conflicts) != 1 {
+	if r, err := Merge(have, want, p, nil, false); err != nil || len(r.Conflicts) != 1 {
 		t.Fatalf("a person's entry: %v, %v", r.Conflicts, err)
 	}
-	r, err := Merge(have, want, p, []Entries{Adopt(have, p, []string{"docs"})}, Keep)
+	r, err := Merge(have, want, p, []Entries{Adopt(have, p, []string{"docs"})}, false)
 	if err != nil || len(r.Conflicts) > 0 {
 		t.Fatal(err, r.Conflicts)
 	}
@@ -452,7 +452,7 @@ func TestPersonsMembers(t *testing.T) {
 	}
 	same := func(have []byte, entries Entries) (Result, bool) {
 		t.Helper()
-		again, err := Merge(have, want, p, []Entries{entries}, Keep)
+		again, err := Merge(have, want, p, []Entries{entries}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -476,7 +476,7 @@ func TestPersonsMembers(t *testing.T) {
 	}
 
 	// They leave the file with the entry.
-	gone, err := Merge(r.Data, nil, Pattern{}, []Entries{r.Entries}, Keep)
+	gone, err := Merge(r.Data, nil, Pattern{}, []Entries{r.Entries}, false)
 	if err != nil || len(gone.Conflicts) > 0 || strings.Contains(string(gone.Data), "docs") ||
 		!strings.Contains(string(gone.Data), "mine") {
 		t.Errorf("after removal: %v %v\n%s", err, gone.Conflicts, gone.Data)
@@ -489,35 +489,35 @@ func TestDefaults(t *testing.T) {
 	have := `{"s": {"a": {"command": "x",  "args": [ "1" ]}, "mine": {}}}`
 	want := `{"s": {"a": {"type": "stdio", "command": "x", "args": ["1"]}}}`
 	owned := Adopt([]byte(have), p, []string{"a"})
-	first, err := Merge([]byte(have), []byte(want), p, []Entries{owned}, Keep)
+	first, err := Merge([]byte(have), []byte(want), p, []Entries{owned}, false)
 	if err != nil || string(first.Data) != have {
 		t.Fatalf("got %s, %v", first.Data, err)
 	}
-	again, err := Merge(first.Data, []byte(want), p, []Entries{first.Entries}, Keep)
+	again, err := Merge(first.Data, []byte(want), p, []Entries{first.Entries}, false)
 	if err != nil || string(again.Data) != have || len(again.Conflicts) > 0 {
 		t.Errorf("got %s, %v, %v", again.Data, again.Conflicts, err)
 	}
 	written := Entries{"/s/a": p.sumOf("/s/a", member(member(must(want), "s"), "a"))}
-	dropped, err := Merge([]byte(have), []byte(want), p, []Entries{written}, Keep)
+	dropped, err := Merge([]byte(have), []byte(want), p, []Entries{written}, false)
 	if err != nil || string(dropped.Data) != have || len(dropped.Conflicts) > 0 {
 		t.Errorf("a default that somebody took out: got %s, %v, %v", dropped.Data, dropped.Conflicts, err)
 	}
 	off := Pattern{Places: p.Places, Defaults: map[string][]string{"type": {`"stdio"`}, "disabled": {"false"}}}
 	told := `{"s": {"a": {"command": "x",  "disabled":false, "args": [ "1" ]}}}`
-	same, err := Merge([]byte(told), []byte(want), off, []Entries{Adopt([]byte(told), off, []string{"a"})}, Keep)
+	same, err := Merge([]byte(told), []byte(want), off, []Entries{Adopt([]byte(told), off, []string{"a"})}, false)
 	if err != nil || string(same.Data) != told {
 		t.Errorf("a default that is there: got %s, %v", same.Data, err)
 	}
-	later, err := Merge([]byte(told), []byte(strings.Replace(want, `"x"`, `"y"`, 1)), off, []Entries{written}, Keep)
+	later, err := Merge([]byte(told), []byte(strings.Replace(want, `"x"`, `"y"`, 1)), off, []Entries{written}, false)
 	if err != nil || string(later.Data) != strings.Replace(told, `"x"`, `"y"`, 1) {
 		t.Errorf("a default added before a change: got %s, %v, %v", later.Data, later.Conflicts, err)
 	}
 	other := strings.Replace(want, `"x"`, `"y"`, 1)
-	both, err := Merge([]byte(have), []byte(other), p, []Entries{written}, Keep)
+	both, err := Merge([]byte(have), []byte(other), p, []Entries{written}, false)
 	if err != nil || !strings.Contains(string(both.Data), `"y"`) || len(both.Conflicts) > 0 {
 		t.Errorf("a default taken out before a change: got %s, %v, %v", both.Data, both.Conflicts, err)
 	}
-	changed, err := Merge([]byte(have), []byte(other), p, []Entries{first.Entries}, Keep)
+	changed, err := Merge([]byte(have), []byte(other), p, []Entries{first.Entries}, false)
 	if err != nil || strings.Contains(string(changed.Data), "stdio") || !strings.Contains(string(changed.Data), `"y"`) {
 		t.Errorf("got %s, %v", changed.Data, err)
 	}
@@ -542,7 +542,7 @@ func TestRestingAndSets(t *testing.T) {
 	want := `{"s": {"off": {"cmd": "l", "disabled": true}, "on": {"cmd": "x", "ok": ["a", "z"]}}}`
 	merge := func(have, want string, owned Entries) Result {
 		t.Helper()
-		r, err := Merge([]byte(have), []byte(want), p, []Entries{owned}, Keep)
+		r, err := Merge([]byte(have), []byte(want), p, []Entries{owned}, false)
 		if err != nil || len(r.Conflicts) > 0 {
 			t.Fatalf("%v %v", err, r.Conflicts)
 		}
@@ -561,7 +561,7 @@ func TestRestingAndSets(t *testing.T) {
 		t.Errorf("an entry that is switched on has what a person wrote while it was off: %s", on.Data)
 	}
 	edited := strings.Replace(have, `"disabled": true, `, ``, 1)
-	if r, err := Merge([]byte(edited), []byte(want), p, []Entries{first.Entries}, Keep); err != nil || len(r.Conflicts) == 0 {
+	if r, err := Merge([]byte(edited), []byte(want), p, []Entries{first.Entries}, false); err != nil || len(r.Conflicts) == 0 {
 		t.Errorf("an entry that somebody switched on: %v %s", err, r.Data)
 	}
 }
@@ -583,7 +583,7 @@ func TestSpelled(t *testing.T) {
 		have := []byte(c.have)
 		owned := []Entries{{"/list/.~1a": "", "/list/.~1b": "", "/list/a": "", "/list/b": ""}}
 		for range 2 { // what is merged stays
-			res, err := Merge(have, []byte(c.want), of, owned, Keep)
+			res, err := Merge(have, []byte(c.want), of, owned, false)
 			if err != nil || string(res.Data) != c.merged {
 				t.Fatalf("%s: got %s, %v, want %s", c.name, res.Data, err, c.merged)
 			}
@@ -602,12 +602,12 @@ func TestSpelledInside(t *testing.T) {
 	const have = `{"s": {"a": {"env": {"T": "$T",  "U": "u"}, "args": ["x", "$X"]}, "b": {"httpUrl":  "h"}}}`
 	const want = `{"s": {"a": {"env": {"T": "${T}", "U": "u"}, "args": ["x", "${X}"]}, "b": {"url": "h"}}}`
 	owned := []Entries{Adopt([]byte(have), p, []string{"a", "b"})}
-	res, err := Merge([]byte(have), []byte(want), p, owned, Keep)
+	res, err := Merge([]byte(have), []byte(want), p, owned, false)
 	if err != nil || string(res.Data) != have {
 		t.Fatalf("got %s, %v", res.Data, err)
 	}
 	other := strings.NewReplacer("${T}", "${V}", `"h"`, `"i"`).Replace(want)
-	res, err = Merge([]byte(have), []byte(other), p, []Entries{res.Entries}, Keep)
+	res, err = Merge([]byte(have), []byte(other), p, []Entries{res.Entries}, false)
 	if err != nil || len(res.Conflicts) > 0 || !strings.Contains(string(res.Data), "${V}") ||
 		!strings.Contains(string(res.Data), `"i"`) || strings.Contains(string(res.Data), `"h"`) {
 		t.Errorf("what says something else: got %s, %v %v", res.Data, res.Conflicts, err)
@@ -622,13 +622,13 @@ func BenchmarkRemoveItems(b *testing.B) {
 	}
 	want := `{"permissions": {"deny": [` + strings.Join(items, ",\n") + "]}}"
 	p := Pattern{Places: []string{"/permissions/deny/-"}}
-	before, err := Merge(nil, []byte(want), p, nil, Keep)
+	before, err := Merge(nil, []byte(want), p, nil, false)
 	if err != nil {
 		b.Fatal(err)
 	}
 	have := []byte(`{"model": "opus",` + want[1:])
 	for b.Loop() {
-		after, err := Merge(have, []byte(`{}`), p, []Entries{before.Entries}, Keep)
+		after, err := Merge(have, []byte(`{}`), p, []Entries{before.Entries}, false)
 		if err != nil || len(after.Taken) != 10_000 {
 			b.Fatal(err, len(after.Taken))
 		}

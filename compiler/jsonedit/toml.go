@@ -36,7 +36,7 @@ func fromTOML(data []byte) ([]byte, error) {
 }
 
 // mergeTOML is Merge for TOML documents: what is decided is decided as in JSON, and written line by line.
-func mergeTOML(have, want []byte, p Pattern, owned []Entries, force Force) (Result, error) {
+func mergeTOML(have, want []byte, p Pattern, owned []Entries, force bool) (Result, error) {
 	var wanted []byte
 	if want != nil {
 		var err error

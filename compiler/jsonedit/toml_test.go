@@ -31,7 +31,7 @@ theme = "dark" # by night
 		if want != "" {
 			next = []byte(want)
 		}
-		res, err := Merge([]byte(have), next, p, owned, Keep)
+		res, err := Merge([]byte(have), next, p, owned, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ func ExampleStyle_Keep() {
 	}
 	have := "agents:\n  # reads only\n  - tools: [read]\n    name: 'reviewer'\n"
 	want := "agents:\n  - name: reviewer\n    tools: [read]\n  - name: writer\n    tools: [edit]\n"
-	fmt.Print(string(style.Keep([]byte(have), []byte(want), nil, layout.InPlace)))
+	fmt.Print(string(style.Keep([]byte(have), []byte(want), nil, true)))
 	// Output:
 	// agents:
 	//   # reads only
@@ -31,7 +31,7 @@ func ExampleStyle_Keep() {
 // In a file of lines whose order says nothing, a person's comments and their order stay.
 func ExampleStyle_Keep_lines() {
 	style := layout.Style{Comment: "#"}
-	fmt.Print(string(style.Keep([]byte("secrets/\n# keys\n.env\n"), []byte(".env\nsecrets/\n"), nil, layout.InPlace)))
+	fmt.Print(string(style.Keep([]byte("secrets/\n# keys\n.env\n"), []byte(".env\nsecrets/\n"), nil, true)))
 	// Output:
 	// secrets/
 	// # keys

@@ -41,18 +41,11 @@ type Style struct {
 	Line func(line string) string
 }
 
-// Values is how a value that differs is written.
-type Values bool
-
-const (
-	Anew    Values = false // as a build writes it where there is no file
-	InPlace Values = true  // in the style of the old one: the file is people's
-)
-
 // Keep returns want with the lines of have that say the same, and have itself where all of it does. What is
-// not laid out in lines is for rewrite, the editor of JSON files.
+// not laid out in lines is for rewrite, the editor of JSON files. A value that differs is written in the style of
+// have with inPlace, else as a build writes it where there is no file.
 func (s *Style) Keep(
-	have, want []byte, rewrite func(have, want []byte, id string) ([]byte, error), values Values,
+	have, want []byte, rewrite func(have, want []byte, id string) ([]byte, error), inPlace bool,
 ) []byte {
 	if s == nil || bytes.Equal(have, want) || len(have) == 0 {
 		return want
@@ -62,7 +55,7 @@ func (s *Style) Keep(
 		if bytes.ContainsRune(plain, '\r') || bytes.ContainsRune(want, '\r') || !bytes.Equal(ends(plain), have) {
 			return want // the line ends differ, or a return is in a text
 		}
-		return ends(s.Keep(plain, want, rewrite, values))
+		return ends(s.Keep(plain, want, rewrite, inPlace))
 	}
 	if bytes.ContainsRune(have, '\r') {
 		return want
@@ -81,7 +74,7 @@ func (s *Style) Keep(
 	if s.equal(old, next) {
 		return have
 	}
-	if out := s.tried(s.merged, old, next, values); out != nil {
+	if out := s.tried(s.merged, old, next, inPlace); out != nil {
 		return out
 	}
 	if out, err := rewrite(have, want, s.ID); err == nil {
@@ -90,7 +83,7 @@ func (s *Style) Keep(
 		}
 		return want
 	}
-	if out := s.tried(s.inPlace, old, next, values); out != nil {
+	if out := s.tried(s.inPlace, old, next, inPlace); out != nil {
 		return out
 	}
 	return want
@@ -98,10 +91,10 @@ func (s *Style) Keep(
 
 // tried merges in each way until the result says what the new document does, nil where none does.
 func (s *Style) tried(
-	merge func(old, next *document, h how) ([]byte, bool), old, next *document, values Values,
+	merge func(old, next *document, h how) ([]byte, bool), old, next *document, inPlace bool,
 ) []byte {
 	ways := []how{rewriteKeys}
-	if values == InPlace {
+	if inPlace {
 		ways = []how{keepAliases, replaceAliases, rewriteKeys}
 	}
 	for _, h := range ways {

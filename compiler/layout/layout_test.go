@@ -112,7 +112,7 @@ func TestKeep(t *testing.T) {
 		case "new":
 			kept = x.want
 		}
-		if got := string(x.style.Keep([]byte(x.have), []byte(x.want), none, layout.InPlace)); got != kept {
+		if got := string(x.style.Keep([]byte(x.have), []byte(x.want), none, true)); got != kept {
 			t.Errorf("%s: got\n%s\nwant\n%s", x.name, got, kept)
 		}
 	}
@@ -128,8 +128,8 @@ func TestKeepDrawn(t *testing.T) {
 			want = have
 		}
 		a, b := []byte(have.text(r)), []byte(want.text(rand.New(rand.NewPCG(1, 1))))
-		got := modes.Keep(a, b, none, layout.InPlace)
-		if again := modes.Keep(got, b, none, layout.InPlace); string(again) != string(got) {
+		got := modes.Keep(a, b, none, true)
+		if again := modes.Keep(got, b, none, true); string(again) != string(got) {
 			t.Fatalf("the second run changes\n%s\nto\n%s", got, again)
 		}
 		v, err := located.YAML("f", got)
@@ -230,8 +230,8 @@ func TestKeepDrawnLists(t *testing.T) {
 			lists[1] = lists[0]
 		}
 		want := text(lists, true)
-		got := modes.Keep([]byte(have), []byte(want), none, layout.InPlace)
-		if again := modes.Keep(got, []byte(want), none, layout.InPlace); string(again) != string(got) {
+		got := modes.Keep([]byte(have), []byte(want), none, true)
+		if again := modes.Keep(got, []byte(want), none, true); string(again) != string(got) {
 			t.Fatalf("the second run changes\n%s\nto\n%s", got, again)
 		}
 		says, err := located.YAML("f", got)
@@ -350,7 +350,7 @@ func TestLines(t *testing.T) {
 		"# By modec.\na\n":    {"# By modec.\na\nb\n", "# By modec.\na\nb\n"},
 		"# By modec.\na\nb\n": {"# By modec.\nb\n", "# By modec.\nb\n"},
 	} {
-		if got := string(ignored.Keep([]byte(have), []byte(c.want), none, layout.InPlace)); got != c.kept {
+		if got := string(ignored.Keep([]byte(have), []byte(c.want), none, true)); got != c.kept {
 			t.Errorf("%q: got %q, want %q", have, got, c.kept)
 		}
 	}

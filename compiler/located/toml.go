@@ -32,9 +32,9 @@ func TOML(name string, data []byte) (*Value, error) {
 		case unstable.KeyValue:
 			r.member(into, e)
 		case unstable.Table:
-			into = r.open(root, e, oneTable)
+			into = r.open(root, e, false)
 		case unstable.ArrayTable:
-			into = r.open(root, e, listed)
+			into = r.open(root, e, true)
 		}
 	}
 	return root, r.p.Error()
@@ -50,23 +50,15 @@ func (r *tomlReader) pos(raw unstable.Range) diag.Pos {
 	return diag.Pos{File: r.name, Line: start.Line, Col: start.Column}
 }
 
-// tableKind says whether the header of a table opens one, or the next one of a list.
-type tableKind bool
-
-const (
-	oneTable tableKind = false
-	listed   tableKind = true
-)
-
 // open returns the table of a header.
-func (r *tomlReader) open(root *Value, e *unstable.Node, kind tableKind) *Value {
+func (r *tomlReader) open(root *Value, e *unstable.Node, listed bool) *Value {
 	into := root
 	for k := e.Key(); k.Next(); {
 		key, at := string(k.Node().Data), r.pos(k.Node().Raw)
 		next := into.Get(key)
 		last := k.IsLast()
 		switch {
-		case kind == listed && last:
+		case listed && last:
 			if next == nil {
 				next = &Value{Kind: List, Pos: at}
 				into.Members = append(into.Members, Member{key, at, next})

@@ -567,13 +567,12 @@ func (e *editor) base(res *compiler.Result) memfs.FS {
 		data := f.Data
 		if have, err := contract.ReadImport(e.req.Root, f.Path); err == nil && styles[f.Path] != nil {
 			_, adopted := e.record.Original(f.Path)
-			values := layout.Values(adopted)
-			data = styles[f.Path].Keep(have, data, jsonedit.Rewrite, values) // what an agent ignores stays
+			data = styles[f.Path].Keep(have, data, jsonedit.Rewrite, adopted) // what an agent ignores stays
 		}
 		if o, ok := e.record.Original(f.Path); ok && f.Places != nil {
 			of := output.PatternOf(&f)
 			owned := []jsonedit.Entries{jsonedit.Adopt(o.Data, of, o.Taken)}
-			if merged, err := jsonedit.Merge(o.Data, f.Data, of, owned, jsonedit.Overwrite); err == nil {
+			if merged, err := jsonedit.Merge(o.Data, f.Data, of, owned, true); err == nil {
 				data = merged.Data
 			}
 		}
@@ -601,7 +600,7 @@ func (e *editor) takeBack(tree memfs.FS, res *compiler.Result) {
 		}
 		of := output.PatternOf(&f)
 		owned := []jsonedit.Entries{jsonedit.Adopt(o.Data, of, o.Taken)}
-		if rest, err := jsonedit.Merge(o.Data, nil, of, owned, jsonedit.Overwrite); err == nil && rest.Data != nil {
+		if rest, err := jsonedit.Merge(o.Data, nil, of, owned, true); err == nil && rest.Data != nil {
 			tree[f.Path] = rest.Data
 		}
 	}

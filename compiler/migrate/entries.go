@@ -52,7 +52,7 @@ func (e *editor) stated(f *contract.File, data, original []byte) []byte {
 	of.Keys, of.Resting = nil, nil // the whole entry is a person's
 	owned := []jsonedit.Entries{jsonedit.Adopt(data, of, names)}
 	text := contract.JSONLine(contract.Object{"mcpServers", want})
-	merged, err := jsonedit.Merge(data, text, of, owned, jsonedit.Overwrite)
+	merged, err := jsonedit.Merge(data, text, of, owned, true)
 	if err != nil || merged.Data == nil {
 		return data
 	}

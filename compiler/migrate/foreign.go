@@ -191,7 +191,7 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 		if _, ok := t.(contract.Importer); !ok {
 			return nil
 		}
-		of := f.load(ctx, t, f.req.Root, f.req.Ignored, withSecrets)
+		of := f.load(ctx, t, f.req.Root, f.req.Ignored, true)
 		for _, s := range of.subjects {
 			at = append(at, s.at)
 		}
@@ -283,15 +283,15 @@ type loaded struct {
 // its file, and what git ignores is one's own: both are looked for only where they make a difference.
 func (f *foreign) apart(ctx context.Context, t contract.Target, p *ir.Project) (ours, theirs loaded) {
 	disk := &compared{FS: f.req.Root, with: f.written}
-	all := f.load(ctx, t, disk, nil, withSecrets)
+	all := f.load(ctx, t, disk, nil, true)
 	if !disk.differs {
 		return ours, theirs
 	}
-	ours = f.load(ctx, t, f.written, nil, withSecrets)
+	ours = f.load(ctx, t, f.written, nil, true)
 	theirs = f.beside(all, ours, t.Name(), p)
 	if len(theirs.subjects) > 0 || len(theirs.servers) > 0 {
-		whole := f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, withSecrets), ours, t.Name(), p)
-		theirs = f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, withoutSecrets), ours, t.Name(), p)
+		whole := f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, true), ours, t.Name(), p)
+		theirs = f.beside(f.load(ctx, t, f.req.Root, f.req.Ignored, false), ours, t.Name(), p)
 		for _, s := range whole.subjects {
 			if !slices.Contains(theirs.subjects, s) {
 				theirs.withheld = append(theirs.withheld, s)
@@ -409,21 +409,14 @@ func (c *compared) missing(name string) {
 	c.differs = c.differs || err == nil
 }
 
-// secrets is whether what states a secret is read. A mode that does is never imported, and stays beside the source.
-type secrets bool
-
-const (
-	withoutSecrets secrets = false
-	withSecrets    secrets = true
-)
-
 // load returns what a target's agent loads below a root. A file that it would not load has none.
+// A mode that states a secret is read only withSecrets: it is never imported, and stays where it is.
 func (f *foreign) load(
 	ctx context.Context, t contract.Target, root fs.FS, ignored func(context.Context, []string) []string,
-	secrets secrets,
+	withSecrets bool,
 ) (of loaded) {
 	only := []contract.Target{t}
-	req := Request{Root: root, Targets: only, Ignored: ignored, ours: true, judged: true, secrets: secrets}
+	req := Request{Root: root, Targets: only, Ignored: ignored, ours: true, judged: true, withSecrets: withSecrets}
 	in, _ := read(ctx, req, nil)
 	for i := range in.project.Modes {
 		m := &in.project.Modes[i]

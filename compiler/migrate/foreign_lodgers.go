@@ -183,7 +183,7 @@ func (f *foreign) judgeReplaced(res *compiler.Result, o *contract.Artifacts, dia
 		}
 		built := ours.Data
 		if ours.Places != nil {
-			res, err := jsonedit.Merge(data, ours.Data, output.PatternOf(ours), nil, jsonedit.Overwrite)
+			res, err := jsonedit.Merge(data, ours.Data, output.PatternOf(ours), nil, true)
 			if err == nil && res.Data != nil {
 				built = res.Data
 			}

@@ -67,11 +67,11 @@ type Request struct {
 	// Progress is called while the result is proved; nil: not called.
 	Progress func(done, total int)
 
-	ours    bool            // contract.Source.Ours
-	own     []ir.NativeRule // contract.Source.Own
-	judged  bool            // what is read is judged: of which targets the project is does not matter
-	secrets secrets
-	join    *joining // the project to which the files come; nil: they make one
+	ours        bool            // contract.Source.Ours
+	own         []ir.NativeRule // contract.Source.Own
+	judged      bool            // what is read is judged: of which targets the project is does not matter
+	withSecrets bool            // what states a secret is read too
+	join        *joining        // the project to which the files come; nil: they make one
 }
 
 // Result is a migrated project.
@@ -336,7 +336,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 		}
 		diags = append(diags, collisions(got.Project, t.Name())...)
 		leaveNULs(&got)
-		if req.secrets == withoutSecrets {
+		if !req.withSecrets {
 			in.secrets = append(in.secrets, withhold(&got, t.Name(), req.Local)...)
 		}
 		role, roles := in.add(got, t.Name())

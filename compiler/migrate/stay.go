@@ -76,7 +76,7 @@ func (in *imports) merged(req Request, res *Result, f *contract.File) (have []by
 	}
 	p := output.PatternOf(f)
 	owned := jsonedit.Adopt(have, p, res.Taken(f.Path))
-	merged, err := jsonedit.Merge(have, f.Data, p, []jsonedit.Entries{owned}, jsonedit.Keep)
+	merged, err := jsonedit.Merge(have, f.Data, p, []jsonedit.Entries{owned}, false)
 	if err != nil || len(merged.Conflicts) > 0 {
 		return nil, nil
 	}
@@ -225,7 +225,7 @@ func (e *editor) keepsEntry(f *contract.File, t contract.Target, name string) bo
 	}
 	of := output.PatternOf(f)
 	owned := []jsonedit.Entries{jsonedit.Adopt(have, of, []string{name})}
-	built, err := jsonedit.Merge(have, f.Data, of, owned, jsonedit.Keep)
+	built, err := jsonedit.Merge(have, f.Data, of, owned, false)
 	return err == nil && !slices.Contains(otherEntries(f, have, built.Data, t), name)
 }
 

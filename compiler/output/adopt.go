@@ -340,7 +340,7 @@ func (w *writer) elsewhere(p string, a adopted) (data []byte, root string) {
 func (w *writer) restore(c *Change, a adopted, original []byte) {
 	data := original
 	if c.Merged && c.have != nil && (a.Mixed || Sum(c.have) != a.Built) && len(c.data) > 0 {
-		res, err := jsonedit.Merge(c.data, original, jsonedit.Pattern{Places: a.Places}, nil, jsonedit.Keep)
+		res, err := jsonedit.Merge(c.data, original, jsonedit.Pattern{Places: a.Places}, nil, false)
 		if err != nil || len(res.Conflicts) > 0 {
 			w.diags.Warnf(diag.NoOriginal, diag.Pos{File: c.Path},
 				"the entries from before modec took the file over do not fit into it any more, and are left out")

@@ -77,7 +77,7 @@ func (w *writer) reached(p string, have []byte) bool {
 // written returns how many of some entries a file contains as they were written, -1
 // where somebody edited one.
 func written(have []byte, entries jsonedit.Entries) int {
-	res, err := jsonedit.Merge(have, nil, jsonedit.Pattern{}, []jsonedit.Entries{entries}, jsonedit.Keep)
+	res, err := jsonedit.Merge(have, nil, jsonedit.Pattern{}, []jsonedit.Entries{entries}, false)
 	if err != nil || len(res.Conflicts) > 0 {
 		return -1
 	}

@@ -150,7 +150,7 @@ func (w *writer) withTheirs(
 		left, from = o.Data, "the time before modec"
 		owned = append(owned, jsonedit.Adopt(left, entries, o.Taken))
 	}
-	res, err := jsonedit.Merge(left, want, entries, owned, jsonedit.Keep)
+	res, err := jsonedit.Merge(left, want, entries, owned, false)
 	if err != nil || len(res.Conflicts) > 0 || sameJSON(res.Data, without.Data) {
 		return without, ""
 	}

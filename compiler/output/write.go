@@ -511,11 +511,11 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 	}
 	owned := w.ownedOf(p, have, want, entries)
 	entries.Before = w.before(p, &entries)
-	res, err := jsonedit.Merge(have, want, entries, owned, jsonedit.Keep)
+	res, err := jsonedit.Merge(have, want, entries, owned, false)
 	w.editedTheirs(p, res.Conflicts)
 	state, forced := w.sharedState(p, have, res.Conflicts), len(res.Conflicts) > 0
 	if err == nil && (w.opt.Check || w.opt.Force) && forced {
-		res, err = jsonedit.Merge(have, want, entries, owned, jsonedit.Overwrite)
+		res, err = jsonedit.Merge(have, want, entries, owned, true)
 	}
 	if err != nil {
 		unmerged(&w.diags, name, p, err)
@@ -645,7 +645,7 @@ func (w *writer) judge(c *Change, style *layout.Style) {
 	var err error
 	want := c.data
 	if c.have, err = w.read(c.Path); err == nil {
-		c.data = style.Keep(c.have, c.data, jsonedit.Rewrite, w.values(c))
+		c.data = style.Keep(c.have, c.data, jsonedit.Rewrite, w.inPlace(c))
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -666,26 +666,26 @@ func (w *writer) judge(c *Change, style *layout.Style) {
 		w.mine(c)
 		o, _ := w.record().Original(c.Path)
 		if o.Import != "" && c.State == Edited && (w.opt.Force || w.opt.Check) {
-			c.data = style.Keep(o.Data, want, jsonedit.Rewrite, layout.InPlace) // in the style of before the edit
+			c.data = style.Keep(o.Data, want, jsonedit.Rewrite, true) // in the style of before the edit
 		}
 	}
 }
 
-// values returns how a value that differs is written: in a file that was taken over as people write it, unless it is to
-// be overwritten.
-func (w *writer) values(c *Change) layout.Values {
+// inPlace reports whether a value that differs is written as people write it: in a file that was taken over, unless it
+// is to be overwritten.
+func (w *writer) inPlace(c *Change) bool {
 	if w.opt.Force {
-		return layout.Anew
+		return false
 	}
 	for _, l := range []*Lock{w.lock, w.pending} {
 		if l != nil {
 			if _, ok := l.Adopted[c.Path]; ok {
-				return layout.InPlace
+				return true
 			}
 		}
 	}
 	_, imported := w.imported(c.Path, c.have)
-	return layout.Values(imported)
+	return imported
 }
 
 // inTheWay reports a folder in the place of a file. Nothing replaces it, not even by force.

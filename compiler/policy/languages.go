@@ -264,7 +264,7 @@ func (e *Engine) ruleLanguage(sp *regular.Space, g ir.Group, r *ir.Rule, to reac
 		if err != nil {
 			return regular.None, err
 		}
-		return sp.ECMAScript(p, regular.SameCase)
+		return sp.ECMAScript(p, false)
 	case g == ir.Web:
 		p, err := parseHost(r.Pattern.Text)
 		switch {

@@ -41,7 +41,7 @@ func ExampleSpace_Cells() {
 			fmt.Println(err)
 			return
 		}
-		l, err := s.ECMAScript(p, regular.SameCase)
+		l, err := s.ECMAScript(p, false)
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -236,18 +236,10 @@ func lettersOnly(re *syntax.Regexp) bool {
 	return true
 }
 
-// Case is whether an expression takes letters in the case that it is written in alone.
-type Case bool
-
-const (
-	SameCase Case = false // "a" is "a"
-	AnyCase  Case = true  // "a" is "A", too
-)
-
 // ECMAScript returns the texts in which an expression of ECMAScript finds a match. It fails for
-// one that looks behind, refers back to what it matched, or repeats a place.
-func (s *Space) ECMAScript(p *ecma.Pattern, letters Case) (Language, error) {
-	return s.ecmaScript(p, reader{Space: s, inAnyCase: letters == AnyCase})
+// one that looks behind, refers back to what it matched, or repeats a place. With anyCase "a" matches "A" too.
+func (s *Space) ECMAScript(p *ecma.Pattern, anyCase bool) (Language, error) {
+	return s.ecmaScript(p, reader{Space: s, inAnyCase: anyCase})
 }
 
 // ECMAScriptAs returns the texts in which it finds a match when each of their letters is read as

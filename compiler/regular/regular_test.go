@@ -83,7 +83,7 @@ func TestExpressions(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", expr, err)
 			}
-			if l, err = s.ECMAScript(re.Pattern, regular.Case(fold)); err != nil {
+			if l, err = s.ECMAScript(re.Pattern, fold); err != nil {
 				continue
 			}
 			has = func(text string) bool {
@@ -204,7 +204,7 @@ func TestNotRegular(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.ECMAScript(p, regular.SameCase); err == nil {
+		if _, err := s.ECMAScript(p, false); err == nil {
 			t.Errorf("%s: got a language", expr)
 		}
 	}

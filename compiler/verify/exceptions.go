@@ -20,12 +20,12 @@ func (j *job) exception(w *Witness) *contract.Exception {
 		case ref == ir.SubjectRef{}:
 			continue
 		case w.Group == ir.MCP:
-			naming := contract.ByGroup
+			byName := false
 			if sv := p.Started(w.Server); sv != nil {
 				t := sv.Tool(w.Arg)
-				naming = contract.Naming(!sv.DefaultEnabled || t != nil && t.Risk == "destructive")
+				byName = !sv.DefaultEnabled || t != nil && t.Risk == "destructive"
 			}
-			if x := j.target.Input.Excepts(ref, w.Server, w.Arg, naming); x != nil {
+			if x := j.target.Input.Excepts(ref, w.Server, w.Arg, byName); x != nil {
 				return x
 			}
 			continue

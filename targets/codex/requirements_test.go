@@ -99,7 +99,7 @@ func TestUnder(t *testing.T) {
 		}
 		u := conf.Under(q)
 		got := []string{string(u.Policy), string(u.Sandbox), u.Search, "", ""}
-		if !u.Feature("shell_tool", format.On) {
+		if !u.Feature("shell_tool", true) {
 			got[3] = "no shell"
 		}
 		for _, s := range u.Servers {

@@ -15,7 +15,7 @@ import (
 // agent writes the agent of a mode, which a person turns to in a session of their own, in a folder that they trust.
 func (e *emitter) agent(m *ir.Mode) {
 	if s := e.quiet().session(ir.SubjectRef{Mode: m.Slug}, m.Pos); s != nil {
-		e.files = append(e.files, contract.File{Path: format.AgentFile(m), Data: e.agentText(m, s, withHook)})
+		e.files = append(e.files, contract.File{Path: format.AgentFile(m), Data: e.agentText(m, s, true)})
 	}
 }
 
@@ -26,17 +26,9 @@ func (e *emitter) quiet() *emitter {
 	return &other
 }
 
-// hookUse is whether an agent's file asks a hook. In a session that modec starts, that of the session is asked about
+// agentText returns an agent's file. In a session that modec starts it has no hook: that of the session is asked about
 // agents too.
-type hookUse bool
-
-const (
-	withHook    hookUse = true
-	withoutHook hookUse = false
-)
-
-// agentText returns an agent's file.
-func (e *emitter) agentText(m *ir.Mode, s *session, hooks hookUse) []byte {
+func (e *emitter) agentText(m *ir.Mode, s *session, withHook bool) []byte {
 	var b strings.Builder
 	line := func(key, value string) { b.WriteString(key + ": " + value + "\n") }
 	b.WriteString("---\n")
@@ -53,7 +45,7 @@ func (e *emitter) agentText(m *ir.Mode, s *session, hooks hookUse) []byte {
 		tools := s.agentTools()
 		if listed {
 			tools = own
-		} else if hooks == withoutHook && s.groups[ir.Modes] { // the session's hook is asked about whomever it starts
+		} else if !withHook && s.groups[ir.Modes] { // the session's hook is asked about whomever it starts
 			tools = append(tools, "agent")
 		}
 		if len(tools) == 0 {
@@ -64,12 +56,12 @@ func (e *emitter) agentText(m *ir.Mode, s *session, hooks hookUse) []byte {
 			b.WriteString("  - " + quoted(t) + "\n")
 		}
 	}
-	if s.hooked && hooks == withHook {
-		may := refuses
+	if s.hooked && withHook {
+		answers := false
 		if s.copied != nil { // outside of the repository
-			may = answers
+			answers = true
 		}
-		line(format.HooksKey, string(contract.JSONLine(s.hookLines(may)))) // which is YAML too
+		line(format.HooksKey, string(contract.JSONLine(s.hookLines(answers)))) // which is YAML too
 	}
 	b.WriteString("---\n\n" + persona.Prompt(m))
 	return []byte(b.String())
@@ -218,25 +210,17 @@ const hookTimeout = 30
 // projectPolicy reads the project's own policy.
 const projectPolicy = "--model " + contract.PolicyFile
 
-// hookAnswer is whether a hook takes a question's place. That of a file in the repository does not: it would stand
-// above what a person denies on the command line.
-type hookAnswer bool
-
-const (
-	answers hookAnswer = true
-	refuses hookAnswer = false
-)
-
 // hookLines runs modec before every call. A hook that fails refuses the call; one that is late, or says what Copilot
-// does not know, does not.
-func (s *session) hookLines(a hookAnswer) contract.Object {
+// does not know, does not. One that answers takes a question's place; that of a file in the repository does not: it
+// would stand above what a person denies on the command line.
+func (s *session) hookLines(answers bool) contract.Object {
 	reads := projectPolicy
 	if s.copied != nil {
 		reads = s.copied.Flags()
 	}
 	line := "modec hook " + name + " " + reads + " --subject " + contract.ShellQuote(label(s.ref)) +
 		" --digest " + s.in.Policy.Digest(s.ref)
-	if a == answers {
+	if answers {
 		line += " --may-allow"
 	}
 	line += contract.Closed("modec did not decide: the call is refused")

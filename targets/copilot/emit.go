@@ -87,7 +87,7 @@ func (s *session) members() (o contract.Object) {
 			o = append(o, format.ArgsKey, args)
 		}
 		if s.hooked {
-			o = append(o, format.HooksKey, s.hookLines(answers))
+			o = append(o, format.HooksKey, s.hookLines(true))
 		}
 	}
 	if r := s.in.Project.Role(s.ref.Role); r != nil {

@@ -61,16 +61,16 @@ func (copilot) Environment(in contract.Input, ref ir.SubjectRef, opt contract.Ar
 		f.Files = append(f.Files, contract.File{Path: path, Data: data})
 	}
 	if s.hooked {
-		put(format.HomeHooks, contract.JSON(contract.Object{"version", 1, format.HooksKey, s.hookLines(answers)}))
+		put(format.HomeHooks, contract.JSON(contract.Object{"version", 1, format.HooksKey, s.hookLines(true)}))
 	}
 	text := ""
 	if r != nil && strings.TrimSpace(r.AppendSystemPrompt) != "" {
 		text = strings.TrimSpace(r.AppendSystemPrompt) + "\n"
 	}
 	put(format.HomeInstructions, []byte(text))
-	asks := withHook // by itself, where nothing else asks about the agent
+	withHook := true // by itself, where nothing else asks about the agent
 	if s.hooked {
-		asks = withoutHook
+		withHook = false
 	}
 	for i := range in.Project.Modes {
 		m := &in.Project.Modes[i]
@@ -78,7 +78,7 @@ func (copilot) Environment(in contract.Input, ref ir.SubjectRef, opt contract.Ar
 			continue
 		}
 		if of := e.quiet().session(ir.SubjectRef{Mode: m.Slug}, m.Pos); of != nil {
-			put(format.HomeAgents+format.AgentOf(m)+".agent.md", e.quiet().agentText(m, of, asks))
+			put(format.HomeAgents+format.AgentOf(m)+".agent.md", e.quiet().agentText(m, of, withHook))
 		}
 	}
 	return append(vars, "COPILOT_HOME="+opt.Copies.Folder(f), "COPILOT_ALLOW_ALL=", "COPILOT_ASSISTED_APPROVAL="), nil

@@ -199,7 +199,7 @@ func (e *emitter) denied(p *profile) []string {
 func (e *emitter) unlistedDenied(p *profile, sv *ir.Server, list []string) []string {
 	before := widened(sv.Name) + ":"
 	if !e.deniesUnlisted(p, sv) || slices.Contains(list, before+"*") ||
-		e.in.Excepts(p.ref, sv.Name, "*", contract.ByGroup) != nil {
+		e.in.Excepts(p.ref, sv.Name, "*", false) != nil {
 		return list
 	}
 	r := p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})

@@ -232,29 +232,21 @@ func (e *emitter) excepts(m *ir.Mode, sv *server, t *ir.Tool) *contract.Exceptio
 		return nil // every tool is said exactly
 	}
 	return e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, t.Name,
-		contract.Naming(t.Risk == "destructive" || !sv.DefaultEnabled))
+		t.Risk == "destructive" || !sv.DefaultEnabled)
 }
 
 // types are the transports under Roo's names.
 var types = map[string]string{"stdio": "stdio", "http": "streamable-http", "sse": "sse"}
 
-// externals is whether mcp.json is written with the entries of external servers that lie in it:
-// what they deny to every mode, and what of their approvals the source allows.
-type externals bool
-
-const (
-	withoutExternals externals = false
-	withExternals    externals = true
-)
-
-// serversJSON writes mcp.json: that of a build without the entries of others, the one that is judged with them.
-func (e *emitter) serversJSON(servers []server, of externals) []byte {
+// serversJSON writes mcp.json. The one that is judged has the entries of external servers that lie in it: what they
+// deny to every mode, and what of their approvals the source allows.
+func (e *emitter) serversJSON(servers []server, withExternals bool) []byte {
 	all := contract.Object{}
 	for _, sv := range servers {
 		switch {
 		case sv.Type != ir.External:
 			all = append(all, sv.Name, e.serverJSON(sv))
-		case sv.entry != nil && of == withExternals: // how it is started stays out
+		case sv.entry != nil && withExternals: // how it is started stays out
 			denies := append([]string{}, sv.entry.Get("disabledTools").Strings()...)
 			all = append(all, sv.Name, contract.Object{
 				"type", "stdio", "command", "external", "disabled", sv.disabled,

@@ -71,11 +71,11 @@ func (e *emitter) emit() ([]contract.File, diag.List) {
 		files = append(files, contract.File{Path: e.dir() + "modes", Data: write(modes)})
 	}
 	if len(p.Servers) > 0 {
-		list := contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers, withoutExternals),
+		list := contract.File{Path: e.dir() + "/mcp.json", Data: e.serversJSON(servers, false),
 			Places: contract.MCPServers, Keys: e.serverKeys(), Resting: toolLists, Sets: toolLists, Strict: true,
 			Defaults: serverDefaults()}
 		if slices.ContainsFunc(servers, func(sv server) bool { return sv.entry != nil }) {
-			list.Judged = e.serversJSON(servers, withExternals)
+			list.Judged = e.serversJSON(servers, true)
 			list.Stated = e.statedJSON(servers)
 		}
 		files = append(files, list)

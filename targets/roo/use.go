@@ -60,7 +60,7 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 	// server's default.
 	closed := e.in.Project.ListsTools(sv.Server)
 	other := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool}
-	x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, contract.UnknownTool, contract.Naming(!sv.DefaultEnabled))
+	x := e.in.Excepts(ir.SubjectRef{Mode: m.Slug}, sv.Name, contract.UnknownTool, !sv.DefaultEnabled)
 	if !closed {
 		by := x
 		if e.dialect == format.Restrictions {

@@ -261,25 +261,17 @@ func (l *line) call(c *syntax.CallExpr) {
 	l.simple = append(l.simple, s)
 }
 
-// quoting is whether a part of a word stands in double quotes.
-type quoting bool
-
-const (
-	bare   quoting = false
-	quoted quoting = true
-)
-
 // word returns a word without its quotes. It reports false where the shell puts something
 // into the word that is not known before.
 func (l *line) word(w *syntax.Word) (string, bool) {
 	var b strings.Builder
 	ok := true
-	var parts func([]syntax.WordPart, quoting)
-	parts = func(list []syntax.WordPart, in quoting) {
+	var parts func([]syntax.WordPart, bool)
+	parts = func(list []syntax.WordPart, quoted bool) {
 		for _, p := range list {
 			switch p := p.(type) {
 			case *syntax.Lit:
-				if in == bare && braces(p.Value) {
+				if !quoted && braces(p.Value) {
 					ok = false
 				}
 				unescaped(&b, p.Value)
@@ -287,7 +279,7 @@ func (l *line) word(w *syntax.Word) (string, bool) {
 				b.WriteString(p.Value)
 				ok = ok && !p.Dollar
 			case *syntax.DblQuoted:
-				parts(p.Parts, quoted)
+				parts(p.Parts, true)
 			case *syntax.ParamExp:
 				if !p.Short || p.Param.Value != "HOME" { // the one that is known before
 					ok = false
@@ -304,7 +296,7 @@ func (l *line) word(w *syntax.Word) (string, bool) {
 			}
 		}
 	}
-	parts(w.Parts, bare)
+	parts(w.Parts, false)
 	if !ok {
 		l.opaque = true
 	}

@@ -86,21 +86,13 @@ type Hook struct {
 	At      diag.Pos
 }
 
-// Feature reports whether a feature is on; those that are not named have their own default.
-func (c *Config) Feature(name string, byItself Default) bool {
+// Feature reports whether a feature is on; byItself is what it is where nothing names it.
+func (c *Config) Feature(name string, byItself bool) bool {
 	if on, ok := c.Features[name]; ok {
 		return on
 	}
 	return bool(byItself)
 }
-
-// Default is what a feature is where nothing says more.
-type Default bool
-
-const (
-	On  Default = true
-	Off Default = false
-)
 
 // Server returns the entry of a name, nil for none.
 func (c *Config) Server(name string) *Server {

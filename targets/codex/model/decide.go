@@ -110,7 +110,7 @@ func (s *session) judge(a policy.Action, agent *format.Agent) contract.Answer {
 				return false
 			}
 		}
-		return s.Feature(feature, format.On)
+		return s.Feature(feature, true)
 	}
 	switch a.Group {
 	case ir.Command:

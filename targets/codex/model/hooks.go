@@ -21,7 +21,7 @@ var hookEvents = []string{hook.Before, hook.Permission}
 // hooksOf reads the hooks of a session.
 func (r *reader) hooksOf(c *format.Config) map[string][]*hookEntry {
 	out := map[string][]*hookEntry{}
-	if !c.Feature("hooks", format.On) {
+	if !c.Feature("hooks", true) {
 		return out
 	}
 	for _, event := range hookEvents {

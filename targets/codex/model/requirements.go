@@ -40,7 +40,7 @@ func (r *reader) readRequired() *decider {
 		under.Config, under.required = s.Config.Under(q), q
 		if len(s.hooks) == 0 {
 			under.hooks = r.hooksOf(under.Config)
-		} else if !under.Feature("hooks", format.On) {
+		} else if !under.Feature("hooks", true) {
 			under.hooks = nil
 		}
 		d.sessions[ref] = &under

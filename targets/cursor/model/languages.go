@@ -147,7 +147,7 @@ func (f *hooksFile) languages(of policy.Field, sp *regular.Space) ([]regular.Lan
 		for i := range list {
 			e := &list[i]
 			if held && e.Matcher != nil { // against the name or the line
-				l, err := sp.ECMAScript(e.Matcher.Pattern, regular.SameCase)
+				l, err := sp.ECMAScript(e.Matcher.Pattern, false)
 				if err != nil {
 					return nil, err
 				}

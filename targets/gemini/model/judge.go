@@ -157,17 +157,10 @@ func (a *agent) has(c call) bool {
 }
 
 // check decides a call as the engine does.
-func (s session) check(c call) outcome { return s.checkAs(c, whole) }
+func (s session) check(c call) outcome { return s.checkAs(c, false) }
 
-// part says whether a line is what a call says, or a command of it: the engine knows no such command to be safe.
-type part bool
-
-const (
-	whole part = false
-	inner part = true
-)
-
-func (s session) checkAs(c call, is part) outcome {
+// checkAs decides a call, or a command of its line (inner), which the engine never knows to be safe.
+func (s session) checkAs(c call, inner bool) outcome {
 	text := format.Arguments(c.args...)
 	out := outcome{ir.Ask, "Gemini CLI asks where no rule decides", diag.Pos{}}
 	bare := true // no expression chose the rule
@@ -180,7 +173,7 @@ func (s session) checkAs(c call, is part) outcome {
 		}
 	}
 	if c.tool == format.Shell {
-		if bare && is == whole && out.decision == ir.Ask && knownSafe(c.line) {
+		if bare && !inner && out.decision == ir.Ask && knownSafe(c.line) {
 			out.decision, out.rule = ir.Allow, "Gemini CLI runs without asking what it knows to be safe"
 		}
 		return s.line(c, out, redirects)
@@ -282,7 +275,7 @@ func (s session) line(c call, by outcome, may bool) outcome {
 			subs = append(subs, inner)
 		}
 		for _, sub := range subs {
-			if o := s.checkAs(shell(sub), inner); o.decision < by.decision {
+			if o := s.checkAs(shell(sub), true); o.decision < by.decision {
 				by = o
 			}
 		}

@@ -315,7 +315,7 @@ func (l *lists) value(expr string) (regular.Language, error) {
 	if err != nil {
 		return regular.None, err
 	}
-	return l.ECMAScript(p, regular.SameCase)
+	return l.ECMAScript(p, false)
 }
 
 // lookedAhead returns how long the look-ahead is with which an expression begins, 0 for none.

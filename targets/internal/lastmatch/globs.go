@@ -33,14 +33,6 @@ type token struct {
 	line bool
 }
 
-// use says what a rule does with what it matches.
-type use bool
-
-const (
-	permits   use = false
-	holdsBack use = true
-)
-
 // mostVariants bounds how many patterns a rule becomes.
 const mostVariants = 16
 
@@ -54,16 +46,16 @@ func (k *known) pathsOf(r ir.Rule) (part, error) {
 	of := pathRule{r.Pattern, r.Decision < ir.Allow}
 	p, ok := k.paths[of]
 	if !ok {
-		p.part, p.err = paths(of.Pattern, of.holds)
+		p.part, p.err = paths(of.Pattern, of.restricts)
 		k.paths[of] = p
 	}
 	return p.part, p.err
 }
 
 // paths writes a rule about paths as patterns. What holds back matches below what it names, too.
-func paths(pattern ir.Pattern, holds use) (part, error) {
+func paths(pattern ir.Pattern, restricts bool) (part, error) {
 	if pattern.Kind == ir.Regex {
-		return regexPart(pattern.Text, holds)
+		return regexPart(pattern.Text, restricts)
 	}
 	texts, err := policy.ExpandBraces(pattern.Text)
 	if err != nil {
@@ -71,12 +63,12 @@ func paths(pattern ir.Pattern, holds use) (part, error) {
 	}
 	all := part{exact: true}
 	for _, text := range texts {
-		variants, err := globTokens(text, holds)
+		variants, err := globTokens(text, restricts)
 		if err != nil {
 			return part{}, err
 		}
 		for _, v := range variants {
-			if err := all.add(v, holds); err != nil {
+			if err := all.add(v, restricts); err != nil {
 				return part{}, err
 			}
 		}
@@ -85,10 +77,10 @@ func paths(pattern ir.Pattern, holds use) (part, error) {
 }
 
 // add adds a form of a rule.
-func (p *part) add(tokens []token, holds use) error {
+func (p *part) add(tokens []token, restricts bool) error {
 	text := written(tokens)
 	if misread(text) {
-		if !holds {
+		if !restricts {
 			return errSign
 		}
 		p.exact, text = false, hidden(text)
@@ -98,7 +90,7 @@ func (p *part) add(tokens []token, holds use) error {
 	}
 	for i, t := range tokens {
 		switch {
-		case t.loose, bool(holds) && !t.literal && (!t.deep || t.line):
+		case t.loose, restricts && !t.literal && (!t.deep || t.line):
 			p.exact = false
 			continue
 		case t.line:
@@ -166,8 +158,8 @@ func misread(text string) bool {
 }
 
 // globTokens returns the forms of a glob without braces.
-func globTokens(text string, holds use) ([][]token, error) {
-	segments, dir, below := segmentsOf(text, holds)
+func globTokens(text string, restricts bool) ([][]token, error) {
+	segments, dir, below := segmentsOf(text, restricts)
 	forms := [][]token{{}}
 	after := false // a "**" stands before
 	for i, s := range segments {
@@ -176,7 +168,7 @@ func globTokens(text string, holds use) ([][]token, error) {
 			after = true
 			continue
 		}
-		names, err := segmentTokens(s, holds)
+		names, err := segmentTokens(s, restricts)
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +191,7 @@ func globTokens(text string, holds use) ([][]token, error) {
 	var out [][]token
 	for _, f := range forms {
 		open := ends(f, '*') && f[len(f)-1].deep
-		if bool(holds) || !dir || open {
+		if restricts || !dir || open {
 			out = append(out, f)
 		}
 		if !open {
@@ -217,7 +209,7 @@ var (
 
 // segmentsOf returns the names of a glob. dir is set for one about what is in a folder alone, below where it is about
 // that too.
-func segmentsOf(text string, holds use) (segments []string, dir, below bool) {
+func segmentsOf(text string, restricts bool) (segments []string, dir, below bool) {
 	dir = strings.HasSuffix(text, "/")
 	segments = strings.Split(strings.Trim(text, "/"), "/")
 	if strings.HasPrefix(text, "./") {
@@ -226,10 +218,10 @@ func segmentsOf(text string, holds use) (segments []string, dir, below bool) {
 	if !strings.Contains(strings.TrimSuffix(text, "/"), "/") {
 		segments = append([]string{"**"}, segments...)
 	}
-	below = dir || bool(holds)
+	below = dir || restricts
 	for n := len(segments); n > 1 && segments[n-1] == "**"; n-- {
 		segments, below = segments[:n-1], true
-		dir = dir || !bool(holds)
+		dir = dir || !restricts
 	}
 	return segments, dir, below
 }
@@ -264,7 +256,7 @@ func ends(f []token, c rune) bool { return len(f) > 0 && f[len(f)-1].c == c && !
 
 // segmentTokens returns the forms of a name in a glob: a class becomes each of its characters, or any one where the
 // glob holds back.
-func segmentTokens(s string, holds use) ([][]token, error) {
+func segmentTokens(s string, restricts bool) ([][]token, error) {
 	forms := [][]token{{}}
 	add := func(each ...token) error {
 		var next [][]token
@@ -296,7 +288,7 @@ func segmentTokens(s string, holds use) ([][]token, error) {
 			}
 			class := runes[i+1 : i+1+end]
 			i += 1 + end
-			if holds {
+			if restricts {
 				err = add(token{c: '?', loose: true})
 				break
 			}
@@ -306,9 +298,9 @@ func segmentTokens(s string, holds use) ([][]token, error) {
 			}
 		case c == '\\' && i+1 < len(runes):
 			i++
-			err = add(literal(runes[i], holds))
+			err = add(literal(runes[i], restricts))
 		default:
-			err = add(literal(c, holds))
+			err = add(literal(c, restricts))
 		}
 		if err != nil {
 			return nil, err
@@ -323,11 +315,11 @@ func segmentTokens(s string, holds use) ([][]token, error) {
 }
 
 // literal returns a character that stands for itself, any one for a sign that no pattern has where it holds back.
-func literal(c rune, holds use) token {
+func literal(c rune, restricts bool) token {
 	switch {
 	case c != '*' && c != '?' && c != '\\':
 		return token{c: c, literal: true}
-	case bool(holds):
+	case restricts:
 		return token{c: '?', loose: true}
 	}
 	return token{}
@@ -351,7 +343,7 @@ func classTokens(class []rune) (out []token, err error) {
 			if len(out) >= mostVariants {
 				return nil, errVariants
 			}
-			out = append(out, literal(c, permits))
+			out = append(out, literal(c, false))
 		}
 	}
 	return out, nil
@@ -364,7 +356,7 @@ const (
 )
 
 // regexPart writes an expression as patterns.
-func regexPart(text string, holds use) (part, error) {
+func regexPart(text string, restricts bool) (part, error) {
 	if _, err := ecma.Parse(text); err != nil {
 		return part{}, err
 	}
@@ -373,7 +365,7 @@ func regexPart(text string, holds use) (part, error) {
 		return part{}, errSign
 	}
 	all := part{exact: true}
-	forms, err := regexTokens(re, holds, &all.exact)
+	forms, err := regexTokens(re, restricts, &all.exact)
 	if err != nil {
 		return part{}, err
 	}
@@ -391,7 +383,7 @@ func regexPart(text string, holds use) (part, error) {
 		if slices.ContainsFunc(f, func(t token) bool { return t.c < 0 }) {
 			return part{}, errSign
 		}
-		if err := all.add(f, holds); err != nil {
+		if err := all.add(f, restricts); err != nil {
 			return part{}, err
 		}
 	}
@@ -399,9 +391,9 @@ func regexPart(text string, holds use) (part, error) {
 }
 
 // regexTokens returns the forms of an expression. What has no form is any text where the expression holds back.
-func regexTokens(re *syntax.Regexp, holds use, exact *bool) ([][]token, error) {
+func regexTokens(re *syntax.Regexp, restricts bool, exact *bool) ([][]token, error) {
 	other := func() ([][]token, error) {
-		if !holds {
+		if !restricts {
 			return nil, errSign
 		}
 		*exact = false
@@ -422,7 +414,7 @@ func regexTokens(re *syntax.Regexp, holds use, exact *bool) ([][]token, error) {
 	case syntax.OpLiteral:
 		var f []token
 		for _, c := range re.Rune {
-			t := literal(c, holds)
+			t := literal(c, restricts)
 			if t.c == 0 {
 				return nil, errSign
 			}
@@ -430,9 +422,9 @@ func regexTokens(re *syntax.Regexp, holds use, exact *bool) ([][]token, error) {
 		}
 		return [][]token{f}, nil
 	case syntax.OpCapture:
-		return regexTokens(re.Sub[0], holds, exact)
+		return regexTokens(re.Sub[0], restricts, exact)
 	case syntax.OpQuest:
-		forms, err := regexTokens(re.Sub[0], holds, exact)
+		forms, err := regexTokens(re.Sub[0], restricts, exact)
 		return append(forms, []token{}), err
 	case syntax.OpStar, syntax.OpPlus:
 		if f := repeated(re); f != nil {
@@ -442,7 +434,7 @@ func regexTokens(re *syntax.Regexp, holds use, exact *bool) ([][]token, error) {
 	case syntax.OpAlternate:
 		var all [][]token
 		for _, sub := range re.Sub {
-			forms, err := regexTokens(sub, holds, exact)
+			forms, err := regexTokens(sub, restricts, exact)
 			if err != nil {
 				return nil, err
 			}
@@ -452,16 +444,16 @@ func regexTokens(re *syntax.Regexp, holds use, exact *bool) ([][]token, error) {
 		}
 		return all, nil
 	case syntax.OpConcat:
-		return inTurn(re.Sub, holds, exact)
+		return inTurn(re.Sub, restricts, exact)
 	case syntax.OpCharClass:
-		if holds {
+		if restricts {
 			*exact = false
 			return [][]token{{{c: '?', deep: true}}}, nil
 		}
 		if notSlash(re) {
 			return [][]token{{{c: '?'}}}, nil
 		}
-		return eachOf(re, holds)
+		return eachOf(re, restricts)
 	}
 	return other()
 }
@@ -481,10 +473,10 @@ func repeated(re *syntax.Regexp) []token {
 }
 
 // inTurn returns the forms of expressions one behind the other.
-func inTurn(list []*syntax.Regexp, holds use, exact *bool) ([][]token, error) {
+func inTurn(list []*syntax.Regexp, restricts bool, exact *bool) ([][]token, error) {
 	all := [][]token{{}}
 	for _, sub := range list {
-		forms, err := regexTokens(sub, holds, exact)
+		forms, err := regexTokens(sub, restricts, exact)
 		if err != nil {
 			return nil, err
 		}
@@ -502,10 +494,10 @@ func inTurn(list []*syntax.Regexp, holds use, exact *bool) ([][]token, error) {
 }
 
 // eachOf returns a form for each character of a class.
-func eachOf(re *syntax.Regexp, holds use) (all [][]token, err error) {
+func eachOf(re *syntax.Regexp, restricts bool) (all [][]token, err error) {
 	for i := 0; i+1 < len(re.Rune); i += 2 {
 		for c := re.Rune[i]; c <= re.Rune[i+1]; c++ {
-			t := literal(c, holds)
+			t := literal(c, restricts)
 			if t.c == 0 || len(all) >= mostVariants {
 				return nil, errVariants
 			}

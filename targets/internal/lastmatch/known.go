@@ -30,7 +30,7 @@ type subject struct {
 // pathRule is what the patterns of a rule about paths depend on.
 type pathRule struct {
 	ir.Pattern
-	holds use
+	restricts bool // the rule is no allow
 }
 
 // pathPart is what paths returns.

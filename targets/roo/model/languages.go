@@ -97,7 +97,7 @@ func (d *decider) tools(m *mode, server string, sp *regular.Space) ([]regular.La
 			}
 			any = append(any, sp.Text(p.tool.Text))
 			if re := as(p.tool); re != nil && re.re != nil {
-				l, err := sp.ECMAScript(re.re.Pattern, regular.Case(re == p.tool.anyCase))
+				l, err := sp.ECMAScript(re.re.Pattern, re == p.tool.anyCase)
 				if err != nil {
 					return regular.None, err
 				}
@@ -131,7 +131,7 @@ func (g *ignoreFile) language(sp *regular.Space) (regular.Language, error) {
 		if r.regex == nil {
 			return regular.None, errThrows
 		}
-		of, err := sp.ECMAScript(r.regex.re.Pattern, regular.AnyCase)
+		of, err := sp.ECMAScript(r.regex.re.Pattern, true)
 		if err != nil {
 			return regular.None, err
 		}

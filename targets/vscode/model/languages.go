@@ -37,7 +37,7 @@ func (d *decider) Languages(
 		}
 	case ir.Edit:
 		for _, order := range s.orders {
-			all = append(all, l.edits(order, asWritten), l.edits(order, inAnyCase))
+			all = append(all, l.edits(order, false), l.edits(order, true))
 		}
 		all = append(all, l.of(sp.Go(`(?:^|/)\.vscode/[^/]*\.json$`)))
 	}
@@ -63,16 +63,8 @@ func (l *lists) of(of regular.Language, err error) regular.Language {
 	return of
 }
 
-// letters is how an entry's letters are compared.
-type letters bool
-
-const (
-	asWritten letters = false
-	inAnyCase letters = true
-)
-
 // language returns the texts that an entry matches.
-func (l *lists) language(e *entry, in letters) regular.Language {
+func (l *lists) language(e *entry, anyCase bool) regular.Language {
 	switch {
 	case e.unsure && e.approve:
 		return regular.All
@@ -87,10 +79,10 @@ func (l *lists) language(e *entry, in letters) regular.Language {
 	if err != nil {
 		return regular.None
 	}
-	if in == inAnyCase || e.anyCase {
-		return l.of(l.ECMAScript(p, regular.AnyCase))
+	if anyCase || e.anyCase {
+		return l.of(l.ECMAScript(p, true))
 	}
-	return l.of(l.ECMAScript(p, regular.SameCase))
+	return l.of(l.ECMAScript(p, false))
 }
 
 // commands returns the plain commands that run unasked.
@@ -98,7 +90,7 @@ func (l *lists) commands(s *settings) regular.Language {
 	var by [2][2][]regular.Language // of lines, approves
 	for i := range s.terminal {
 		e := &s.terminal[i]
-		by[index(e.line)][index(e.approve)] = append(by[index(e.line)][index(e.approve)], l.language(e, asWritten))
+		by[index(e.line)][index(e.approve)] = append(by[index(e.line)][index(e.approve)], l.language(e, false))
 	}
 	own := regular.None
 	switch {
@@ -120,16 +112,16 @@ func index(is bool) int {
 }
 
 // edits returns the files that are edited unasked, where what asks is compared in some letters.
-func (l *lists) edits(order []*entry, in letters) regular.Language {
+func (l *lists) edits(order []*entry, anyCase bool) regular.Language {
 	runs := regular.All
 	for _, e := range order {
-		of := l.language(e, asWritten)
+		of := l.language(e, false)
 		switch {
 		case e.approve:
 			runs = l.Or(runs, of)
 			continue
-		case in == inAnyCase:
-			of = l.Or(of, l.language(e, inAnyCase))
+		case anyCase:
+			of = l.Or(of, l.language(e, true))
 		}
 		runs = l.Without(runs, of)
 	}
