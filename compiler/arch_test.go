@@ -83,6 +83,7 @@ var layers = []layer{
 	{pkg: "compiler/render", may: append(slices.Clip(vocabulary), "compiler/inventory", "compiler/pins"), cue: withCUE},
 	{pkg: "compiler/migrate", may: []string{"compiler/...", "cue"}, cue: withCUE},
 	{pkg: "compiler/edit", may: []string{"compiler/...", "cue"}, cue: withCUE},
+	{pkg: "compiler/explain", may: []string{"compiler/...", "cue"}, cue: withCUE},
 	{pkg: "compiler/suggest", may: []string{"compiler/...", "cue"}, cue: withCUE},
 
 	// How an agent decides, and what migrate understands of its files, share with the

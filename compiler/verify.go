@@ -22,6 +22,9 @@ import (
 // tend to come in hundreds by one cause.
 const mostWider = 10
 
+// Seed is the seed of a verification where nobody names one.
+const Seed = 1
+
 // Verification says how to verify.
 type Verification struct {
 	Seed uint64

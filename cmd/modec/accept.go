@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/explain"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/secret"
@@ -190,7 +191,7 @@ func allowedTo(res *compiler.Result, ref ir.SubjectRef, session []ir.SubjectRef)
 	if err != nil {
 		return nil, err
 	}
-	part, servers := sourceOf(p, s, ref), serversOf(p, s)
+	part, servers := explain.SourceOf(p, s, ref), explain.Servers(p, s)
 	may := func(ir.Group) bool { return true }
 	if role := roleOf(session); ref.Role == "" && role != "" {
 		if s, err = res.Policy.Subject(ir.SubjectRef{Role: role}); err != nil {
@@ -203,15 +204,15 @@ func allowedTo(res *compiler.Result, ref ir.SubjectRef, session []ir.SubjectRef)
 		lines = append(lines, "permission mode "+part.PermissionMode)
 	}
 	for i := range part.Groups {
-		if g := &part.Groups[i]; g.Group != ir.MCP && may(g.Group) && g.allows() {
-			lines = append(lines, g.line())
+		if g := &part.Groups[i]; g.Group != ir.MCP && may(g.Group) && g.Allows() {
+			lines = append(lines, groupLine(g))
 		}
 	}
 	if o := part.Outside; o.Read == ir.Allow || o.Edit == ir.Allow {
 		lines = append(lines, fmt.Sprintf("outside the project: read %s, edit %s", o.Read, o.Edit))
 	}
 	for i := range servers {
-		for _, tools := range servers[i].byDecision() {
+		for _, tools := range byDecision(&servers[i]) {
 			if tools.decision == ir.Allow && may(ir.MCP) {
 				lines = append(lines, "mcp "+servers[i].Server+": allow "+tools.text())
 			}
@@ -242,14 +243,8 @@ func roleOf(session []ir.SubjectRef) string {
 	return ""
 }
 
-// allows reports whether something in a group is allowed.
-func (g *groupPart) allows() bool {
-	return !g.closed() && (g.Default == ir.Allow ||
-		slices.ContainsFunc(g.Rules, func(r rulePart) bool { return r.Decision == ir.Allow }))
-}
-
-// line writes a group with its lists on one line.
-func (g *groupPart) line() string {
+// groupLine writes a group with its lists on one line.
+func groupLine(g *explain.Group) string {
 	g.Guards = 0 // of the project, and no permission
 	parts := []string{fmt.Sprintf("%s %s", g.Group, g.Default)}
 	for _, l := range listsOf(g, inFull) {

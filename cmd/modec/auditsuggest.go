@@ -54,7 +54,7 @@ func (c *auditListCmd) suggest(e *env) error {
 	}
 	defer root.Close()
 	files := contract.Plain(root.FS())
-	in := suggest.Looking{FS: files, Request: req, Result: res, Seed: verifySeed, Least: c.Times,
+	in := suggest.Looking{FS: files, Request: req, Result: res, Seed: compiler.Seed, Least: c.Times,
 		ID: c.Patch}
 	if c.Patch != "" {
 		in.Least = 1

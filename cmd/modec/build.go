@@ -75,9 +75,6 @@ func (c *buildCmd) Run(e *env) error {
 	return err
 }
 
-// verifySeed is the seed where nobody names one.
-const verifySeed = 1
-
 // build compiles the working tree and one's own project beside it, and writes or checks.
 func (c *buildCmd) build(e *env) error {
 	var own *env
@@ -118,7 +115,7 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 		return c.check(e, checked{res: res, opt: e.outputs(out), diags: diags})
 	}
 	if res.Config.Verify {
-		_, list, _ := e.verify(res, onDisk{}, verifySeed)
+		_, list, _ := e.verify(res, onDisk{}, compiler.Seed)
 		if diags = append(diags, list...); diags.HasErrors() {
 			return nil, e.ui.fail(diags)
 		}
@@ -364,7 +361,7 @@ func (x *checked) look(e *env) (f found, err error) {
 	var foreign diag.List
 	var beside sync.WaitGroup
 	beside.Go(func() { foreign = e.foreign(there, disk, x.ignored(e)) })
-	report, list, _ := e.verify(there, onDiskBy(disk, changes), verifySeed)
+	report, list, _ := e.verify(there, onDiskBy(disk, changes), compiler.Seed)
 	if report != nil {
 		f.filled = bySurface(report.Surfaces, filled)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
@@ -60,7 +61,7 @@ func (c *acceptFlag) acceptRestored(e *env, changes []output.Change) error {
 // importedPoints returns what agents' files permit, start and run by themselves.
 func (e *env) importedPoints(files memfs.FS) ([]accepted.Point, error) {
 	res, diags := migrate.Run(e.ctx, migrate.Request{Root: files, Targets: e.targets, Local: e.local, Out: "modec",
-		Today: time.Now().UTC(), Seed: verifySeed, Must: func(string) bool { return true }})
+		Today: time.Now().UTC(), Seed: compiler.Seed, Must: func(string) bool { return true }})
 	if diags.HasErrors() {
 		var points []accepted.Point
 		for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -150,7 +151,7 @@ func permitAgain(e *env, changes []output.Change) (lines []string) {
 	maps.DeleteFunc(have, func(_ string, data []byte) bool { return data == nil })
 	imported := func(files memfs.FS) *migrate.Result {
 		res, _ := migrate.Run(e.ctx, migrate.Request{Root: files, Targets: e.targets, Local: e.local, Out: "modec",
-			Today: time.Now().UTC(), Seed: verifySeed})
+			Today: time.Now().UTC(), Seed: compiler.Seed})
 		return res
 	}
 	if len(want) == 0 {

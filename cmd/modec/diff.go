@@ -101,7 +101,7 @@ func (c *diffCmd) Run(e *env) error {
 	}
 	report.Exceptions(before.exceptions(), after.exceptions())
 	if err := report.Settings(before.engine(), after.engine(), before.settings(), after.settings(), config.File,
-		verifySeed); err != nil {
+		compiler.Seed); err != nil {
 		return err
 	}
 	if !before.refused && before.res != nil {
@@ -298,7 +298,7 @@ func (c *diffCmd) load(
 // does not load says nothing.
 func (c *diffCmd) adopted(e *env, p diffSide, tree fs.FS) (diffSide, diag.List, error) {
 	req := migrate.Request{Root: tree, Name: filepath.Base(e.dir), Targets: e.targets, Out: "modec",
-		Today: time.Now().UTC(), Seed: verifySeed}
+		Today: time.Now().UTC(), Seed: compiler.Seed}
 	if c.Text {
 		return p, nil, nil
 	}
@@ -335,7 +335,7 @@ func (p diffSide) compared(after diffSide) (*diff.Report, error) {
 	if p.res != nil && after.res != nil {
 		names = diff.Targets{Before: targetNames(p.res), After: targetNames(after.res)}
 	}
-	return diff.ProjectsFor(p.engine(), after.engine(), names, verifySeed)
+	return diff.ProjectsFor(p.engine(), after.engine(), names, compiler.Seed)
 }
 
 // joined adds to a project what the files of agents say that are targets on the other side alone, as an import
@@ -355,7 +355,7 @@ func (c *diffCmd) joined(e *env, p *diffSide, after diffSide) {
 		return
 	}
 	req := migrate.Request{Root: p.tree, Name: filepath.Base(e.dir), Targets: e.targets, Today: time.Now().UTC(),
-		Seed: verifySeed}
+		Seed: compiler.Seed}
 	res, diags := migrate.Join(e.ctx, req, p.res, names)
 	if diags.HasErrors() {
 		return // nothing of them is there, or nothing that their agents load

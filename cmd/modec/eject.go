@@ -7,6 +7,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/explain"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
 )
@@ -101,14 +102,14 @@ func (e *env) departures(before, after *compiler.Result) (loosens, narrows []dep
 	for i := range with {
 		for j := range with[i].Agents {
 			a := &with[i].Agents[j]
-			k := slices.IndexFunc(without[i].Agents, func(b agentPart) bool {
+			k := slices.IndexFunc(without[i].Agents, func(b explain.Agent) bool {
 				return b.Target == a.Target && b.Surface == a.Surface
 			})
-			b := &agentPart{} // no file holds it there any more
+			b := &explain.Agent{} // no file holds it there any more
 			if k >= 0 {
 				b = &without[i].Agents[k]
 			}
-			less, more := a.departs(b)
+			less, more := departs(a, b)
 			for _, of := range []struct {
 				from []departure
 				to   *[]departure
@@ -124,15 +125,15 @@ func (e *env) departures(before, after *compiler.Result) (loosens, narrows []dep
 }
 
 // departs compares a surface with the hook and without it.
-func (a *agentPart) departs(b *agentPart) (loosens, narrows []departure) {
+func departs(a, b *explain.Agent) (loosens, narrows []departure) {
 	for i := range a.Groups {
 		with := &a.Groups[i]
-		without := &heldPart{Access: []holder{byNothing}, Approval: []holder{byNothing}}
-		if k := slices.IndexFunc(b.Groups, func(h heldPart) bool { return h.Group == with.Group }); k >= 0 {
+		without := &explain.Holding{Access: []explain.Holder{explain.ByNothing}, Approval: []explain.Holder{explain.ByNothing}}
+		if k := slices.IndexFunc(b.Groups, func(h explain.Holding) bool { return h.Group == with.Group }); k >= 0 {
 			without = &b.Groups[k]
 		}
-		lost := func(with, without []holder) bool {
-			return slices.Contains(with, byHook) && slices.Contains(without, byNothing)
+		lost := func(with, without []explain.Holder) bool {
+			return slices.Contains(with, explain.ByHook) && slices.Contains(without, explain.ByNothing)
 		}
 		if lost(with.Access, without.Access) {
 			loosens = append(loosens, departure{Group: with.Group, What: "no file refuses what is denied"})
@@ -141,7 +142,7 @@ func (a *agentPart) departs(b *agentPart) (loosens, narrows []departure) {
 			loosens = append(loosens, departure{Group: with.Group, What: "no file asks about what is to be asked"})
 		}
 		for _, c := range without.Changes {
-			known := func(o heldChange) bool { return o.Source == c.Source && o.Here == c.Here }
+			known := func(o explain.Change) bool { return o.Source == c.Source && o.Here == c.Here }
 			if slices.ContainsFunc(with.Changes, known) {
 				continue
 			}

@@ -14,6 +14,7 @@ import (
 
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/explain"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets"
@@ -111,7 +112,7 @@ func TestExplainedAsHooked(t *testing.T) {
 type installed struct {
 	*env
 	policy  *policy.Engine
-	judges  []judged
+	judges  []explain.Model
 	answers map[string]string            // by what was asked
 	lines   map[string]contract.HookLine // by target and event
 }
@@ -149,7 +150,7 @@ func newInstalled(t *testing.T, config, source string) *installed {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	h.policy, h.judges, h.answers = res.Policy, h.env.judges(res), map[string]string{}
+	h.policy, h.judges, h.answers = res.Policy, explain.Models(res, h.disk()), map[string]string{}
 	for target, file := range map[string]string{"claude": ".claude/settings.json", "cursor": ".cursor/hooks.json"} {
 		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
 		if err != nil {
@@ -202,7 +203,7 @@ func (h *installed) compare(t *testing.T, a policy.Action) (compared int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdicts, _ := h.verdicts(h.judges, ref, a, h.disk().Decide(s, a, h.dir))
+	verdicts, _ := explain.Verdicts(h.disk(), h.judges, ref, a, h.disk().Decide(s, a, h.dir))
 	for _, v := range verdicts {
 		if v.Target != "claude" && v.Target != "cursor" || a.Arg == "" {
 			continue

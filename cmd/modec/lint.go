@@ -226,7 +226,7 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findin
 	if diags.HasErrors() {
 		return nil, nil, fmt.Errorf("nothing is written, because the fixed source would not compile: %w", diags)
 	}
-	changes, err := diff.Projects(res.Policy, after.Policy, verifySeed)
+	changes, err := diff.Projects(res.Policy, after.Policy, compiler.Seed)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -580,7 +580,7 @@ func patched(files, patches []contract.File) []contract.File {
 // request checks what was asked for.
 func (c *migrateCmd) request(e *env) (migrate.Request, error) {
 	req := migrate.Request{Name: filepath.Base(e.dir), Targets: e.targets, Repair: c.Repair,
-		Out: filepath.ToSlash(filepath.Clean(c.Out)), Local: e.local, Today: time.Now().UTC(), Seed: verifySeed}
+		Out: filepath.ToSlash(filepath.Clean(c.Out)), Local: e.local, Today: time.Now().UTC(), Seed: compiler.Seed}
 	if !fs.ValidPath(req.Out) || req.Out == "." {
 		return req, fmt.Errorf("--out: got %q, want a folder inside the project", c.Out)
 	}

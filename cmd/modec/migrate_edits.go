@@ -336,7 +336,7 @@ func widenedBy(
 	was *policy.Engine, before, after *compiler.Result, filesBefore, filesAfter memfs.FS, targets []contract.Target,
 	known func(*diff.Change) bool,
 ) (lines []string, err error) {
-	report, err := diff.Projects(was, after.Policy, verifySeed)
+	report, err := diff.Projects(was, after.Policy, compiler.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func values(pairs ...any) (string, error) {
 
 // read reads the source as it is now. One that does not compile leaves the last one, beside what is wrong.
 func (ed *editor) read(ctx context.Context) (*edit.Base, diag.List) {
-	if b, diags := edit.Read(ctx, folderFS(ed.dir), ed.request(), verifySeed, ed.last); !diags.HasErrors() {
+	if b, diags := edit.Read(ctx, folderFS(ed.dir), ed.request(), compiler.Seed, ed.last); !diags.HasErrors() {
 		ed.last = b
 		return b, nil
 	} else {

@@ -20,6 +20,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
+	"modec.dev/modec/compiler/explain"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/secret"
@@ -48,22 +49,22 @@ type shownModel struct {
 	wrong diag.List // why the source on disk is not the one that is shown
 
 	mu     *sync.Mutex
-	looked map[ir.SubjectRef]*sheet // what agents do
-	all    bool                     // it has every mode and role
-	differ map[string]*diff.Report  // from a revision
+	looked map[ir.SubjectRef]*explain.Sheet // what agents do
+	all    bool                             // it has every mode and role
+	differ map[string]*diff.Report          // from a revision
 }
 
 // shownRow is a subject with what it may do with each server.
 type shownRow struct {
-	row
+	explain.Row
 	ref     ir.SubjectRef
-	servers []serverPart
+	servers []explain.Server
 }
 
 // load compiles the source. One that does not compile leaves the last one, and says what is wrong.
 func (p *pageViews) load() diag.List {
 	res, diags := compiler.Compile(p.ctx, p.request())
-	now := &shownModel{res: res, since: time.Now(), mu: &sync.Mutex{}, looked: map[ir.SubjectRef]*sheet{},
+	now := &shownModel{res: res, since: time.Now(), mu: &sync.Mutex{}, looked: map[ir.SubjectRef]*explain.Sheet{},
 		differ: map[string]*diff.Report{}}
 	if !diags.HasErrors() {
 		for _, ref := range res.Project.Subjects() {
@@ -72,8 +73,8 @@ func (p *pageViews) load() diag.List {
 				diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
 				break
 			}
-			servers := serversOf(res.Project, s)
-			now.rows = append(now.rows, shownRow{rowOf(res.Project, s, ref, servers), ref, servers})
+			servers := explain.Servers(res.Project, s)
+			now.rows = append(now.rows, shownRow{explain.RowOf(res.Project, s, ref, servers), ref, servers})
 		}
 	}
 	p.mu.Lock()
@@ -251,7 +252,7 @@ func (g *grid) row(r *shownRow, columns []column) (row gridRow, shown bool) {
 	shown = g.differ == nil
 	for _, c := range columns {
 		said := g.said(r, c)
-		cell := gridCell{Letters: said.letters(), Decision: said.Decision, Title: titleOf(&said),
+		cell := gridCell{Letters: letters(&said), Decision: said.Decision, Title: titleOf(&said),
 			Open: address("why", r.ref, url.Values{"group": {string(c.group)}, "server": {c.server}, "tool": {c.tool}})}
 		if g.agent != "" {
 			g.asAgent(&cell, r.ref, c.group)
@@ -266,11 +267,11 @@ func (g *grid) row(r *shownRow, columns []column) (row gridRow, shown bool) {
 }
 
 // said returns what the source says of a column.
-func (g *grid) said(r *shownRow, c column) groupCell {
+func (g *grid) said(r *shownRow, c column) explain.Cell {
 	if c.server == "" {
-		return r.Cells[slices.IndexFunc(r.Cells, func(x groupCell) bool { return x.Group == c.group })]
+		return r.Cells[slices.IndexFunc(r.Cells, func(x explain.Cell) bool { return x.Group == c.group })]
 	}
-	cell, first := groupCell{Group: ir.MCP}, true
+	cell, first := explain.Cell{Group: ir.MCP}, true
 	for i := range r.servers {
 		sv := &r.servers[i]
 		if sv.Server != c.server {
@@ -283,7 +284,7 @@ func (g *grid) said(r *shownRow, c column) groupCell {
 			if first {
 				cell.Decision, first = t.Decision, false
 			}
-			cell.add(t.Decision)
+			cell.Add(t.Decision)
 		}
 	}
 	slices.Sort(cell.Lists)
@@ -298,7 +299,7 @@ func (g *grid) risky(server, tool string) bool {
 // asAgent writes into a cell what one agent makes of it.
 func (g *grid) asAgent(cell *gridCell, ref ir.SubjectRef, group ir.Group) {
 	x := g.m.look(ref)
-	i := slices.IndexFunc(x.Agents, func(a agentPart) bool { return a.name() == g.agent })
+	i := slices.IndexFunc(x.Agents, func(a explain.Agent) bool { return a.Name() == g.agent })
 	if i < 0 {
 		cell.Held, cell.Title = "—", "not emitted"
 		return
@@ -314,7 +315,7 @@ func (g *grid) asAgent(cell *gridCell, ref ir.SubjectRef, group ir.Group) {
 			}
 		}
 		cell.Held = strings.Join(by, ", ")
-		if h.free() {
+		if h.Free() {
 			cell.Held = "its own"
 		}
 		for _, c := range h.Changes {
@@ -340,7 +341,7 @@ func (g *grid) changes(ref ir.SubjectRef, c column) (list []diff.Change) {
 	return list
 }
 
-func titleOf(c *groupCell) string {
+func titleOf(c *explain.Cell) string {
 	text := decisionLooks[c.Decision].words
 	for i, d := range c.Lists {
 		if i == 0 {
@@ -383,7 +384,7 @@ func (p *pageViews) differs(m *shownModel, rev string) (*diff.Report, error) {
 		return nil, errors.New(diags[0].String())
 	}
 	after := diffSide{name: "the working tree", res: m.res}
-	r, err := diff.Projects(before.engine(), after.engine(), verifySeed)
+	r, err := diff.Projects(before.engine(), after.engine(), compiler.Seed)
 	if err == nil {
 		m.differ[rev] = r
 	}
@@ -391,14 +392,14 @@ func (p *pageViews) differs(m *shownModel, rev string) (*diff.Report, error) {
 }
 
 // look returns what agents do with a subject that was looked at.
-func (m *shownModel) look(ref ir.SubjectRef) *sheet {
+func (m *shownModel) look(ref ir.SubjectRef) *explain.Sheet {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.looked[ref]
 }
 
 // lookAt returns what agents do with a subject.
-func (m *shownModel) lookAt(ctx context.Context, ref ir.SubjectRef) (*sheet, error) {
+func (m *shownModel) lookAt(ctx context.Context, ref ir.SubjectRef) (*explain.Sheet, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.looked[ref] == nil {
@@ -422,7 +423,7 @@ func (m *shownModel) lookAtAll(ctx context.Context) error {
 }
 
 func (m *shownModel) lookWith(ctx context.Context, refs []ir.SubjectRef) error {
-	sheets, diags := sheetsOf(ctx, m.res, refs, nil)
+	sheets, diags := explain.Sheets(ctx, m.res, refs, nil)
 	if diags.HasErrors() {
 		return errors.New(diags[0].String())
 	}
@@ -442,7 +443,7 @@ func (m *shownModel) named(q url.Values) (ref ir.SubjectRef, err error) {
 }
 
 // looking returns the subject of a query, and what agents do with it.
-func (m *shownModel) looking(ctx context.Context, q url.Values) (ref ir.SubjectRef, x *sheet, err error) {
+func (m *shownModel) looking(ctx context.Context, q url.Values) (ref ir.SubjectRef, x *explain.Sheet, err error) {
 	if ref, err = m.named(q); err == nil {
 		x, err = m.lookAt(ctx, ref)
 	}
@@ -485,8 +486,8 @@ func (p *pageViews) why(_ context.Context, q url.Values) (template.HTML, error) 
 	if err != nil {
 		return "", err
 	}
-	var x sheet
-	if err := x.describe(m.res, ref); err != nil {
+	var x explain.Sheet
+	if err := x.Describe(m.res, ref); err != nil {
 		return "", err
 	}
 	group := ir.Group(q.Get("group"))
@@ -495,7 +496,7 @@ func (p *pageViews) why(_ context.Context, q url.Values) (template.HTML, error) 
 	}
 	type part struct {
 		Subject string
-		Of      groupPart
+		Of      explain.Group
 	}
 	var parts []part
 	example := ""
@@ -505,7 +506,7 @@ func (p *pageViews) why(_ context.Context, q url.Values) (template.HTML, error) 
 				continue
 			}
 			if sv := q.Get("server"); sv != "" {
-				g.Rules = slices.DeleteFunc(slices.Clone(g.Rules), func(r rulePart) bool {
+				g.Rules = slices.DeleteFunc(slices.Clone(g.Rules), func(r explain.Rule) bool {
 					return r.Server != "" && r.Server != sv && !strings.Contains(r.Server, "*")
 				})
 			}
@@ -534,13 +535,13 @@ func (p *pageViews) held(ctx context.Context, q url.Values) (template.HTML, erro
 	}
 	type line struct {
 		Agent string
-		Of    heldPart
+		Of    explain.Holding
 	}
 	var lines []line
 	for _, a := range x.Agents {
 		for _, g := range a.Groups {
 			if string(g.Group) == q.Get("group") {
-				lines = append(lines, line{a.name(), g})
+				lines = append(lines, line{a.Name(), g})
 			}
 		}
 	}
@@ -548,7 +549,7 @@ func (p *pageViews) held(ctx context.Context, q url.Values) (template.HTML, erro
 }
 
 // answer explains an action that somebody tries.
-func (p *pageViews) answer(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *pageViews) answer(ctx context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	ref, err := m.named(q)
 	if err != nil {
@@ -562,23 +563,23 @@ func (p *pageViews) answer(_ context.Context, q url.Values) (template.HTML, erro
 	if err != nil {
 		return "", err
 	}
-	x, err := p.explain(m.res, ref, question{q.Get("group"), arg, action})
-	if err == nil && x.ended.HasErrors() {
-		err = errors.New(x.ended[0].String())
+	x, diags, err := explain.Action(ctx, m.res, p.disk(), ref, explain.Question{Name: q.Get("group"), Arg: arg, Action: action})
+	if err == nil && diags.HasErrors() {
+		err = errors.New(diags[0].String())
 	}
 	if err != nil {
 		return "", err
 	}
 	type verdictLine struct {
-		verdict
+		explain.Verdict
 		Text string
 	}
 	var verdicts []verdictLine
 	files := m.res.FS()
 	for _, v := range x.Verdicts {
-		verdicts = append(verdicts, verdictLine{v, artifactLine(files, v.at)})
+		verdicts = append(verdicts, verdictLine{v, artifactLine(files, v.Place)})
 	}
-	return p.render("answer", map[string]any{"X": x, "Line": strings.TrimSpace(p.ui.render.Line(x.at)),
+	return p.render("answer", map[string]any{"X": x, "Line": strings.TrimSpace(p.ui.render.Line(x.Place)),
 		"Verdicts": verdicts})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"modec.dev/modec/cmd/modec/console"
+	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/diff"
@@ -76,7 +77,7 @@ func (ed *editor) wish(ctx context.Context, b *edit.Base, id string) (*edit.Prop
 		return nil, err
 	}
 	req := b.Request()
-	found, err := tally.Wishes(ctx, suggest.Looking{FS: req.FS, Request: req, Result: b.Result, Seed: verifySeed,
+	found, err := tally.Wishes(ctx, suggest.Looking{FS: req.FS, Request: req, Result: b.Result, Seed: compiler.Seed,
 		Least: 1, ID: id})
 	switch {
 	case err != nil:

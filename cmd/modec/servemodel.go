@@ -168,7 +168,7 @@ func (l *modelLoader) verify(ctx context.Context) (*serve.Verification, error) {
 	if diags.HasErrors() {
 		return nil, errors.New(diags[0].String())
 	}
-	report, _ := res.Verify(ctx, verifySeed, nil)
+	report, _ := res.Verify(ctx, compiler.Seed, nil)
 	if report == nil {
 		return nil, errors.New("the artifacts cannot be verified")
 	}

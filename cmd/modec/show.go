@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler"
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/explain"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/compiler/verify"
 )
 
@@ -29,81 +25,16 @@ func (showCmd) reports() []any { return []any{matrixReport{}, sheetReport{}, pag
 // matrixReport is the JSON of all subjects.
 type matrixReport struct {
 	envelope
-	HooksOff *hooksOff  `json:"hooksOff,omitempty"`
-	Groups   []ir.Group `json:"groups"`
-	Subjects []row      `json:"subjects" jsonschema:"modes first, in the order of the source"`
-}
-
-// row is what a subject may do, group by group.
-type row struct {
-	Subject string      `json:"subject"`
-	Pos     diag.Pos    `json:"pos"`
-	Cells   []groupCell `json:"cells"`
-	// Steers are the groups whose denies do not hold, since the subject's commands are open.
-	Steers []ir.Group `json:"steers" jsonschema:"groups whose denies steer and do not hold: the commands are open"`
-	// Kept are rules that only one agent understands: no cell shows them.
-	Kept []keptRules `json:"kept,omitempty" jsonschema:"rules of the role for one agent alone, which no cell shows"`
-}
-
-// keptRules are the rules of a role for one agent alone that decide alike.
-type keptRules struct {
-	Target   string      `json:"target"`
-	Decision ir.Decision `json:"decision"`
-	Rules    []string    `json:"rules"`
-}
-
-// keptOf returns the rules of a subject for one agent alone.
-func keptOf(rules []ir.NativeRule) (list []keptRules) {
-	for _, n := range rules {
-		i := slices.IndexFunc(list, func(k keptRules) bool { return k.Target == n.Target && k.Decision == n.Decision })
-		if i < 0 {
-			i, list = len(list), append(list, keptRules{Target: n.Target, Decision: n.Decision})
-		}
-		list[i].Rules = append(list[i].Rules, secret.Text(n.Text))
-	}
-	return list
-}
-
-// ownField is what a mode or a role says for one agent alone.
-type ownField struct {
-	Target string `json:"target"`
-	Key    string `json:"key" jsonschema:"as the agent calls it"`
-	Text   string `json:"text" jsonschema:"a text as it is, a list of texts with commas, anything else as JSON"`
-}
-
-// ownFields returns what a mode or a role says for one agent alone; rules are not among it.
-func ownFields(extra map[string]ir.Extra) (list []ownField) {
-	for _, target := range slices.Sorted(maps.Keys(extra)) {
-		fields := extra[target].Fields
-		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			list = append(list, ownField{target, key, secret.Value(key, secret.Text(ownText(fields[key])))})
-		}
-	}
-	return list
-}
-
-func ownText(v any) string {
-	if text, ok := v.(string); ok {
-		return text
-	}
-	if list, ok := contract.Texts(v); ok && len(list) > 0 {
-		return strings.Join(list, ", ")
-	}
-	return string(contract.JSONLine(v))
-}
-
-// groupCell is what a subject may do in a group.
-type groupCell struct {
-	Group    ir.Group      `json:"group"`
-	Decision ir.Decision   `json:"decision" jsonschema:"of what no list names"`
-	Lists    []ir.Decision `json:"lists" jsonschema:"what lists decide otherwise"`
+	HooksOff *hooksOff     `json:"hooksOff,omitempty"`
+	Groups   []ir.Group    `json:"groups"`
+	Subjects []explain.Row `json:"subjects" jsonschema:"modes first, in the order of the source"`
 }
 
 // sheetReport is the JSON of one subject.
 type sheetReport struct {
 	envelope
 	HooksOff *hooksOff `json:"hooksOff,omitempty"`
-	sheet
+	explain.Sheet
 }
 
 // pageReport is the JSON of a page that was written.
@@ -112,99 +43,6 @@ type pageReport struct {
 	File     string `json:"file" jsonschema:"the page"`
 	Bytes    int    `json:"bytes"`
 	Subjects int    `json:"subjects"`
-}
-
-// sheet is all that there is to know of a subject.
-type sheet struct {
-	row
-	Description string     `json:"description,omitempty"`
-	Own         []ownField `json:"own,omitempty" jsonschema:"what the source says for one agent alone, beside rules"`
-	// Source has one part, for a role in a mode two.
-	Source  []sourcePart `json:"source" jsonschema:"of a role in a mode: the role's part and the mode's"`
-	Servers []serverPart `json:"servers"`
-	Agents  []agentPart  `json:"agents"`
-	// Elsewhere are the targets that do not emit the subject.
-	Elsewhere []string `json:"elsewhere" jsonschema:"targets that do not emit the subject"`
-}
-
-// sourcePart is what the source says of a mode or a role.
-type sourcePart struct {
-	Subject        string       `json:"subject"`
-	PermissionMode string       `json:"permissionMode,omitempty"`
-	Groups         []groupPart  `json:"groups"`
-	Restricted     bool         `json:"restricted,omitempty" jsonschema:"mcpRestrictions hold servers or tools back"`
-	Outside        *outsidePart `json:"outside,omitempty" jsonschema:"at most, outside the project"`
-}
-
-// outsidePart is what a subject may do outside the project at most.
-type outsidePart struct {
-	Read ir.Decision `json:"read"`
-	Edit ir.Decision `json:"edit"`
-}
-
-// groupPart is what the source says of a group.
-type groupPart struct {
-	Group   ir.Group    `json:"group"`
-	Default ir.Decision `json:"default" jsonschema:"of what no list names"`
-	By      string      `json:"by" jsonschema:"what decides that"`
-	Pos     diag.Pos    `json:"pos"`
-	Rules   []rulePart  `json:"rules" jsonschema:"as written, the inherited ones last"`
-	Guards  int         `json:"guards,omitempty" jsonschema:"how many guarded paths the rules reach"`
-}
-
-// rulePart is one rule.
-type rulePart struct {
-	Server   string      `json:"server,omitempty" jsonschema:"the servers that it is about, of mcp"`
-	Decision ir.Decision `json:"decision"`
-	Pattern  string      `json:"pattern" jsonschema:"default: what the lists of the server do not name"`
-	Pos      diag.Pos    `json:"pos"`
-	From     string      `json:"from,omitempty" jsonschema:"where it was inherited from"`
-	Times    string      `json:"times,omitempty" jsonschema:"when an allow holds: days, hours and their time zone"`
-}
-
-// serverPart is what a subject may do with a server.
-type serverPart struct {
-	Server string     `json:"server"`
-	Off    bool       `json:"off,omitempty" jsonschema:"off by default"`
-	Tools  []toolPart `json:"tools"`
-}
-
-// toolPart is what a subject may do with a tool, or with what is named in parentheses.
-type toolPart struct {
-	Name     string      `json:"name"`
-	Decision ir.Decision `json:"decision"`
-}
-
-// agentPart is what really happens on one surface of an agent.
-type agentPart struct {
-	Target    string     `json:"target"`
-	Surface   string     `json:"surface,omitempty"`
-	Artifacts []string   `json:"artifacts" jsonschema:"the files that decide"`
-	Groups    []heldPart `json:"groups"`
-	Losses    diag.List  `json:"losses" jsonschema:"what the format cannot say"`
-	// The rest is from a verification of the subject.
-	Wider    []verify.Finding `json:"wider"`
-	Accepted []verify.Finding `json:"accepted" jsonschema:"wider, by an exception of modec.toml"`
-	Holes    []verify.Finding `json:"holes" jsonschema:"how the agent itself goes past its files"`
-	HookOnly []verify.Finding `json:"hookOnly" jsonschema:"what the hook alone refuses"`
-}
-
-// heldPart is what holds a subject to a group on a surface.
-type heldPart struct {
-	Group     ir.Group     `json:"group"`
-	Access    []holder     `json:"access" jsonschema:"what refuses what the source denies; empty: it denies nothing"`
-	Approval  []holder     `json:"approval" jsonschema:"what asks where the source asks; empty: nothing is to be asked"`
-	Left      bool         `json:"left,omitempty" jsonschema:"something is left to the agent"`
-	Artifacts []string     `json:"artifacts"`
-	Changes   []heldChange `json:"changes" jsonschema:"what becomes of a decision on the way"`
-}
-
-// heldChange is what becomes of a decision of the source.
-type heldChange struct {
-	Source  ir.Decision `json:"source"`
-	Here    ir.Decision `json:"here"`
-	Count   int         `json:"count" jsonschema:"of the decisions compared"`
-	Example string      `json:"example"`
 }
 
 func (c *showCmd) Run(e *env) error {
@@ -249,7 +87,7 @@ func (c *showCmd) matrix(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
-	rows, err := matrix(res)
+	rows, err := explain.Matrix(res)
 	if err != nil {
 		return err
 	}
@@ -275,83 +113,15 @@ func (c *showCmd) page(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
-	rows, err := matrix(res)
+	rows, err := explain.Matrix(res)
 	if err != nil {
 		return err
 	}
 	return c.write(e, res, rows, sheets)
 }
 
-func matrix(res *compiler.Result) (rows []row, err error) {
-	for _, ref := range res.Project.Subjects() {
-		s, err := res.Policy.Subject(ref)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, rowOf(res.Project, s, ref, serversOf(res.Project, s)))
-	}
-	return rows, nil
-}
-
-// rowOf returns the cells of a subject. What it may do with MCP is read from its tools.
-func rowOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef, servers []serverPart) row {
-	r := row{Subject: ref.String(), Steers: s.Steers(), Kept: keptOf(p.Native(ref))}
-	switch {
-	case ref.Role != "":
-		r.Pos = p.Role(ref.Role).Pos
-	default:
-		r.Pos = p.Mode(ref.Mode).Pos
-	}
-	for _, g := range ir.Decided {
-		c := groupCell{Group: g}
-		if g != ir.MCP {
-			c.Decision, c.Lists = s.Decisions(g)
-			r.Cells = append(r.Cells, c)
-			continue
-		}
-		c.Decision = s.Default(g).Decision
-		for _, sv := range servers {
-			for _, t := range sv.Tools {
-				c.add(t.Decision)
-			}
-		}
-		slices.Sort(c.Lists)
-		r.Cells = append(r.Cells, c)
-	}
-	return r
-}
-
-func (c *groupCell) add(d ir.Decision) {
-	if d != c.Decision && !slices.Contains(c.Lists, d) {
-		c.Lists = append(c.Lists, d)
-	}
-}
-
-// serversOf returns what a subject may do with each tool of the inventory, with the resources and
-// the prompts of each server, and with tools that are not listed.
-func serversOf(p *ir.Project, s *policy.Subject) (list []serverPart) {
-	for i := range p.Servers {
-		sv := &p.Servers[i]
-		part := serverPart{Server: sv.Name, Off: !sv.DefaultEnabled}
-		add := func(name string, a policy.Action) {
-			a.Group, a.Server = ir.MCP, sv.Name
-			part.Tools = append(part.Tools, toolPart{name, s.Decide(a).Decision})
-		}
-		for _, t := range sv.Tools {
-			add(t.Name, policy.Action{Arg: t.Name})
-		}
-		if !p.ListsTools(sv) {
-			add("(any other tool)", policy.Action{Arg: contract.UnknownTool})
-		}
-		add("(resources)", policy.Action{Kind: policy.Resource})
-		add("(prompts)", policy.Action{Kind: policy.Prompt})
-		list = append(list, part)
-	}
-	return list
-}
-
 // sheets returns all that there is to know of subjects, in their order.
-func (e *env) sheets(res *compiler.Result, refs []ir.SubjectRef) ([]sheet, diag.List) {
+func (e *env) sheets(res *compiler.Result, refs []ir.SubjectRef) ([]explain.Sheet, diag.List) {
 	collectSeldom()
 	show, end := e.ui.showing()
 	defer end()
@@ -359,138 +129,11 @@ func (e *env) sheets(res *compiler.Result, refs []ir.SubjectRef) ([]sheet, diag.
 	if show != nil {
 		progress = func(s verify.Step) { show("looking at "+diag.Short(s.Subject.String()), s.Done, s.Total) }
 	}
-	return sheetsOf(e.ctx, res, refs, progress)
-}
-
-// sheetsOf does so with a progress of one's own; nil: none.
-func sheetsOf(
-	ctx context.Context, res *compiler.Result, refs []ir.SubjectRef, progress func(verify.Step),
-) ([]sheet, diag.List) {
-	watch := &watched{res: res, seen: map[watchedKey]*watchedSurface{}}
-	report, diags := res.VerifyBy(ctx,
-		compiler.Verification{Seed: verifySeed, Subjects: refs, Seen: watch.see, Progress: progress})
-	if report == nil {
-		return nil, diags
-	}
-	out := make([]sheet, len(refs))
-	for i, ref := range refs {
-		if err := out[i].describe(res, ref); err != nil {
-			diags = nil
-			diags.Errorf(diag.BadPattern, diag.Pos{}, "%v", err)
-			return nil, diags
-		}
-		out[i].Agents, out[i].Elsewhere = watch.agents(report, ref)
-	}
-	return out, nil // what is wider is in the sheets
-}
-
-// describe fills in what the source alone says of a subject.
-func (x *sheet) describe(res *compiler.Result, ref ir.SubjectRef) error {
-	s, err := res.Policy.Subject(ref)
-	if err != nil {
-		return err
-	}
-	p := res.Project
-	x.Servers = serversOf(p, s)
-	x.row = rowOf(p, s, ref, x.Servers)
-	x.Description = descriptionOf(p, ref)
-	sides := []ir.SubjectRef{ref}
-	if ref.Role != "" && ref.Mode != "" {
-		sides = []ir.SubjectRef{{Role: ref.Role}, {Mode: ref.Mode}}
-	}
-	for _, side := range sides {
-		s, err := res.Policy.Subject(side)
-		if err != nil {
-			return err
-		}
-		x.Source = append(x.Source, sourceOf(p, s, side))
-		if r := p.Role(side.Role); r != nil {
-			x.Own = append(x.Own, ownFields(r.Extra)...)
-		} else {
-			x.Own = append(x.Own, ownFields(p.Mode(side.Mode).Extra)...)
-		}
-	}
-	return nil
-}
-
-func descriptionOf(p *ir.Project, ref ir.SubjectRef) string {
-	if ref.Role != "" {
-		return p.Role(ref.Role).Description
-	}
-	return p.Mode(ref.Mode).Description
-}
-
-// sourceOf returns what the source says of a mode or a role.
-func sourceOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef) sourcePart {
-	part := sourcePart{Subject: ref.String(),
-		Outside: &outsidePart{s.Outside(ir.Read).Decision, s.Outside(ir.Edit).Decision}}
-	can := p.Can(ref)
-	if r := p.Role(ref.Role); r != nil {
-		part.PermissionMode = r.PermissionMode
-	} else {
-		part.Restricted = p.Mode(ref.Mode).Restrictions != nil
-	}
-	for _, g := range ir.Decided {
-		d := s.Default(g)
-		of := groupPart{Group: g, Default: d.Decision, By: d.Told(), Pos: d.Pos}
-		if g == ir.MCP {
-			of.Rules = mcpRules(can.MCP)
-		}
-		for _, r := range s.Rules(g) {
-			if r.Pos.File == ir.GuardsFile {
-				of.Guards++
-				continue
-			}
-			if !r.Times.Timed() { // the allow stands for both
-				of.Rules = append(of.Rules, partOf("", r))
-			}
-		}
-		if t := can.Table(g); t != nil {
-			for _, r := range t.Timed {
-				of.Rules = append(of.Rules, partOf("", r))
-			}
-		}
-		part.Groups = append(part.Groups, of)
-	}
-	return part
-}
-
-// partOf returns a rule about servers, "" where it is about none.
-func partOf(server string, r ir.Rule) rulePart {
-	return rulePart{server, r.Decision, r.Pattern.String(), r.Pos, r.From, r.Times.String()}
-}
-
-// mcpRules returns what a table says of servers, in its order.
-func mcpRules(t *ir.MCPTable) (list []rulePart) {
-	if t == nil {
-		return nil
-	}
-	for _, r := range t.Rules {
-		list = append(list, partOf("*", r))
-	}
-	for _, x := range t.Entries {
-		for _, r := range x.Rules {
-			if !r.Times.Timed() {
-				list = append(list, partOf(x.Key, r))
-			}
-		}
-		for _, r := range x.Timed {
-			list = append(list, partOf(x.Key, r))
-		}
-		for _, d := range []struct {
-			of string
-			*ir.Default
-		}{{"default", x.Default}, {"resources", x.Resources}, {"prompts", x.Prompts}} {
-			if d.Default != nil {
-				list = append(list, rulePart{x.Key, d.Decision, d.of, d.Pos, d.From, ""})
-			}
-		}
-	}
-	return list
+	return explain.Sheets(e.ctx, res, refs, progress)
 }
 
 // write writes the page, over nothing but a page that modec wrote.
-func (c *showCmd) write(e *env, res *compiler.Result, rows []row, sheets []sheet) error {
+func (c *showCmd) write(e *env, res *compiler.Result, rows []explain.Row, sheets []explain.Sheet) error {
 	data, err := htmlPage(res.Project.Name, rows, sheets)
 	if err != nil {
 		return err

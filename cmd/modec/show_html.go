@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/explain"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
 )
@@ -27,27 +28,29 @@ const pageMark = "<!doctype html>\n<!-- written by modec show -->\n"
 type showPage struct {
 	Title  string
 	Groups []ir.Group
-	Rows   []row // none for a page of one subject
-	Sheets []sheet
+	Rows   []explain.Row // none for a page of one subject
+	Sheets []explain.Sheet
 }
 
 // inHTML are the functions of templates that write permissions.
 func inHTML() template.FuncMap {
 	return template.FuncMap{
-		"letters":  func(c groupCell) string { return c.letters() },
-		"class":    func(d ir.Decision) string { return d.String() },
-		"words":    func(d ir.Decision) string { return decisionLooks[d].words },
-		"lists":    func(g groupPart) []ruleList { return listsOf(&g, inFull) },
-		"closed":   func(g groupPart) bool { return g.closed() },
-		"tools":    func(s serverPart) []ruleList { return s.byDecision() },
-		"holders":  holderWords,
-		"nothing":  func(list []holder) bool { return strings.Contains(holderWords(list), string(byNothing)) },
-		"holes":    func(a agentPart) []holeLine { return a.holes(inFull) },
-		"free":     func(g heldPart) bool { return g.free() },
+		"letters": func(c explain.Cell) string { return letters(&c) },
+		"class":   func(d ir.Decision) string { return d.String() },
+		"words":   func(d ir.Decision) string { return decisionLooks[d].words },
+		"lists":   func(g explain.Group) []ruleList { return listsOf(&g, inFull) },
+		"closed":  func(g explain.Group) bool { return g.Closed() },
+		"tools":   func(s explain.Server) []ruleList { return byDecision(&s) },
+		"holders": holderWords,
+		"nothing": func(list []explain.Holder) bool {
+			return strings.Contains(holderWords(list), string(explain.ByNothing))
+		},
+		"holes":    func(a explain.Agent) []holeLine { return holesOf(&a, inFull) },
+		"free":     func(g explain.Holding) bool { return g.Free() },
 		"steers":   steersText,
 		"id":       func(subject string) string { return strings.ReplaceAll(subject, " ", "-") },
 		"said":     saidOf,
-		"besides":  func(r row) string { return besides(&r) },
+		"besides":  func(r explain.Row) string { return besides(&r) },
 		"together": func() string { return pairNote },
 		"word":     func(l ruleList) ir.Decision { return l.decision },
 		"of":       func(l ruleList) string { return diag.Clean(l.text()) },
@@ -59,7 +62,7 @@ func inHTML() template.FuncMap {
 }
 
 // htmlPage returns a page that loads nothing and runs nothing.
-func htmlPage(project string, rows []row, sheets []sheet) ([]byte, error) {
+func htmlPage(project string, rows []explain.Row, sheets []explain.Sheet) ([]byte, error) {
 	t, err := template.New("show").Funcs(inHTML()).Parse(pageText)
 	if err != nil {
 		return nil, err
@@ -91,7 +94,7 @@ func withStyle(text []byte) ([]byte, error) {
 	return bytes.Replace(text, []byte("sha256-STYLE"), []byte("sha256-"+hash), 1), nil
 }
 
-func holderWords(list []holder) string {
+func holderWords(list []explain.Holder) string {
 	names := make([]string, len(list))
 	for i, h := range list {
 		names[i] = string(h)
@@ -99,13 +102,13 @@ func holderWords(list []holder) string {
 	return strings.Join(names, ", ")
 }
 
-func saidOf(x sheet, g ir.Group) groupCell {
+func saidOf(x explain.Sheet, g ir.Group) explain.Cell {
 	for _, c := range x.Cells {
 		if c.Group == g {
 			return c
 		}
 	}
-	return groupCell{}
+	return explain.Cell{}
 }
 
 var errNotAPage = errors.New("modec did not write it; leaving it alone: name another file, or remove it")

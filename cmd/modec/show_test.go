@@ -7,18 +7,19 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"modec.dev/modec/compiler/explain"
 	"modec.dev/modec/compiler/ir"
 )
 
 // However many subjects there are, and however long their names, the matrix fits a terminal.
 func TestMatrixFits(t *testing.T) {
 	for _, name := range []string{"a", strings.Repeat("long-name-", 6)} {
-		var rows []row
+		var rows []explain.Row
 		for i := range 150 {
 			kind := []string{"mode", "role"}[i/100]
-			r := row{Subject: fmt.Sprintf("%s %s%d", kind, name, i), Steers: []ir.Group{ir.Read}}
+			r := explain.Row{Subject: fmt.Sprintf("%s %s%d", kind, name, i), Steers: []ir.Group{ir.Read}}
 			for _, g := range ir.Decided {
-				r.Cells = append(r.Cells, groupCell{g, ir.Allow, []ir.Decision{ir.Deny, ir.Ask, ir.Agent}})
+				r.Cells = append(r.Cells, explain.Cell{Group: g, Decision: ir.Allow, Lists: []ir.Decision{ir.Deny, ir.Ask, ir.Agent}})
 			}
 			rows = append(rows, r)
 		}
@@ -38,13 +39,13 @@ func TestMatrixFits(t *testing.T) {
 // Nothing of a source is markup in the page.
 func TestPageEscapes(t *testing.T) {
 	const evil = "</title><script>alert(1)</script>\"'\u202e"
-	x := sheet{row: row{Subject: "role " + evil}, Description: evil, Elsewhere: []string{evil},
-		Source: []sourcePart{{Subject: evil, PermissionMode: evil, Groups: []groupPart{{Group: ir.Read,
-			Rules: []rulePart{{Server: evil, Pattern: evil}}}}}},
-		Servers: []serverPart{{Server: evil, Tools: []toolPart{{Name: evil}, {Name: "b", Decision: ir.Ask}}}},
-		Agents: []agentPart{{Target: "claude", Surface: evil, Artifacts: []string{evil},
-			Groups: []heldPart{{Group: ir.Read, Artifacts: []string{evil}, Changes: []heldChange{{Example: evil}}}}}}}
-	text, err := htmlPage(evil, []row{x.row}, []sheet{x})
+	x := explain.Sheet{Row: explain.Row{Subject: "role " + evil}, Description: evil, Elsewhere: []string{evil},
+		Source: []explain.Source{{Subject: evil, PermissionMode: evil, Groups: []explain.Group{{Group: ir.Read,
+			Rules: []explain.Rule{{Server: evil, Pattern: evil}}}}}},
+		Servers: []explain.Server{{Server: evil, Tools: []explain.Tool{{Name: evil}, {Name: "b", Decision: ir.Ask}}}},
+		Agents: []explain.Agent{{Target: "claude", Surface: evil, Artifacts: []string{evil},
+			Groups: []explain.Holding{{Group: ir.Read, Artifacts: []string{evil}, Changes: []explain.Change{{Example: evil}}}}}}}
+	text, err := htmlPage(evil, []explain.Row{x.Row}, []explain.Sheet{x})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (e *env) draft(ctx context.Context, what sourceFile) (d draft, err error) {
 // compared again. The report is nil where the verification did not end.
 func (e *env) proves(ctx context.Context, res *compiler.Result) (*verify.Report, diag.List) {
 	place, memory := e.verified(res, asBuilt)
-	report, diags := res.VerifyBy(ctx, compiler.Verification{Seed: verifySeed, Memory: memory})
+	report, diags := res.VerifyBy(ctx, compiler.Verification{Seed: compiler.Seed, Memory: memory})
 	if memory != nil {
 		if data := memory.Bytes(); data != nil {
 			record.Write(place, data)

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/explain"
 	"modec.dev/modec/compiler/ir"
 )
 
@@ -13,11 +14,11 @@ import (
 func builtIn(why string) string { return "built in: " + why + "; can.edit.guarded opens one" }
 
 // explain prints a decision, and each agent's verdict.
-func (u *ui) explain(x explanation) {
+func (u *ui) explain(x explain.Explanation) {
 	u.printf("%s: %s, %s %s\n", x.Decision, diag.Clean(x.Subject), x.Action, diag.Clean(x.Arg))
 	where := x.Pos
-	if x.guarded != "" {
-		where = builtIn(x.guarded)
+	if x.Guarded != "" {
+		where = builtIn(x.Guarded)
 	}
 	if x.From != "" {
 		where = strings.TrimPrefix(where+", inherited from "+diag.Clean(x.From), ", ")
@@ -53,20 +54,20 @@ func (u *ui) explain(x explanation) {
 }
 
 // lost says of agents that permit less than the source what their formats cannot say.
-func (u *ui) lost(x explanation) {
+func (u *ui) lost(x explain.Explanation) {
 	told := map[string]bool{}
 	for _, v := range x.Verdicts {
-		if len(v.losses) == 0 || told[v.Target] {
+		if len(v.Losses) == 0 || told[v.Target] {
 			continue
 		}
 		told[v.Target] = true
 		u.printf("%s cannot say all of %s: %s (`modec show %s` says what)\n",
-			v.Target, x.Action, strings.Join(v.losses, ", "), diag.Clean(x.shown))
+			v.Target, x.Action, strings.Join(v.Losses, ", "), diag.Clean(x.Show))
 	}
 }
 
 // qualified returns what a verdict leaves open.
-func qualified(v verdict) string {
+func qualified(v explain.Verdict) string {
 	note := ""
 	switch {
 	case v.Kept:

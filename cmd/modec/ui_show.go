@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/explain"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/verify"
 )
@@ -26,7 +27,7 @@ var decisionLooks = map[ir.Decision]decisionLook{
 }
 
 // letters writes a cell.
-func (c *groupCell) letters() string {
+func letters(c *explain.Cell) string {
 	text := decisionLooks[c.Decision].letter
 	if len(c.Lists) > 0 {
 		text += "+"
@@ -41,7 +42,7 @@ func (c *groupCell) letters() string {
 const cellWidth = len("A+d?-")
 
 // matrix prints the subjects and their cells.
-func (u *ui) matrix(rows []row, local string) {
+func (u *ui) matrix(rows []explain.Row, local string) {
 	names, total := 0, 0
 	for i := range rows {
 		names = max(names, utf8.RuneCountInString(rowName(&rows[i])))
@@ -70,9 +71,9 @@ func (u *ui) matrix(rows []row, local string) {
 			c := &r.Cells[j]
 			pad := ""
 			if j < len(r.Cells)-1 {
-				pad = strings.Repeat(" ", columnWidth(c.Group)-1-len(c.letters()))
+				pad = strings.Repeat(" ", columnWidth(c.Group)-1-len(letters(c)))
 			}
-			u.printf(" %s%s", u.paint(decisionLooks[c.Decision].colour, c.letters()), pad)
+			u.printf(" %s%s", u.paint(decisionLooks[c.Decision].colour, letters(c)), pad)
 		}
 		u.printf("\n")
 	}
@@ -82,7 +83,7 @@ func (u *ui) matrix(rows []row, local string) {
 	}
 	u.note("\nD deny  ? ask  A allow  - left to the agent: what no list names\n" +
 		"behind +: what lists say otherwise\n")
-	if slices.ContainsFunc(rows, func(r row) bool { return len(r.Steers) > 0 }) {
+	if slices.ContainsFunc(rows, func(r explain.Row) bool { return len(r.Steers) > 0 }) {
 		u.item(0, "", "!", steersNote)
 	}
 	for i := range rows {
@@ -94,7 +95,7 @@ func (u *ui) matrix(rows []row, local string) {
 }
 
 // besides counts the rules of a subject that no cell shows, "" where there are none.
-func besides(r *row) string {
+func besides(r *explain.Row) string {
 	var counts []string
 	for _, k := range r.Kept {
 		counts = append(counts, fmt.Sprintf("%d %s for %s", len(k.Rules), k.Decision, k.Target))
@@ -120,7 +121,7 @@ func (u *ui) matrixHead(kind string, names int) {
 
 func columnWidth(g ir.Group) int { return 1 + max(cellWidth, len(g)) }
 
-func rowName(r *row) string {
+func rowName(r *explain.Row) string {
 	_, name, _ := strings.Cut(r.Subject, " ")
 	if len(r.Steers) > 0 {
 		name += " !"
@@ -158,7 +159,7 @@ func (u *ui) item(indent int, colour, word, text string) {
 }
 
 // sheet prints all that there is to know of a subject.
-func (u *ui) sheet(x *sheet) {
+func (u *ui) sheet(x *explain.Sheet) {
 	u.printf("%s%s\n", u.paint(bold, diag.Clean(x.Subject)), place(x.Pos))
 	if x.Description != "" {
 		u.printf("%s\n", wrap(diag.Clean(x.Description), showWidth))
@@ -184,7 +185,7 @@ func (u *ui) sheet(x *sheet) {
 }
 
 // ownParts prints what the source says of a subject for one agent alone.
-func (u *ui) ownParts(x *sheet) {
+func (u *ui) ownParts(x *explain.Sheet) {
 	var last string
 	of := func(target string) {
 		if target != last {
@@ -210,7 +211,7 @@ func steersText(groups []ir.Group) string {
 // pairNote says how a role in a mode is decided.
 const pairNote = "the lower decision of the two holds; where one says nothing of a group, the other decides"
 
-func (u *ui) sourcePart(x *sheet, part *sourcePart) {
+func (u *ui) sourcePart(x *explain.Sheet, part *explain.Source) {
 	title := "the source says"
 	if len(x.Source) > 1 {
 		title += " of " + part.Subject
@@ -224,7 +225,7 @@ func (u *ui) sourcePart(x *sheet, part *sourcePart) {
 		look := decisionLooks[g.Default]
 		lists := listsOf(g, extent(u.verbose))
 		text := look.words
-		if g.closed() {
+		if g.Closed() {
 			text, look = "deny", decisionLooks[ir.Deny]
 		} else if len(lists) > 0 {
 			text += ", but"
@@ -240,13 +241,6 @@ func (u *ui) sourcePart(x *sheet, part *sourcePart) {
 	if o := part.Outside; o != nil {
 		u.printf("  outside the project at most: read %s, edit %s\n", o.Read, o.Edit)
 	}
-}
-
-// closed reports whether a rule denies all of the group.
-func (g *groupPart) closed() bool {
-	return slices.ContainsFunc(g.Rules, func(r rulePart) bool {
-		return r.Decision == ir.Deny && r.Server == "" && r.Pattern == ir.Pattern{Kind: ir.All}.String()
-	})
 }
 
 // ruleList is the rules of a group with one decision, of one server.
@@ -277,8 +271,8 @@ const (
 const mostRules = 8
 
 // listsOf returns the lists of a group in the order in which they decide, those of mcp by server.
-func listsOf(g *groupPart, x extent) (lists []ruleList) {
-	if g.closed() {
+func listsOf(g *explain.Group, x extent) (lists []ruleList) {
+	if g.Closed() {
 		return nil
 	}
 	type key struct {
@@ -319,7 +313,7 @@ func listsOf(g *groupPart, x extent) (lists []ruleList) {
 }
 
 // servers prints what a subject may do with each tool.
-func (u *ui) servers(list []serverPart) {
+func (u *ui) servers(list []explain.Server) {
 	if len(list) == 0 {
 		return
 	}
@@ -331,14 +325,14 @@ func (u *ui) servers(list []serverPart) {
 			off = "  (off by default)"
 		}
 		u.printf("  %s%s\n", diag.Clean(sv.Server), off)
-		for _, t := range sv.byDecision() {
+		for _, t := range byDecision(sv) {
 			u.names(4, t)
 		}
 	}
 }
 
 // byDecision returns the tools of a server, a list for each decision.
-func (sv *serverPart) byDecision() (lists []ruleList) {
+func byDecision(sv *explain.Server) (lists []ruleList) {
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow, ir.Agent} {
 		var names []string
 		for _, t := range sv.Tools {
@@ -356,12 +350,9 @@ func (sv *serverPart) byDecision() (lists []ruleList) {
 	return lists
 }
 
-// name is how an agent's surface is called.
-func (a *agentPart) name() string { return strings.TrimSpace(a.Target + " " + a.Surface) }
-
 // agentPart prints what holds a subject on a surface.
-func (u *ui) agentPart(a *agentPart, said []groupCell) {
-	u.printf("\n%s\n", u.paint(bold, a.name()))
+func (u *ui) agentPart(a *explain.Agent, said []explain.Cell) {
+	u.printf("\n%s\n", u.paint(bold, a.Name()))
 	u.printf("  %-9s %-6s %-20s %-20s %s\n", "group", "source", "refuses", "asks", "in")
 	for i := range a.Groups {
 		g := &a.Groups[i]
@@ -369,34 +360,31 @@ func (u *ui) agentPart(a *agentPart, said []groupCell) {
 		for _, name := range g.Artifacts {
 			files = append(files, fmt.Sprint(slices.Index(a.Artifacts, name)+1))
 		}
-		of := slices.IndexFunc(said, func(c groupCell) bool { return c.Group == g.Group })
+		of := slices.IndexFunc(said, func(c explain.Cell) bool { return c.Group == g.Group })
 		held := u.holders(g.Access) + " " + u.holders(g.Approval)
-		if g.free() {
+		if g.Free() {
 			held = fill(decisionLooks[ir.Agent].words, 41)
 		}
 		line := fmt.Sprintf("  %-9s %s %s %s", g.Group,
-			u.paint(decisionLooks[said[of].Decision].colour, fill(said[of].letters(), 6)), held,
+			u.paint(decisionLooks[said[of].Decision].colour, fill(letters(&said[of]), 6)), held,
 			strings.Join(files, ","))
 		u.printf("%s\n", strings.TrimRight(line, " "))
 	}
 	for i, name := range a.Artifacts {
 		u.printf("  %d %s\n", i+1, diag.Clean(name))
 	}
-	for _, line := range a.holes(extent(u.verbose)) {
+	for _, line := range holesOf(a, extent(u.verbose)) {
 		u.item(2, line.colour, line.word+":", line.text)
 	}
 }
 
-// free reports whether all of a group is left to the agent.
-func (g *heldPart) free() bool { return g.Left && len(g.Access) == 0 && len(g.Approval) == 0 }
-
 // holders writes a cell of what holds a half.
-func (u *ui) holders(list []holder) string {
+func (u *ui) holders(list []explain.Holder) string {
 	names := make([]string, len(list))
 	colour := ""
 	for i, h := range list {
 		names[i] = string(h)
-		if h == byNothing {
+		if h == explain.ByNothing {
 			colour = yellow
 		}
 	}
@@ -406,9 +394,9 @@ func (u *ui) holders(list []holder) string {
 // holeLine is something that an agent does otherwise than the source says.
 type holeLine struct{ word, colour, text string }
 
-// holes lists what an agent does otherwise: what no format can say, and what the agent does in
+// holesOf lists what an agent does otherwise: what no format can say, and what the agent does in
 // spite of its files. Holes of one reason are one line.
-func (a *agentPart) holes(x extent) (lines []holeLine) {
+func holesOf(a *explain.Agent, x extent) (lines []holeLine) {
 	for _, f := range a.Wider {
 		lines = append(lines, holeLine{"wider", red, compared(f)})
 	}

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"maps"
@@ -12,15 +12,15 @@ import (
 	"modec.dev/modec/compiler/verify"
 )
 
-// holder is what holds a subject to what the source says.
-type holder string
+// Holder is what holds a subject to what the source says.
+type Holder string
 
 const (
-	byRules   holder = "rules"
-	byHook    holder = "hook"
-	byAgent   holder = "agent"   // it does so by itself
-	byNothing holder = "nothing" // no file governs it
-	past      holder = "past"    // a file governs it, and the agent goes past that
+	byRules   Holder = "rules"
+	ByHook    Holder = "hook"
+	byAgent   Holder = "agent"   // it does so by itself
+	ByNothing Holder = "nothing" // no file governs it
+	past      Holder = "past"    // a file governs it, and the agent goes past that
 )
 
 // watched sums up what a verification compares, for each subject on each surface.
@@ -42,10 +42,10 @@ type watchedSurface struct {
 }
 
 type watchedGroup struct {
-	access, approval map[holder]bool
+	access, approval map[Holder]bool
 	left             bool
 	artifacts        map[string]bool
-	changes          map[[2]ir.Decision]*heldChange
+	changes          map[[2]ir.Decision]*Change
 }
 
 // see adds one comparison.
@@ -76,8 +76,8 @@ func (w *watched) see(s verify.Seen) {
 
 func (s *watchedSurface) group(g ir.Group) *watchedGroup {
 	if s.groups[g] == nil {
-		s.groups[g] = &watchedGroup{access: map[holder]bool{}, approval: map[holder]bool{},
-			artifacts: map[string]bool{}, changes: map[[2]ir.Decision]*heldChange{}}
+		s.groups[g] = &watchedGroup{access: map[Holder]bool{}, approval: map[Holder]bool{},
+			artifacts: map[string]bool{}, changes: map[[2]ir.Decision]*Change{}}
 	}
 	return s.groups[g]
 }
@@ -89,10 +89,10 @@ func (g *watchedGroup) needs(s *verify.Seen) {
 	switch {
 	case s.Source == ir.Deny:
 		g.access[refuses] = true
-		if refuses == byNothing {
+		if refuses == ByNothing {
 			g.approval[asks] = true
 		}
-	case s.Source == ir.Ask && refuses != past && refuses != byNothing:
+	case s.Source == ir.Ask && refuses != past && refuses != ByNothing:
 		g.approval[refuses] = true
 	case s.Source == ir.Ask:
 		g.approval[asks] = true
@@ -101,15 +101,15 @@ func (g *watchedGroup) needs(s *verify.Seen) {
 
 // holds returns what holds a half of a decision to an answer of most or less.
 // Other ways to write an action are the matter of holes.
-func holds(s *verify.Seen, half contract.Halves, most ir.Decision) holder {
+func holds(s *verify.Seen, half contract.Halves, most ir.Decision) Holder {
 	v := &s.Verdict
 	switch {
 	case v.Governs&half == 0 && s.Plain:
-		return byNothing
+		return ByNothing
 	case v.Governs&half == 0, v.Decision > most:
 		return past
 	case v.Bare != nil && (v.Bare.Decision > most || v.Bare.Governs&half == 0):
-		return byHook
+		return ByHook
 	case v.At.File == "":
 		return byAgent
 	}
@@ -118,14 +118,14 @@ func holds(s *verify.Seen, half contract.Halves, most ir.Decision) holder {
 
 // holdersOf returns the holders of a half in their order. What only goes past its files is held by
 // nothing.
-func holdersOf(held map[holder]bool) (list []holder) {
-	for _, by := range []holder{byRules, byHook, byAgent, byNothing} {
+func holdersOf(held map[Holder]bool) (list []Holder) {
+	for _, by := range []Holder{byRules, ByHook, byAgent, ByNothing} {
 		if held[by] {
 			list = append(list, by)
 		}
 	}
 	if list == nil && held[past] {
-		list = []holder{byNothing}
+		list = []Holder{ByNothing}
 	}
 	return list
 }
@@ -143,14 +143,14 @@ func survives(source ir.Decision, v *contract.Verdict) ir.Decision {
 func (g *watchedGroup) changed(source, here ir.Decision, example string) {
 	key := [2]ir.Decision{source, here}
 	if g.changes[key] == nil {
-		g.changes[key] = &heldChange{Source: source, Here: here, Example: example}
+		g.changes[key] = &Change{Source: source, Here: here, Example: example}
 	}
 	g.changes[key].Count++
 }
 
 // agents returns what holds a subject on each surface that has it, and the targets that do not emit
 // it.
-func (w *watched) agents(report *verify.Report, ref ir.SubjectRef) (list []agentPart, elsewhere []string) {
+func (w *watched) agents(report *verify.Report, ref ir.SubjectRef) (list []Agent, elsewhere []string) {
 	for _, o := range w.res.Outputs {
 		if _, judged := o.Target.(contract.Judged); !judged {
 			continue
@@ -168,7 +168,7 @@ func (w *watched) agents(report *verify.Report, ref ir.SubjectRef) (list []agent
 			if s.Target != name || at == nil || !at.held {
 				continue
 			}
-			a := agentPart{Target: name, Surface: s.Surface, Losses: losses, Wider: findingsOf(s.Findings, in),
+			a := Agent{Target: name, Surface: s.Surface, Losses: losses, Wider: findingsOf(s.Findings, in),
 				Accepted: findingsOf(s.Accepted, in), Holes: findingsOf(s.Holes, in),
 				HookOnly: findingsOf(s.HookOnly, in)}
 			a.add(at)
@@ -179,14 +179,14 @@ func (w *watched) agents(report *verify.Report, ref ir.SubjectRef) (list []agent
 }
 
 // add puts groups into their order.
-func (a *agentPart) add(s *watchedSurface) {
+func (a *Agent) add(s *watchedSurface) {
 	all := map[string]bool{}
 	for _, name := range ir.Decided {
 		g := s.groups[name]
 		if g == nil {
 			continue
 		}
-		h := heldPart{Group: name, Left: g.left, Access: holdersOf(g.access), Approval: holdersOf(g.approval),
+		h := Holding{Group: name, Left: g.left, Access: holdersOf(g.access), Approval: holdersOf(g.approval),
 			Artifacts: slices.Sorted(maps.Keys(g.artifacts))}
 		for _, key := range slices.SortedFunc(maps.Keys(g.changes), func(x, y [2]ir.Decision) int {
 			return slices.Compare(x[:], y[:])
