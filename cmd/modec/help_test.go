@@ -234,7 +234,7 @@ func TestDocumentsAreTrue(t *testing.T) {
 					t.Errorf("%s: `%s`: %v", name, span, err)
 				}
 			case strings.HasPrefix(span, "--"):
-				if flagOf(flags, strings.Fields(span)[0]) == nil {
+				if !hasFlag(flags, strings.Fields(span)[0]) {
 					t.Errorf("%s: no command has the flag `%s`", name, span)
 				}
 			case fieldRef.MatchString(span):
@@ -301,30 +301,38 @@ func allFlags(n *kong.Node) []*kong.Flag {
 	return flags
 }
 
+// hasFlag reports whether a word is one of some flags, with or without a value.
+func hasFlag(flags []*kong.Flag, word string) bool {
+	word, _, _ = strings.Cut(word, "=")
+	return slices.ContainsFunc(flags, func(f *kong.Flag) bool {
+		return word == "--"+f.Name || f.Short != 0 && word == "-"+string(f.Short)
+	})
+}
+
 // mentions reports an error where the words behind modec name a command or a flag that
 // does not exist. Not all of a command line need be there.
 func mentions(k *kong.Kong, words []string) error {
-	t := before(k.Model, nil)
+	at, flags := k.Model.Node, k.Model.Flags
 	for _, w := range words {
 		if w == "--" {
 			return nil
 		}
 		if strings.HasPrefix(w, "-") {
-			flags := t.flags
-			if of := t.node.DefaultCmd; of != nil {
-				flags = append(flags, of.Flags...)
+			all := flags
+			if of := at.DefaultCmd; of != nil {
+				all = slices.Concat(flags, of.Flags)
 			}
-			if flagOf(flags, w) == nil && w != "--version" {
+			if !hasFlag(all, w) && w != "--version" {
 				return fmt.Errorf("there is no flag %s", w)
 			}
 			continue
 		}
-		i := slices.IndexFunc(t.node.Children, func(n *kong.Node) bool { return n.Name == w })
+		i := slices.IndexFunc(at.Children, func(n *kong.Node) bool { return n.Name == w })
 		switch {
 		case i >= 0:
-			t.node = t.node.Children[i]
-			t.flags = append(t.flags, t.node.Flags...)
-		case len(t.node.Children) > 0 && w != "COMMAND":
+			at = at.Children[i]
+			flags = slices.Concat(flags, at.Flags)
+		case len(at.Children) > 0 && w != "COMMAND":
 			return fmt.Errorf("there is no command %s", w)
 		}
 	}
