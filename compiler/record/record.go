@@ -14,7 +14,8 @@ import (
 )
 
 // PlaceIn returns the path of a record in a folder of modec's in the user's cache folder; args are whatever it
-// depends on besides the files. It returns "" where the user has no cache folder, with CI set, and with MODEC_CACHE=off.
+// depends on besides the files. It returns "" where the user has no cache folder, with CI set, and with
+// MODEC_CACHE=off.
 func PlaceIn(folder, ending string, args ...string) string {
 	if os.Getenv("CI") != "" || os.Getenv("MODEC_CACHE") == "off" {
 		return ""
