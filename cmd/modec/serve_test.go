@@ -7,9 +7,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"modec.dev/modec/targets/mcp/serve"
 )
 
 // A server that ends does not wait for the streams that clients hold open, and lets calls end.
@@ -106,5 +110,47 @@ func TestServeWaitsForCalls(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A server whose source goes while it runs keeps the last good one, and says so. A source that comes back is served.
+func TestServeKeepsSource(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("modec.toml", "name = \"Shop\"\n[targets.claude]\n")
+	write("modec/a.cue", "package modec\n\n"+shopRoles)
+	l := &modelLoader{env: testEnv(t.Context(), dir, io.Discard), log: slog.New(slog.DiscardHandler)}
+	m, diags := l.load()
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	s, err := serve.New(m, serve.Options{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	l.server = s
+	for _, gone := range []string{"modec.toml", "modec/a.cue", "modec"} {
+		if err := os.Rename(filepath.Join(dir, gone), filepath.Join(dir, "elsewhere")); err != nil {
+			t.Fatal(err)
+		}
+		if l.reload(); s.Model().Project.Role("locked") == nil {
+			t.Errorf("without %s another source is served: %v", gone, s.Model().Project.RoleNames())
+		}
+		if err := os.Rename(filepath.Join(dir, "elsewhere"), filepath.Join(dir, gone)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("modec/a.cue", "package modec\n\n"+strings.ReplaceAll(shopRoles, "locked", "shut"))
+	if l.reload(); s.Model().Project.Role("shut") == nil {
+		t.Errorf("the source that came back is not served: %v", s.Model().Project.RoleNames())
 	}
 }

@@ -28,6 +28,7 @@ type modelLoader struct {
 	global bool
 	own    string // the folder of the user's own modes; "": the usual one
 	server *serve.Server
+	found  bool // there was a project
 
 	loading sync.Mutex // so that a later reload does not serve what was there before
 }
@@ -69,7 +70,7 @@ func (l *modelLoader) load() (*serve.Model, diag.List) {
 		if diags = list; diags.HasErrors() {
 			return nil, diags
 		}
-		p = res.Project
+		p, l.found = res.Project, true
 	}
 	var global []*ir.Project
 	if l.global {
@@ -153,6 +154,10 @@ func (l *modelLoader) reload() {
 			l.server.Broken(fmt.Sprintf("the source cannot be served: %v", r))
 		}
 	}()
+	if l.found && l.alone() {
+		l.server.Broken(config.File + " is gone: put it back, or start modec serve again")
+		return
+	}
 	m, diags := l.load()
 	if diags.HasErrors() {
 		i := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
