@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -109,6 +110,10 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.lost(req, sent, res) {
+		res.Body.Close()
+		return nil, errNoSession
+	}
 	if costsSession(req, sent, res) {
 		res.Body = &lone{Closer: res.Body, sent: sent, status: res.Status, from: &bounded{res.Body, maxMessage}}
 		res.StatusCode, res.Status, res.ContentLength = http.StatusOK, "200 OK", -1
@@ -123,6 +128,35 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 			flow: r.flow, ctx: req.Context()}
 	}
 	return res, nil
+}
+
+// errNoSession is why a request was not taken: the server does not know its session any more, as after a restart.
+var errNoSession = errors.New("it does not know the session any more")
+
+// lost reports whether the server does not know the session of a request any more. Some say so with 404, and some refuse
+// whatever is sent in it with 400, which a ping finds out.
+func (r *remote) lost(req *http.Request, sent []byte, res *http.Response) bool {
+	if req.Method != http.MethodPost || req.Header.Get("Mcp-Session-Id") == "" {
+		return false
+	}
+	if res.StatusCode != http.StatusBadRequest || names(sent, "ping") {
+		return res.StatusCode == http.StatusNotFound
+	}
+	const body = `{"jsonrpc":"2.0","id":"modec","method":"ping"}`
+	ping := req.Clone(req.Context())
+	ping.Body, ping.GetBody, ping.ContentLength = io.NopCloser(strings.NewReader(body)), nil, int64(len(body))
+	answer, err := calls().RoundTrip(ping)
+	if err != nil {
+		return false
+	}
+	answer.Body.Close()
+	return answer.StatusCode == http.StatusBadRequest || answer.StatusCode == http.StatusNotFound
+}
+
+// unsent reports whether an error says that a server has not got a request: it does not listen just now.
+func unsent(err error) bool {
+	of, ok := errors.AsType[*net.OpError](err)
+	return ok && of.Op == "dial"
 }
 
 // answer sends what answers a call of the server, until the connection ends: the SDK waits for that, and the server may
@@ -152,8 +186,7 @@ func isStream(req *http.Request) bool {
 func isAnswer(body []byte) bool { return len(body) > 0 && !names(body, "") }
 
 // costsSession reports whether the SDK may end the session for an answer to a request: by its status, or by what its
-// body has. A server that refuses one call with 403 costs that call alone. A session that is gone is one (404), and
-// what passes is left to the SDK.
+// body has. A server that refuses one call with 403 costs that call alone. What passes is left to the SDK.
 func costsSession(req *http.Request, sent []byte, res *http.Response) bool {
 	if req.Method != http.MethodPost || !strings.Contains(req.Header.Get("Accept"), "text/event-stream") ||
 		names(sent, "initialize") || names(sent, "server/discover") { // before which there is none
@@ -162,8 +195,7 @@ func costsSession(req *http.Request, sent []byte, res *http.Response) bool {
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode == http.StatusOK {
 		return kind == "application/json"
 	}
-	gone := res.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != ""
-	return 400 <= res.StatusCode && res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests && !gone
+	return 400 <= res.StatusCode && res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests
 }
 
 // lone is the body of an answer to one request. What it has counts for that request alone, and once it is read.

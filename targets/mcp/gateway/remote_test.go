@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,4 +76,96 @@ func eventsOf(stream string, tell func(message string)) *inOrder {
 	return &inOrder{lines: bufio.NewReaderSize(strings.NewReader(stream), firstRead),
 		flow: newFlow(), ctx: context.Background(),
 		tell: func(p *sdk.ProgressNotificationParams) { tell(p.Message) }}
+}
+
+// TestRestarts restarts a server again and again under load: whatever it says of sessions that it does not know, and
+// while it does not listen, no call fails.
+func TestRestarts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int // for a session that the server does not know
+		body   string
+		away   time.Duration
+	}{
+		{"404", 404, "session not found", 0},
+		{"404 in JSON", 404, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`, 0},
+		{"400", 400, `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: No valid session ID provided"}}`, 0},
+		{"away", 404, "session not found", 200 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := listener.Addr().String()
+			start := func(l net.Listener) *http.Server {
+				var mu sync.Mutex
+				known := map[string]bool{}
+				next := newBackend(t).Config.Handler
+				s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					id := r.Header.Get("Mcp-Session-Id")
+					mu.Lock()
+					ok := id == "" || known[id]
+					mu.Unlock()
+					if r.Method == http.MethodGet { // else it would hold the server's end up
+						http.Error(w, "no", http.StatusMethodNotAllowed)
+						return
+					}
+					if !ok {
+						w.WriteHeader(c.status)
+						fmt.Fprint(w, c.body)
+						return
+					}
+					rec := httptest.NewRecorder()
+					next.ServeHTTP(rec, r)
+					if id := rec.Header().Get("Mcp-Session-Id"); id != "" {
+						mu.Lock()
+						known[id] = true
+						mu.Unlock()
+					}
+					maps.Copy(w.Header(), rec.Header())
+					w.WriteHeader(rec.Code)
+					_, _ = w.Write(rec.Body.Bytes())
+				})}
+				go func() { _ = s.Serve(l) }()
+				return s
+			}
+			server := start(listener)
+			w := dial(t, real(t, one(fmt.Sprintf(`{"url": "http://%s", "tools": {"read": {}}}`, address)), reviewer), eras[0], object{})
+			w.result("tools/call", object{"name": "s_read"})
+			for i := range 20 {
+				if err := server.Shutdown(context.Background()); err != nil { // lets calls end
+					t.Fatal(err)
+				}
+				started := make(chan *http.Server)
+				go func() {
+					time.Sleep(c.away)
+					l, err := net.Listen("tcp", address)
+					if err != nil {
+						t.Error(err)
+					}
+					started <- start(l)
+				}()
+				if c.away == 0 {
+					server = <-started
+				}
+				time.Sleep(50 * time.Millisecond) // until the gateway has learned which connections are closed
+				var answers []chan object
+				for j := range 4 {
+					_, answer := w.start("tools/call", object{"name": "s_read", "arguments": object{"n": j}})
+					answers = append(answers, answer)
+				}
+				for _, answer := range answers {
+					if m := <-answer; m["error"] != nil {
+						t.Fatalf("restart %d: got %v", i, m)
+					}
+				}
+				if c.away > 0 {
+					server = <-started
+				}
+			}
+			server.Close()
+		})
+	}
 }

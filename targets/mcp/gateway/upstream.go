@@ -208,6 +208,8 @@ type upstream struct {
 	session    *session  // nil: none runs
 	why        error     // none does
 	again      time.Time // when another one may be started
+	ran        bool      // a session did
+	down       time.Time // since when the server does not listen; zero: it does
 	failures   int
 	callers    map[*callerOf]bool // with a call under way
 	subscribed map[string]bool
@@ -256,12 +258,14 @@ func (u *upstream) connected(ctx context.Context) (*session, error) {
 		}
 		s, err := u.start()
 		if err != nil {
-			u.log().Warn("the server does not start", "error", u.masked(err.Error()))
+			if why := u.masked(err.Error()); u.caches.first(u.entry.Name + " " + why) {
+				u.log().Warn("the server does not start", "error", why)
+			}
 			u.pause(err)
 			return nil, err
 		}
 		u.mu.Lock()
-		u.session = s
+		u.session, u.ran = s, true
 		u.mu.Unlock()
 		go u.watch(s)
 		u.subscribeAgain(s)
@@ -285,8 +289,78 @@ func (u *upstream) running() (*session, error) {
 func (u *upstream) pause(why error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.failures++; u.failures > 1 {
+	if unsent(why) {
+		u.why, u.again = why, time.Now().Add(resendPause)
+	} else if u.failures++; u.failures > 1 {
 		u.why, u.again = why, time.Now().Add(min(u.backOff<<min(u.failures-2, 10), maxBackOff))
+	}
+}
+
+// Limits of sending a call again that the server has not got.
+const (
+	resendFor   = 10 * time.Second // after a server that ran does not listen any more
+	resendPause = 100 * time.Millisecond
+	mostLost    = 3 // sessions that the server does not know any more, of one call
+)
+
+// inSession does something in the session with the server. A remote server that restarts costs no call that it has not
+// got, or that may be repeated because it only reads: that is sent again, in another session where the server does not
+// know this one any more.
+func (u *upstream) inSession(ctx context.Context, method string, do func(*session) error) error {
+	for lost := 0; ; {
+		s, err := u.connected(ctx)
+		reads := method != "tools/call" || err != nil
+		if err == nil {
+			err = do(s)
+		}
+		_, cut := errors.AsType[*url.Error](err)
+		switch {
+		case errors.Is(err, errNoSession) && lost < mostLost:
+			lost++
+			u.leave(s)
+			continue
+		case !u.mayResend(unsent(err) || reads && cut):
+			return err
+		}
+		select {
+		case <-time.After(resendPause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// mayResend reports whether a call is sent again that could not be sent, or was cut. It notes since when that is so.
+func (u *upstream) mayResend(failed bool) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !failed {
+		u.down = time.Time{}
+		return false
+	}
+	if u.down.IsZero() {
+		u.down = time.Now()
+	}
+	return u.ran && time.Since(u.down) < resendFor
+}
+
+// leave ends a session that the server does not know any more, once other calls have learned of it.
+func (u *upstream) leave(s *session) {
+	u.mu.Lock()
+	mine := u.session == s
+	if mine {
+		u.session = nil
+	}
+	u.mu.Unlock()
+	if mine {
+		u.dropLists()
+		time.AfterFunc(farewell, s.end)
+	}
+}
+
+func (u *upstream) dropLists() {
+	for _, k := range kinds {
+		u.listing(k).drop()
 	}
 }
 
@@ -296,25 +370,33 @@ func (s *session) Close() error {
 	return s.ClientSession.Close()
 }
 
-// watch notes the end of a session.
+// end ends a session that may have ended.
+func (s *session) end() {
+	_ = s.Close()
+	s.stop()
+}
+
+// watch notes the end of a session. A program that ended again and again is left alone for a while.
 func (u *upstream) watch(s *session) {
 	err := s.Wait()
-	s.stop()
-	_ = s.Close() // it has ended
-	if u.life.Err() != nil {
-		return
-	}
-	u.log().Warn("the server ended", "error", u.masked(fmt.Sprint(err)))
+	s.end()
 	u.mu.Lock()
-	u.session = nil
+	mine := u.session == s
+	if mine && u.life.Err() == nil {
+		u.session = nil
+	}
 	if time.Since(s.started) > steady {
 		u.failures = 0
 	}
 	u.mu.Unlock()
-	u.pause(errors.New("it ended, and is started again soon"))
-	for _, k := range kinds {
-		u.listing(k).drop()
+	if !mine || u.life.Err() != nil {
+		return
 	}
+	u.log().Warn("the server ended", "error", u.masked(fmt.Sprint(err)))
+	if u.entry.URL == "" {
+		u.pause(errors.New("it ended, and is started again soon"))
+	}
+	u.dropLists()
 }
 
 // start connects to the server. Servers know the revisions with sessions for longer than the one without,
@@ -461,10 +543,6 @@ func (u *upstream) client() *sdk.Client {
 
 // call calls a method of the server.
 func (u *upstream) call(ctx context.Context, method string, p *params) (*answer, error) {
-	s, err := u.connected(ctx)
-	if err != nil {
-		return nil, u.failed(ctx, err)
-	}
 	defer u.underWay(ctx)()
 	limit := callLimit
 	if n := u.entry.TimeoutSeconds; n > 0 {
@@ -475,8 +553,11 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(u.life, func() { end(errNotServed) })()
-	a, err := sdk.CallCustomMethod[*params, *answer](ctx, s.ClientSession, alias+method, p)
-	if err != nil {
+	var a *answer
+	if err := u.inSession(ctx, method, func(s *session) (err error) {
+		a, err = sdk.CallCustomMethod[*params, *answer](ctx, s.ClientSession, alias+method, p)
+		return err
+	}); err != nil {
 		return nil, u.failed(ctx, err)
 	}
 	if err := a.read(isList(method)); err != nil {
@@ -580,10 +661,6 @@ func (u *upstream) instructions() string {
 
 // subscribe asks the server to tell of changes of a resource, or to do so no longer.
 func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) error {
-	s, err := u.connected(ctx)
-	if err != nil {
-		return u.failed(ctx, err)
-	}
 	if len(uri) > maxKey {
 		return refusal("The address is longer than a resource's may be.")
 	}
@@ -601,12 +678,12 @@ func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) e
 		delete(u.subscribed, uri)
 	}
 	u.mu.Unlock()
-	if to == begun {
-		err = s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
-	} else {
-		err = s.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})
-	}
-	if err != nil {
+	if err := u.inSession(ctx, "resources/subscribe", func(s *session) error {
+		if to == begun {
+			return s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
+		}
+		return s.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})
+	}); err != nil {
 		u.mu.Lock()
 		delete(u.subscribed, uri)
 		u.mu.Unlock()
@@ -642,8 +719,7 @@ func (u *upstream) close() {
 	s := u.session
 	u.mu.Unlock()
 	if s != nil {
-		_ = s.Close() // it may have ended
-		s.stop()
+		s.end()
 	}
 }
 
