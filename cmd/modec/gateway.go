@@ -44,6 +44,7 @@ type gatewayCmd struct {
 	TLSCert     string   `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with the certificates of FILE."`
 	TLSKey      string   `name:"tls-key" placeholder:"FILE" help:"The private key of --tls-cert."`
 	Metrics     string   `placeholder:"ADDR" help:"Serve /metrics, /healthz and /readyz there, to whoever reaches it."`
+	MaxSessions int      `placeholder:"N" help:"Sessions of one caller; one more ends the longest idle (default 160)."`
 	SessionKeys string   `placeholder:"FILE" help:"Share HTTP sessions by the keys of FILE, or of env:NAME."`
 }
 
@@ -140,9 +141,11 @@ func (c *gatewayCmd) fits(ref ir.SubjectRef) error {
 		return errors.New("--target serves several subjects to an agent that holds each to its own: it needs " +
 			"--agent-asks, and goes without --role, --mode and --http")
 	case c.HTTP == "" && (c.Address != "" || c.TLSCert != "" || c.TLSKey != "" || c.SessionKeys != "" ||
-		c.Metrics != "" || len(c.Host)+len(c.Origin) > 0):
-		return errors.New("--address, --host, --metrics, --origin, --tls-cert, --tls-key and --session-keys are for " +
-			"--http: name the address to listen at with --http 127.0.0.1:8700")
+		c.Metrics != "" || c.MaxSessions != 0 || len(c.Host)+len(c.Origin) > 0):
+		return errors.New("--address, --host, --max-sessions, --metrics, --origin, --tls-cert, --tls-key and " +
+			"--session-keys are for --http: name the address to listen at with --http 127.0.0.1:8700")
+	case c.MaxSessions < 0:
+		return fmt.Errorf("got --max-sessions %d, want a number of sessions", c.MaxSessions)
 	case c.HTTP != "" && c.AgentAsks:
 		return errors.New("--agent-asks is for the agent that starts the gateway: callers over HTTP may be others")
 	case (c.TLSCert == "") != (c.TLSKey == ""):
@@ -157,8 +160,8 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	defer done()
 	opt := gateway.SharedOptions{Version: version(), Root: e.dir, Logger: l.log, Naming: c.Namespace, Subject: l.ref,
 		Pins: pinned, Explicit: res.Config.Gateway.Denial == explicit,
-		Address: c.Address,
-		HTTP:    serve.HTTPOptions{Hosts: c.Host, Origins: c.Origin}}
+		Address: c.Address, Sessions: c.MaxSessions,
+		HTTP: serve.HTTPOptions{Hosts: c.Host, Origins: c.Origin}}
 	if u, err := url.Parse(c.Address); err == nil && u.Hostname() != "" {
 		opt.HTTP.Hosts = append(opt.HTTP.Hosts, u.Hostname())
 	}

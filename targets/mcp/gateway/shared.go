@@ -53,6 +53,9 @@ type SharedOptions struct {
 	HTTP     serve.HTTPOptions
 	// Callers is how many principals are served at once, each with its own servers; default 1,000.
 	Callers int
+	// Sessions is how many sessions of the protocol a principal has at once, after which its longest idle one ends;
+	// default 160.
+	Sessions int
 	// Idle is after how long without a request a principal's servers end; default 10 minutes.
 	Idle time.Duration
 	// Now is the clock, for what is permitted at times; nil: the machine's.
@@ -79,7 +82,6 @@ type ServerOptions struct {
 // The most of one principal, so that it leaves room for others.
 const (
 	mostOfOne      = 16  // gateways: endpoints, and values of the headers that are passed on
-	mostSessions   = 160 // sessions of the protocol
 	mostAtOnce     = 128 // requests and streams
 	mostSubscribed = 256 // resources of one server
 )
@@ -173,6 +175,7 @@ func NewShared(e *policy.Engine, opt SharedOptions) (*Shared, error) {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
 	opt.Callers, opt.Idle = cmp.Or(opt.Callers, 1000), cmp.Or(opt.Idle, 10*time.Minute)
+	opt.Sessions = cmp.Or(opt.Sessions, 160)
 	if opt.HTTP.Keys == nil {
 		opt.HTTP.Keys = seal.New() // ids of sessions are sealed for their principals
 	}
@@ -503,6 +506,9 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 		if errors.As(err, &no) {
 			s.opt.Logger.Info("a request is refused", "why", no.words, "principal", p.ID)
 			s.refused(r, p.ID, no.words)
+			if no.status == http.StatusTooManyRequests || no.status == http.StatusServiceUnavailable {
+				w.Header().Set("Retry-After", "10")
+			}
 			http.Error(w, no.words, no.status)
 			return
 		}
@@ -759,7 +765,8 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 	return m
 }
 
-// full reports whether there are as many sessions of the protocol as there may be, of all or of a principal.
+// full reports whether there are as many sessions of the protocol as there may be, of all or of a principal, none of
+// which is idle. The longest idle one ends.
 func (s *Shared) full(principal string) bool {
 	s.mu.Lock()
 	members := maps.Clone(s.members)
@@ -772,7 +779,24 @@ func (s *Shared) full(principal string) bool {
 			}
 		}
 	}
-	return all >= s.opt.HTTP.Connections || own >= mostSessions
+	if all < s.opt.HTTP.Connections && own < s.opt.Sessions {
+		return false
+	}
+	var oldest time.Time
+	var end func()
+	for id, m := range members {
+		if own >= s.opt.Sessions && id.principal != principal {
+			continue
+		}
+		if since, f := m.end.Idle(); f != nil && (end == nil || since.Before(oldest)) {
+			oldest, end = since, f
+		}
+	}
+	if end == nil {
+		return true
+	}
+	end()
+	return false
 }
 
 // Reload takes another model and other pins for everybody, as far as it narrows what the gateway was started with. It

@@ -784,23 +784,44 @@ func TestRevoked(t *testing.T) {
 // TestOwnShare holds that one caller leaves room for others.
 func TestOwnShare(t *testing.T) {
 	b := newBackend(t)
-	o := newOffice(t, engine(t, people(b.URL)), nil)
+	o := newOffice(t, engine(t, people(b.URL)), func(o *SharedOptions) { o.Sessions = 20 })
 	greedy := o.tokens.of(t, "greedy", time.Hour, "dev")
+	var all []*visitor
+	for range 25 {
+		v := o.visit(t, "/mcp", greedy, "2025-11-25") // the longest idle session ends for another one
+		all = append(all, v)
+	}
 	began := 0
-	for range mostSessions + 5 {
-		v := &visitor{url: o.URL + "/mcp", token: greedy}
-		code, _, _, err := v.send("initialize", object{"protocolVersion": "2025-11-25", "capabilities": object{},
-			"clientInfo": object{"name": "t", "version": "1"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if code == 200 {
+	o.Shared.mu.Lock()
+	for _, m := range o.members {
+		for range m.gateway.sdk.Sessions() {
 			began++
 		}
 	}
-	if began != mostSessions {
-		t.Errorf("got %d sessions of one caller, want %d", began, mostSessions)
+	o.Shared.mu.Unlock()
+	if began != o.opt.Sessions {
+		t.Errorf("got %d sessions of one caller, want %d", began, o.opt.Sessions)
 	}
+	if got, err := all[0].tools(); len(got) != 2 || err != nil {
+		t.Errorf("a session that was idle does not go on: got %v %v", got, err)
+	}
+	for _, v := range all[:20] {
+		v.news(t)
+	}
+	busy := &visitor{url: o.URL + "/mcp", token: greedy}
+	eventually(t, "a full gateway", func() bool {
+		req, err := busy.request(http.MethodPost, object{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": object{
+			"protocolVersion": "2025-11-25", "capabilities": object{}, "clientInfo": object{"name": "t", "version": "1"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != ""
+	})
 	if got, err := o.visit(t, "/mcp", o.tokens.of(t, "alice", time.Hour, "dev"), "2025-11-25").tools(); len(got) != 2 || err != nil {
 		t.Errorf("another caller: got %v %v", got, err)
 	}
@@ -827,5 +848,15 @@ func TestUnavailable(t *testing.T) {
 	v := &visitor{url: o.URL + "/mcp", token: o.tokens.of(t, "alice", time.Hour, "dev"), era: eras[1]}
 	if said := v.says("s_read", object{}); said != `server "s" is not available: the gateway's log says why` {
 		t.Errorf("got %s", said)
+	}
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for late := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("%s: it does not come", what)
+		}
 	}
 }

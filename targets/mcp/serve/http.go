@@ -142,7 +142,20 @@ type EndpointOptions struct {
 type Endpoint struct {
 	opt               EndpointOptions
 	inSessions, alone http.Handler
+	shared            *shared // nil: without keys
 }
+
+// Idle returns since when the session of the longest idle client is idle, and a function that ends it; nil where all are
+// busy, or without keys.
+func (e *Endpoint) Idle() (since time.Time, end func()) {
+	if e.shared == nil {
+		return since, nil
+	}
+	return e.shared.idle()
+}
+
+// retryAfter is how many seconds a client is told to wait where there are too many sessions.
+const retryAfter = "10"
 
 // NewEndpoint returns an endpoint.
 func NewEndpoint(server *sdk.Server, opt EndpointOptions) *Endpoint {
@@ -158,15 +171,16 @@ func NewEndpoint(server *sdk.Server, opt EndpointOptions) *Endpoint {
 	alone := options
 	alone.Stateless, alone.JSONResponse, alone.PropagateRequestCancellation = true, true, true
 	alone.SessionTimeout = 0
-	e := &Endpoint{opt, sdk.NewStreamableHTTPHandler(of, &options), sdk.NewStreamableHTTPHandler(of, &alone)}
+	e := &Endpoint{opt: opt, inSessions: sdk.NewStreamableHTTPHandler(of, &options),
+		alone: sdk.NewStreamableHTTPHandler(of, &alone)}
 	if opt.Progress {
 		telling := alone
 		telling.JSONResponse = false
 		e.alone = &byProgress{sdk.NewStreamableHTTPHandler(of, &telling), e.alone}
 	}
 	if opt.Keys != nil {
-		e.inSessions = &shared{EndpointOptions: opt, server: server, next: e.inSessions,
-			here: map[string]*taken{}}
+		e.shared = &shared{EndpointOptions: opt, server: server, next: e.inSessions, here: map[string]*taken{}}
+		e.inSessions = e.shared
 	}
 	return e
 }
@@ -184,6 +198,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if e.opt.Full() {
+			w.Header().Set("Retry-After", retryAfter)
 			http.Error(w, "there are as many sessions as there may be; end one first", http.StatusServiceUnavailable)
 			return
 		}

@@ -75,7 +75,37 @@ func (e *Endings) has(id string) bool {
 
 // taken is a session of the SDK for a sealed one.
 type taken struct {
-	begin func() (id string, err error) // once
+	begin func() (*sdk.ServerSession, error) // once
+
+	session *sdk.ServerSession // nil: it has not begun
+	busy    int                // requests and streams
+	used    time.Time
+}
+
+// idle returns since when the session of the longest idle client is idle, and a function that ends it; nil where all are
+// busy. Its client may go on with it: it begins anew then.
+func (s *shared) idle() (since time.Time, end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.here {
+		if t.session != nil && t.busy == 0 && (end == nil || t.used.Before(since)) {
+			since, end = t.used, func() { _ = t.session.Close() } // it may have ended
+		}
+	}
+	return since, end
+}
+
+// enter notes a request in a session, until done is called.
+func (s *shared) enter(t *taken) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.busy++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		t.busy--
+		t.used = time.Now()
+	}
 }
 
 func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -93,13 +123,16 @@ func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent) // it was never here
 		return
 	}
-	id, err := s.take(r.Context(), session).begin()
+	t := s.take(r.Context(), session)
+	defer s.enter(t)()
+	ss, err := t.begin()
 	if err != nil {
+		w.Header().Set("Retry-After", retryAfter)
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	r = r.Clone(r.Context())
-	r.Header.Set(sessionHeader, id)
+	r.Header.Set(sessionHeader, ss.ID())
 	s.next.ServeHTTP(&headed{ResponseWriter: w, rename: func(string) string { return text }}, r)
 }
 
@@ -126,7 +159,7 @@ func (s *shared) sealNew(id string) string {
 		if p := ss.InitializeParams(); p != nil && len(p.ProtocolVersion) <= len(statelessSince) {
 			session.Version = p.ProtocolVersion
 		}
-		t := &taken{func() (string, error) { return id, nil }}
+		t := &taken{begin: func() (*sdk.ServerSession, error) { return ss, nil }, session: ss, used: time.Now()}
 		s.mu.Lock()
 		s.here[session.ID] = t
 		s.mu.Unlock()
@@ -174,14 +207,17 @@ func (s *shared) take(ctx context.Context, session sealed) *taken {
 	t := s.here[session.ID]
 	if t == nil {
 		t = &taken{}
-		t.begin = sync.OnceValues(func() (string, error) {
+		t.begin = sync.OnceValues(func() (*sdk.ServerSession, error) {
 			ss, err := s.begin(context.WithoutCancel(ctx), session)
 			if err != nil {
 				s.forget(session.ID, t, nil)
-				return "", err
+				return nil, err
 			}
+			s.mu.Lock()
+			t.session = ss
+			s.mu.Unlock()
 			go s.forget(session.ID, t, ss)
-			return ss.ID(), nil
+			return ss, nil
 		})
 		s.here[session.ID] = t
 	}
