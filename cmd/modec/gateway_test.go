@@ -18,15 +18,17 @@ import (
 	"modec.dev/modec/targets"
 )
 
-// shopServer is an MCP server that the scripts start: shop-mcp. SHOP=later has it as another version, SHOP=odd with a
+// shopServer is an MCP server that the scripts start: shop-mcp. SHOP=a,b has these tools, SHOP=later those of another version, SHOP=odd one with a
 // name that the source does not take.
 func shopServer() {
 	s := sdk.NewServer(&sdk.Implementation{Name: "shop", Version: "1"}, nil)
 	names := []string{"list", "sell", "drop", "new"}
-	switch os.Getenv("SHOP") {
-	case "later":
+	switch own := os.Getenv("SHOP"); {
+	case strings.Contains(own, ","):
+		names = strings.Split(own, ",")
+	case own == "later":
 		names = []string{"list", "sell", "new", "extra"}
-	case "odd":
+	case own == "odd":
 		names = append(names, "odd/name")
 	}
 	for _, name := range names {

@@ -161,9 +161,10 @@ func overPipes(cmd *exec.Cmd) (speaker, func() error, error) {
 	}, cmd.Start()
 }
 
-// overHTTP starts a server that says on its standard error where it listens.
+// overHTTP starts a server that says on its standard output where it listens.
 func overHTTP(cmd *exec.Cmd, headers http.Header) (speaker, func() error, error) {
-	said, err := cmd.StderrPipe()
+	cmd.Stderr = os.Stderr
+	said, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,13 +178,11 @@ func overHTTP(cmd *exec.Cmd, headers http.Header) (speaker, func() error, error)
 		if err != nil {
 			return nil, nil, errors.Join(err, cmd.Wait())
 		}
-		address, _ = strings.CutPrefix(strings.TrimSpace(line), "serving ")
-		if !strings.HasPrefix(address, "http") {
-			fmt.Fprint(os.Stderr, line)
-			address = ""
+		if said, ok := strings.CutPrefix(line, "serving "); ok {
+			address = strings.TrimSpace(said)
 		}
 	}
-	go func() { _, _ = io.Copy(os.Stderr, r) }()
+	go func() { _, _ = io.Copy(io.Discard, r) }()
 	speak := func(message []byte) ([]byte, error) {
 		req, err := http.NewRequest(http.MethodPost, address, bytes.NewReader(message))
 		if err != nil {
@@ -204,8 +203,8 @@ func overHTTP(cmd *exec.Cmd, headers http.Header) (speaker, func() error, error)
 		return answer, err
 	}
 	return speak, func() error {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait() // it was interrupted
 		return nil
 	}, nil
 }
