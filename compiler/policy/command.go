@@ -72,18 +72,18 @@ func (t *commandTable) unlike() *Result {
 	case !t.open && t.fallback.Decision <= ir.Ask:
 		return t.fallback
 	case len(held) > 0:
-		r := kind("not plain", held[0].result, held[0].result.Rule)
+		r := kind("not plain", ir.Command, held[0].result, held[0].result.Rule)
 		r.Decision = ir.Ask
 		return &r
 	}
-	r := kind("not plain", *t.fallback, "a list")
+	r := kind("not plain", ir.Command, *t.fallback, "a list")
 	r.Decision = ir.Ask
 	return &r
 }
 
 // kind is the result for lines of a kind, which decides because the group has something.
-func kind(of string, r Result, has string) Result {
-	r.beside = "command has " + has
+func kind(of string, g ir.Group, r Result, has string) Result {
+	r.beside = string(g) + " has " + has
 	r.Rule = of + ", and " + r.beside
 	return r
 }
@@ -99,10 +99,10 @@ func (t *commandTable) unreadable() Result {
 		if deny[0].every() {
 			return deny[0].result
 		}
-		return kind("not literal", deny[0].result, deny[0].result.Rule)
+		return kind("not literal", ir.Command, deny[0].result, deny[0].result.Rule)
 	}
 	if ask := t.rules[ir.Ask]; len(ask) > 0 && (t.open || t.fallback.Decision > ir.Deny) {
-		return kind("not literal", ask[0].result, ask[0].result.Rule)
+		return kind("not literal", ir.Command, ask[0].result, ask[0].result.Rule)
 	}
 	if t.open {
 		for i := range t.rules[ir.Allow] {
@@ -113,7 +113,7 @@ func (t *commandTable) unreadable() Result {
 		return *t.fallback
 	}
 	if t.fallback.Decision == ir.Allow {
-		r := kind("not literal", *t.fallback, "a list")
+		r := kind("not literal", ir.Command, *t.fallback, "a list")
 		r.Decision = ir.Ask
 		return r
 	}
@@ -324,7 +324,7 @@ func (s *Subject) touches(side *side, p *Place, list []touch, judge func(*Result
 	for _, t := range list {
 		of := s.asking(side, t.group)
 		if t.known {
-			judge(of.named(p, t.group, t.names))
+			judge(of.named(p, t))
 		} else {
 			judge(of.anyFile(t.group))
 		}
@@ -372,9 +372,9 @@ func (s *Subject) everyBelow(side *side, p *Place, folder word, in dirs) *Result
 						return nil
 					}
 				}
-				needs(&all)(of.named(p, ir.Read, []string{name + "/any", name + "/any/any"}))
+				needs(&all)(of.named(p, touch{group: ir.Read, names: []string{name + "/any", name + "/any/any"}, ofGit: true}))
 			}
-			needs(&all)(of.named(p, ir.Read, []string{name}))
+			needs(&all)(of.named(p, touch{group: ir.Read, names: []string{name}, ofGit: true}))
 		}
 	}
 	return all

@@ -66,8 +66,7 @@
 // what else leads out of it. An allow must match the whole path and reaches below a
 // directory as "dir/" or "dir/**" only (which match the directory too). A deny
 // or ask also holds for everything below a directory that it matches, and
-// compares case-folded in Unicode NFC ([Fold]), pattern and path alike, without code points
-// that some file system ignores and with one form for those that some take for the same.
+// compares case-folded in Unicode NFC ([Fold]), pattern and path alike.
 //
 // A regex is ECMAScript as package ecma reads it, unanchored, tested on the cleaned
 // path ("." for the root itself). One that takes longer than [RegexTimeout]
@@ -80,17 +79,19 @@
 // for a role. Where it is not written and the group leaves the rest to the agent, a
 // deny or an ask holds outside as it does inside, and no allow does.
 //
-// A path of which Windows makes another one is decided in both readings, and the lower
-// holds: a backslash separates names there, ":" begins a stream of the file, dots and
-// spaces at the end of a name are not there, and deny and ask hold for the short form of
-// a name ("SECRET~1") that they may match, expressions for any. A name of which nothing
-// stays is outside.
+// A path with a backslash is decided as POSIX and as Windows read it, and the lower holds.
 //
 // Where the disk is at hand ([Place]), a file is decided by each of its names, and the lowest
 // decision holds: as it is written, mapped into the root from an absolute path, from "~"
 // and from /proc/self/cwd and its like, and with its links resolved, those before a ".." too. A
 // file in the user's home is decided as "~/NAME" too, however it is written. What a process has
 // open (/proc/N/fd/3, /dev/stdin/x) may be any file and is refused, standard input aside.
+//
+// There no list allows a path that is not plain, since some file system takes it for another one: with
+// a short name of Windows ("SECRET~1"), a dot or a space at the end of a name, a full-width letter, or
+// a character that nobody sees. It is denied where its group has a deny or a guard that counts, and
+// asked about where it has an ask. A name of nothing but dots and spaces is outside. Behind ":" Windows
+// has a stream of a file, so that ".env:x" is decided as ".env" too.
 //
 // # 5. Guarded paths
 //

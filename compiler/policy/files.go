@@ -161,9 +161,6 @@ func (t *fileRules) holding(p *filePath) int {
 	if t.ends > 0 {
 		best = t.hold.lowest(&p.folded, p.outside, best)
 	}
-	if p.short {
-		best = t.holdingShort(&p.folded, best)
-	}
 	for i := range t.holdRegex {
 		if r := &t.holdRegex[i]; r.rank < best && r.holds(string(p.exact.text)) {
 			best = r.rank
@@ -202,6 +199,7 @@ type fileTable struct {
 	protects bool
 	tooLong  Result
 	unknown  Result // for a path that is not known
+	unlike   Result // for a path that is not plain
 }
 
 func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
@@ -213,6 +211,7 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 	t.tooLong = result(ir.Deny, t.fallback.Pos, "", "the path is longer than any file's")
 	t.unknown = t.notKnown(g)
 	if g != ir.Edit {
+		t.unlike = t.notPlain(g)
 		return nil
 	}
 	if t.guards, err = e.guards(); err != nil {
@@ -229,7 +228,25 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 			}
 		}
 	}
+	t.unlike = t.notPlain(g)
 	return nil
+}
+
+// notPlain decides a path that some file system takes for another one: it may be any that a deny,
+// an ask or a guard is about, and no entry of a list allows it.
+func (t *fileTable) notPlain(g ir.Group) Result {
+	r := t.fallback
+	lists := []*fileRules{t.rules}
+	if t.guards != nil && (t.protects || r.Decision != ir.Agent || len(t.rules.results) > 0) {
+		lists = append(lists, t.guards)
+	}
+	for _, list := range lists {
+		if list.ends > 0 && list.results[0].Decision <= r.Decision { // a rule, rather than a default that gives way
+			held := kind("not plain", g, list.results[0], list.results[0].Rule)
+			r = &held
+		}
+	}
+	return *r
 }
 
 // notKnown decides a path that is known at run time only: ask, or deny where no
@@ -276,11 +293,28 @@ func (s *Subject) file(g ir.Group, raw string) *Result {
 	return r
 }
 
-// foldedFile decides a path by what a file system may make of its names.
-func (s *Subject) foldedFile(g ir.Group, raw string) *Result {
-	p := s.engine.paths.Get().(*filePath)
-	defer s.engine.paths.Put(p)
-	return s.fileReading(g, raw, folding, p)
+// onFolding decides what a file system may make of a name, nil for nothing.
+func (s *Subject) onFolding(t touch, name string) (all *Result) {
+	g, judge := t.group, needs(&all)
+	if strings.Contains(name, ":") {
+		p := s.engine.paths.Get().(*filePath)
+		judge(s.fileReading(g, name, streams, p))
+		s.engine.paths.Put(p)
+	}
+	if t.ofGit || plainPath(name) && !nameless(name) {
+		return all
+	}
+	judge(s.over(g, func(side *side) *Result { return &side.table(g).unlike }))
+	for _, side := range s.sides {
+		if t := side.table(g); t.protects { // whether or not the side states the group
+			judge(&t.unlike)
+		}
+	}
+	if nameless(name) {
+		outside := s.Outside(g)
+		judge(&outside)
+	}
+	return all
 }
 
 func (s *Subject) fileReading(g ir.Group, raw string, on system, p *filePath) *Result {
@@ -337,10 +371,6 @@ func (t *fileTable) decide(p *filePath) *Result {
 // beyond returns what is said of all paths outside, as a person reads it of this one.
 func (p *filePath) beyond(r *Result) *Result {
 	of := *r
-	if p.nothing != "" {
-		of.Reason = fmt.Sprintf("%s: where a path with the name %q leads on Windows is not known", of.Rule, p.nothing)
-		return &of
-	}
 	of.Reason = fmt.Sprintf("%s: %q is outside the project", of.Rule, diag.Short(string(p.exact.text)))
 	return &of
 }

@@ -159,11 +159,6 @@ func TestOutsideTheRoot(t *testing.T) {
 	if r := mode(t, all).Decide(Action{Group: ir.Read, Arg: "/x"}); r.Told() != `default of can.outside.read: "/x" is outside the project` {
 		t.Errorf("got rule %q, want the path and what opens it", r.Rule)
 	}
-	const odd = `default of can.outside.edit: where a path with the name "..." leads on Windows is not known`
-	odds := mode(t, ir.Can{Edit: table(allow("**"), deny("secrets/"))})
-	if r := odds.DecideAt(foldingPlace, Action{Group: ir.Edit, Arg: "foo/.../x"}); r.Told() != odd {
-		t.Errorf("got %q, want %q", r.Told(), odd)
-	}
 }
 
 // The ceiling is no permission.

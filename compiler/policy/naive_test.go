@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/dlclark/regexp2/v2"
+	"golang.org/x/text/unicode/norm"
 
 	"modec.dev/modec/compiler/ir"
 )
@@ -49,40 +51,99 @@ func (n *naive) fallback(g ir.Group) ir.Decision {
 }
 
 func (n *naive) file(g ir.Group, raw string) ir.Decision {
-	return ir.Both(n.fileAs(g, raw, false), n.fileAs(g, strings.ReplaceAll(raw, `\`, "/"), false))
+	if !strings.Contains(raw, `\`) {
+		return n.fileAs(g, raw)
+	}
+	return ir.Both(n.fileAs(g, raw), n.fileAs(g, strings.ReplaceAll(raw, `\`, "/")))
 }
 
 // folded decides a file where names may stand for others.
 func (n *naive) folded(g ir.Group, raw string) ir.Decision {
-	other, unknown := naiveWindows(raw)
-	return ir.Both(n.file(g, raw), n.fileAs(g, other, unknown))
+	d := n.file(g, raw)
+	if strings.Contains(raw, ":") {
+		d = ir.Both(d, n.fileAs(g, naiveWindows(raw)))
+	}
+	if naivePlain(raw) && !naiveNothing.MatchString(raw) {
+		return d
+	}
+	d = ir.Both(d, n.fallback(g))
+	var rules []ir.Rule
+	if t := n.can.Table(g); t != nil {
+		rules = t.Rules
+	}
+	if g == ir.Edit && (len(rules) > 0 || n.fallback(g) != ir.Agent || n.protects()) {
+		rules = slices.Concat(rules, n.p.Guards)
+	}
+	for _, r := range rules {
+		if r.Decision != ir.Allow {
+			d = min(d, r.Decision)
+		}
+	}
+	if naiveNothing.MatchString(raw) {
+		d = ir.Both(d, n.ceiling(g))
+	}
+	return d
 }
 
-var naiveStream, naiveEnd = regexp.MustCompile(`(?s):.*$`), regexp.MustCompile(`[. ]+$`)
+var (
+	naiveStream  = regexp.MustCompile(`(?s):.*$`)
+	naiveShort   = regexp.MustCompile(`[^/\\]~[0-9]`)
+	naiveEnd     = regexp.MustCompile(`[^/\\:]*[. ](:[^/\\]*)?([/\\]|$)`)
+	naiveDots    = regexp.MustCompile(`(?:^|[/\\])(\.\.?)(?:[/\\]|$)`)
+	naiveNothing = regexp.MustCompile(`(^|[/\\])([. ]{3,}|[. ]*( |:[^/\\]*)|\. | \.)([/\\]|$)`)
+)
 
-// naiveWindows returns the path that Windows makes of one, and whether nobody knows what it is.
-func naiveWindows(raw string) (string, bool) {
-	unknown, drive := false, ""
+// naivePlain reports whether no file system takes a path for another one.
+func naivePlain(raw string) bool {
+	dotless := raw
+	for naiveDots.MatchString(dotless) {
+		dotless = naiveDots.ReplaceAllString(dotless, "/")
+	}
+	return !naiveShort.MatchString(raw) && !naiveEnd.MatchString(dotless) && oldLetters(norm.NFC.String(raw)) == norm.NFC.String(raw)
+}
+
+// naiveWindows returns the path that Windows reads, without the streams of its files.
+func naiveWindows(raw string) string {
+	drive := ""
 	if len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) {
-		drive, raw = raw[:2], raw[2:]
+		if drive, raw = raw[:2], raw[2:]; raw != "" && !strings.ContainsAny(raw[:1], `/\`) {
+			i := strings.IndexAny(raw+"/", `/\`)
+			drive, raw = drive+raw[:i], raw[i:]
+		}
 	}
 	names := strings.Split(strings.ReplaceAll(raw, `\`, "/"), "/")
 	for i, name := range names {
-		if name != "" && name != "." && name != ".." && !(i == 0 && drive != "") {
-			names[i] = naiveEnd.ReplaceAllString(naiveStream.ReplaceAllString(name, ""), "")
-			unknown = unknown || names[i] == ""
-		}
+		names[i] = naiveStream.ReplaceAllString(name, "")
 	}
-	return drive + strings.Join(names, "/"), unknown
+	return drive + strings.Join(names, "/")
 }
 
-func (n *naive) fileAs(g ir.Group, raw string, unknown bool) ir.Decision {
+func (n *naive) protects() bool {
+	return n.role != nil && strings.Contains(" acceptEdits auto bypassPermissions ", " "+n.role.PermissionMode+" ")
+}
+
+// ceiling is the most that a path outside of the root may get.
+func (n *naive) ceiling(g ir.Group) ir.Decision {
+	switch {
+	case g == ir.Edit && n.can.OutsideEdit != nil:
+		return n.can.OutsideEdit.Decision
+	case g == ir.Read && n.can.OutsideRead != nil:
+		return n.can.OutsideRead.Decision
+	case g == ir.Edit || n.role == nil:
+		return ir.Deny
+	case n.p.Silence != nil:
+		return min(ir.Ask, n.p.Silence.Decision)
+	}
+	return ir.Ask
+}
+
+func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 	cleaned := path.Clean(strings.TrimLeft(raw, "/"))
 	if strings.HasPrefix(raw, "/") {
 		cleaned = path.Clean("/" + strings.TrimLeft(raw, "/"))
 	}
 	outside := strings.HasPrefix(cleaned, "/") || cleaned == ".." || strings.HasPrefix(cleaned, "../") || strings.HasPrefix(raw, "~") ||
-		len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) || strings.Contains(raw, "\x00") || unknown
+		len(raw) > 1 && raw[1] == ':' && isLetter(raw[0]) || strings.Contains(raw, "\x00")
 	lowest := n.fallback(g)
 	matched := false
 	apply := func(d ir.Decision) {
@@ -105,34 +166,18 @@ func (n *naive) fileAs(g ir.Group, raw string, unknown bool) ir.Decision {
 				open = open || path.Clean(o.Path) == cleaned
 			}
 		}
-		protects := n.role != nil && strings.Contains(" acceptEdits auto bypassPermissions ", " "+n.role.PermissionMode+" ")
 		for _, r := range n.p.Guards {
 			whole := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: Fold(r.Pattern.Text)}}
-			if !open && naiveFile(whole, Fold(cleaned), outside) && (lowest != ir.Agent || protects) {
+			if !open && naiveFile(whole, Fold(cleaned), outside) && (lowest != ir.Agent || n.protects()) {
 				lowest = min(lowest, r.Decision)
 			}
 		}
 	}
 	if outside {
-		ceiling := ir.Deny
-		switch {
-		case g == ir.Edit && n.can.OutsideEdit != nil:
-			ceiling = n.can.OutsideEdit.Decision
-		case g == ir.Read && n.can.OutsideRead != nil:
-			ceiling = n.can.OutsideRead.Decision
-		case g == ir.Read:
-			ceiling = ir.Deny
-			if n.role != nil {
-				ceiling = ir.Ask
-				if s := n.p.Silence; s != nil {
-					ceiling = min(ceiling, s.Decision)
-				}
-			}
-		}
 		written := g == ir.Edit && n.can.OutsideEdit != nil || g == ir.Read && n.can.OutsideRead != nil
 		switch {
 		case written || n.fallback(g) != ir.Agent:
-			lowest = ir.Both(lowest, ceiling)
+			lowest = ir.Both(lowest, n.ceiling(g))
 		case lowest == ir.Allow:
 			lowest = ir.Agent
 		}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -19,8 +18,6 @@ type filePath struct {
 	exact   names // as it is written
 	folded  names // in the form of Fold
 	outside bool
-	short   bool   // some name may be the short form of another
-	nothing string // the first name of which nothing stays on Windows
 }
 
 // names is a path split at its slashes.
@@ -51,12 +48,12 @@ type system uint8
 const (
 	posix system = iota
 	windows
-	folding // on Windows, where some names stand for others: see asOnWindows
+	streams // on Windows, where ":" begins a stream of the file: ".env::$DATA" is .env
 )
 
 // read cleans a path as a system reads it.
 func (p *filePath) read(raw string, on system) {
-	p.outside, p.short, p.nothing = outsidePrefix(raw, on), false, ""
+	p.outside = outsidePrefix(raw, on)
 	if on != posix || !p.readClean(raw) {
 		p.readAny(raw, on)
 	}
@@ -101,13 +98,8 @@ func (p *filePath) readAny(raw string, on system) {
 			j++
 		}
 		name := raw[i:j]
-		if on == folding && !(i == 0 && drive(name)) {
-			opened, ok := asOnWindows(name)
-			if p.outside = p.outside || !ok; !ok {
-				p.nothing = cmp.Or(p.nothing, name)
-			}
-			name = opened
-			p.short = p.short || isShort(name)
+		if on == streams && !(i == 0 && drive(name)) {
+			name, _, _ = strings.Cut(name, ":")
 		}
 		exact.push(name, root)
 		i = j + 1
@@ -227,11 +219,10 @@ func Relative(root, name string) string {
 	return name
 }
 
-// composed returns a path in NFC without what file systems ignore, the second form in which a
-// deny or ask regex is tested.
+// composed returns a path in NFC, the second form in which a deny or ask regex is tested.
 func composed(s string) string {
 	if isASCII(s) {
 		return s
 	}
-	return norm.NFC.String(withoutIgnorable(s))
+	return norm.NFC.String(s)
 }

@@ -19,9 +19,8 @@ type Place struct {
 	// resolved. The folder is one of Dirs, or a path that Names returned. It returns none
 	// where that cannot be found out. nil: there is no disk.
 	Names func(dir, file string) []string
-	// Folds is set where a file system may take a name for another one: for the one without
-	// its stream, or without the dots and spaces at its end, or for the one that it is short
-	// for. Paths are then judged by what they become too.
+	// Folds is set where a file system may take a name for another one. No list allows a path
+	// that is not plain then: see plainPath.
 	Folds bool
 	// File reports whether a name that Names returned is a file and no folder; nil where nobody
 	// knows.
@@ -159,25 +158,26 @@ func (s *Subject) DecideAt(p *Place, a Action) Result {
 	var all *Result
 	judge := needs(&all)
 	for _, dir := range p.dirs() {
-		judge(s.named(p, a.Group, p.names(dir, a.Arg)))
+		judge(s.named(p, touch{group: a.Group, names: p.names(dir, a.Arg)}))
 	}
 	return *all
 }
 
-// named decides a file by all its names.
-func (s *Subject) named(p *Place, g ir.Group, names []string) *Result {
-	if len(names) == 0 {
-		return s.unresolved(g)
+// named decides a file by all its names. Git compares names byte by byte with those of its index, so
+// that a word of it needs not be plain.
+func (s *Subject) named(p *Place, t touch) *Result {
+	if len(t.names) == 0 {
+		return s.unresolved(t.group)
 	}
 	var all *Result
 	judge := needs(&all)
-	for _, name := range names {
-		judge(s.file(g, name))
-		if p.Folds && folds(name) {
-			judge(s.foldedFile(g, name))
+	for _, name := range t.names {
+		judge(s.file(t.group, name))
+		if p.Folds {
+			judge(s.onFolding(t, name))
 		}
 		if p.Home != "" && !Leaves(name) {
-			judge(s.homeFile(g, p.Home+"/"+name))
+			judge(s.homeFile(t.group, p.Home+"/"+name))
 		}
 	}
 	return all

@@ -67,6 +67,7 @@ type touch struct {
 	known bool     // its path is literal
 	text  string   // as it is written
 	names []string // what it may be called; none where the disk does not say
+	ofGit bool     // a word of git names it
 }
 
 // dirs are the folders, relative to the root, in which a command may run.
@@ -99,7 +100,7 @@ func (d dirs) atRoot() bool { return !d.unknown && len(d.set) == 1 && d.set[0] =
 // inside the root, or not known.
 func (a *analysis) into(in dirs, dir string) (dirs, bool) {
 	a.placed = true
-	if in.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' || a.place.Folds && folds(dir) {
+	if in.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' || a.place.Folds && (!plainPath(dir) || strings.Contains(dir, ":")) {
 		return dirs{unknown: true}, false
 	}
 	var out dirs
@@ -455,7 +456,7 @@ func (p *Place) touched(g ir.Group, w word, in dirs) []touch {
 	}
 	var list []touch
 	for _, dir := range in.set {
-		list = append(list, touch{g, true, text, p.names(dir, name)})
+		list = append(list, touch{g, true, text, p.names(dir, name), w.said})
 	}
 	return list
 }

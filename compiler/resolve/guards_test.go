@@ -41,7 +41,7 @@ func TestGuardsAtAnyDepth(t *testing.T) {
 			".claude/skills/x/SKILL.md": ir.Ask, ".CLAUDE/commands/x.md": ir.Ask, ".mcp.json": ir.Deny,
 			".cursor/cli.json": ir.Deny, ".cursor/hooks.json": ir.Deny, ".cursor/mcp.json": ir.Deny, ".cursor/rules/x.mdc": ir.Ask,
 			".roomodes": ir.Deny, ".roo/mcp.json": ir.Deny, ".roo/rules/x.md": ir.Ask, ".zoomodes": ir.Deny, ".zoo/x": ir.Ask,
-			".vscode/tasks.json": ir.Ask, ".VSCode/settings.json": ir.Deny, "VSCODE~1/tasks.json": ir.Ask,
+			".vscode/tasks.json": ir.Ask, ".VSCode/settings.json": ir.Deny, "VSCODE~1/tasks.json": ir.Deny,
 			".envrc": ir.Ask, ".gitmodules": ir.Ask, ".devcontainer/devcontainer.json": ir.Ask,
 			".github/workflows/ci.yml": ir.Allow, ".gitignore": ir.Allow, "git/config": ir.Allow, "src/main.go": ir.Allow, "HEADER": ir.Allow,
 		} {

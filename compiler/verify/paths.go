@@ -67,17 +67,9 @@ var dress = []dressing{
 	{"unicode: NFD", norm.NFD.String},
 	{"unicode: NFC", norm.NFC.String},
 	{"unicode: folded", policy.Fold},
-	{"unicode: ignored", func(s string) string { return path.Join(path.Dir(s), path.Base(s)+"\u00ad") }},
-	{"unicode: ignored in a folder", func(s string) string { return inFolder().ReplaceAllString(s, "$1\u00ad/") }},
-	{"unicode: case", alike(func(r rune) bool { return unicode.SimpleFold(r) != r && !ofForm(r) })},
+	{"unicode: case", alike(func(r rune) bool { return unicode.SimpleFold(r) != r })},
 	{"unicode: letters", alike(func(r rune) bool { return utf8.RuneCountInString(policy.Fold(string(r))) > 1 })},
-	{"unicode: form", alike(ofForm)},
 }
-
-// ofForm reports whether a letter is a compatibility form of others.
-func ofForm(r rune) bool { return !norm.NFKD.IsNormalString(string(r)) }
-
-var inFolder = lazy.Regexp(`([^./])/`)
 
 // alike returns a function that replaces the first letters for which policy.Fold takes another
 // letter, one of those that are given.
@@ -96,15 +88,12 @@ func alike(of func(rune) bool) func(string) string {
 	}
 }
 
-// spellings are the letters outside of ASCII by the ASCII text that policy.Fold takes them for. The
-// last are the mathematical ones. Dots are left out: a name of two would be another folder.
+// spellings are the letters outside of ASCII by the ASCII text that policy.Fold takes them for.
 var spellings = sync.OnceValue(func() map[string][]rune {
 	all := map[string][]rune{}
-	for _, block := range [][2]rune{{utf8.RuneSelf, 0x24ff}, {0xfb00, 0xffef}, {0x1d400, 0x1d7ff}} {
-		for r := block[0]; r <= block[1]; r++ {
-			if as := policy.Fold(string(r)); as[0] < utf8.RuneSelf && as[0] != '.' {
-				all[as] = append(all[as], r)
-			}
+	for r := rune(utf8.RuneSelf); r <= 0x24ff; r++ {
+		if as := policy.Fold(string(r)); as[0] < utf8.RuneSelf {
+			all[as] = append(all[as], r)
 		}
 	}
 	return all
