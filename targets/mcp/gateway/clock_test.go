@@ -135,10 +135,10 @@ func TestReloadTimes(t *testing.T) {
 	}
 }
 
-// Names that collide at some time are an error at the start.
+// Names of two servers that collide at some time are an error at the start.
 func TestNamesAtAnyTime(t *testing.T) {
-	source := `{"servers": {"s": {"command": "s", "tools": {"a": {}, "A": {}}}}, "roles": {"r": {"can": {"mcp": {"s": {
-		"default": "deny", "allow": ["a", {"rule": "A", "until": "2020-12-31"}]}}}}}}`
+	source := `{"servers": {"s": {"command": "s", "tools": {"t_a": {}}}, "s_t": {"command": "s", "tools": {"a": {}}}}, "roles": {"r": {"can": {"mcp": {
+		"s": "allow", "s_t": {"default": "deny", "allow": [{"rule": "a", "until": "2020-12-31"}]}}}}}}`
 	if _, err := newGateway(engine(t, source), Options{Subject: ir.SubjectRef{Role: "r"}}, nil); err == nil {
 		t.Error("got no error")
 	}

@@ -153,6 +153,9 @@ func withTable(t *Table, opt Options, start func(*Gateway, *ir.Server) caller) *
 	if len(t.moved) > 0 {
 		opt.Logger.Warn(pinnedOtherwise(t.moved))
 	}
+	if len(t.alike) > 0 {
+		opt.Logger.Warn(indistinct(t.alike))
+	}
 	return g
 }
 

@@ -46,6 +46,7 @@ type Table struct {
 	servers []*serverTable
 	names   map[string]toolName // of tools, as clients know them
 	moved   []string            // servers that are started or reached otherwise than when they were pinned
+	alike   []toolName          // that are left out, because agents cannot tell them apart
 }
 
 // toolName is a tool as its server knows it.
@@ -202,11 +203,33 @@ func (t *Table) compile(
 				st.tools[sv.Tools[j].Name] = g
 			}
 		}
+		t.alike = append(t.alike, st.leaveAlike()...)
 		if st.used() {
 			t.servers = append(t.servers, st)
 		}
 	}
 }
+
+// leaveAlike leaves out the tools of a server that some agents cannot tell apart, such as get and GET.
+func (s *serverTable) leaveAlike() (left []toolName) {
+	byKey := map[string][]string{}
+	for tool := range s.tools {
+		key := alikeKey(s.prefix + tool)
+		byKey[key] = append(byKey[key], tool)
+	}
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		if slices.Sort(byKey[key]); len(byKey[key]) > 1 {
+			for _, tool := range byKey[key] {
+				delete(s.tools, tool)
+				left = append(left, toolName{s.entry.Name, tool})
+			}
+		}
+	}
+	return left
+}
+
+// alikeKey returns what some agents make of a name.
+func alikeKey(name string) string { return strings.ToLower(policy.AgentName(name)) }
 
 // enters fails where a role may not work in a mode.
 func enters(e *policy.Engine, ref ir.SubjectRef) error {
@@ -265,7 +288,7 @@ func (t *Table) index() error {
 					"digits, \"_\", \"-\" and \".\": give the server another namespace with --namespace %s=PREFIX",
 					tool, s.entry.Name, name, s.entry.Name)
 			}
-			key := strings.ToLower(policy.AgentName(name))
+			key := alikeKey(name)
 			if other, ok := alike[key]; ok {
 				return fmt.Errorf("the tool %q of server %q and the tool %q of server %q would both be called %q: "+
 					"give one of the servers another namespace with --namespace %s=PREFIX",
@@ -418,5 +441,15 @@ func pinnedOtherwise(names []string) string {
 // unlisted says what to do about servers without a list of tools.
 func unlisted(names []string) string {
 	return fmt.Sprintf("the inventory lists no tool of %s, so none is offered: list them in the source, at `tools`",
+		diag.Quote(names))
+}
+
+// indistinct says what to do about tools that are left out.
+func indistinct(tools []toolName) string {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.server+":"+t.tool)
+	}
+	return fmt.Sprintf("%s: some agents cannot tell these tools apart, so they are left out: deny all of them but one",
 		diag.Quote(names))
 }

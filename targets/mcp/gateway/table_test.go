@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -355,6 +356,29 @@ func TestNames(t *testing.T) {
 			if d := cmp.Diff(toolName{"a", "b_c"}, tb.names["one_b_c"], cmp.AllowUnexported(toolName{})); d != "" {
 				t.Error(d)
 			}
+		}
+	}
+}
+
+// Tools of one server that agents cannot tell apart are left out with a warning. Whatever else there is is served, and
+// so is the one of them that alone is permitted.
+func TestToolsAlike(t *testing.T) {
+	source := `{"servers": {"a": {"command": "a", "tools": {"get": {}, "GET": {}, "put": {}}}, "b": {"command": "b", "tools": {"x": {}}}},
+		"roles": {"r": {"can": {"mcp": {"a": %s, "b": "allow"}}}}}`
+	for can, want := range map[string]string{`"allow"`: "a_put b_x", `{"allow": ["get", "put"], "default": "deny"}`: "a_get a_put b_x"} {
+		var log strings.Builder
+		opt := reviewer
+		opt.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		g := faked(t, engine(t, fmt.Sprintf(source, can)), opt, map[string]*fake{
+			"a": offering(t, []string{"get", "GET", "put"}, nil, nil, nil), "b": offering(t, []string{"x"}, nil, nil, nil)})
+		if got := strings.Join(dial(t, g, eras[0], object{}).listed(tools), " "); got != want {
+			t.Errorf("%s: got %s, want %s", can, got, want)
+		}
+		if warned := strings.Contains(log.String(), "a:GET"); warned != (can == `"allow"`) {
+			t.Errorf("%s: got %s", can, &log)
+		}
+		if waiting := g.Reload(engine(t, fmt.Sprintf(source, can)), nil); len(waiting) > 0 {
+			t.Errorf("%s: got %v", can, waiting)
 		}
 	}
 }
