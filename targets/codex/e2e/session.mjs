@@ -51,7 +51,7 @@ function model(calls, agents) {
       const outputs = (to) => asked.input.forEach((i) => i.type?.endsWith('call_output') && i.call_id && (to[i.call_id] = typeof i.output === 'string' ? i.output : JSON.stringify(i.output)));
       const agent = Object.keys(agents).find((mark) => body.includes(mark));
       if (agent) {
-        const of = (seen.agents[agent] ??= { n: 0, outputs: {} });
+        const of = (seen.agents[agent] ??= { n: 0, outputs: {}, tools: asked.tools });
         outputs(of.outputs);
         items = of.n < agents[agent].length ? [item(`agent_${of.n}`, agents[agent][of.n])] : [message('m', 'done')];
         of.n++;
