@@ -17,7 +17,8 @@ import (
 
 // talk is an MCP client for scripts: `talk FILE COMMAND ARG...` starts a server and sends it the messages
 // of a file, one a line, each after the answer to the one before. It prints each answer on a line, and
-// below it the texts of its content, indented. Blank lines and those that begin with # are skipped.
+// below it the texts of its content, indented. Blank lines and those that begin with # are skipped, and
+// `wait 2s` waits.
 //
 // The first session that an answer names is SESSION1 in what is sent and printed, its task TASK1, and so
 // on, since the real names differ each time.
@@ -64,28 +65,36 @@ func converse(file string, command []string) error {
 			}
 			continue
 		}
+		if pause, ok := strings.CutPrefix(line, "wait "); ok {
+			d, err := time.ParseDuration(pause)
+			if err != nil {
+				return err
+			}
+			time.Sleep(d)
+			continue
+		}
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		for real, name := range names {
-			line = strings.ReplaceAll(line, name, real)
+		for id, name := range names {
+			line = strings.ReplaceAll(line, name, id)
 		}
 		answer, err := speak([]byte(line))
 		if err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", line, err), cmd.Process.Kill())
 		}
-		show(handle.ReplaceAllStringFunc(string(answer), func(real string) string {
-			if names[real] == "" {
-				kind := map[string]string{"ses": "SESSION", "tsk": "TASK"}[real[:3]]
+		show(handle.ReplaceAllStringFunc(string(answer), func(id string) string {
+			if names[id] == "" {
+				kind := map[string]string{"ses": "SESSION", "tsk": "TASK"}[id[:3]]
 				n := 1
 				for _, name := range names {
 					if strings.HasPrefix(name, kind) {
 						n++
 					}
 				}
-				names[real] = fmt.Sprint(kind, n)
+				names[id] = fmt.Sprint(kind, n)
 			}
-			return names[real]
+			return names[id]
 		}))
 	}
 	return end()
