@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"modec.dev/modec/compiler"
@@ -200,7 +201,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	if err := c.start(e, g.Servers()); err != nil {
 		return err
 	}
-	listener, err := c.listen(e, opt.Auth != nil)
+	listener, err := c.listen(e, l.log, opt.Auth != nil)
 	if err != nil {
 		return err
 	}
@@ -254,7 +255,7 @@ func (c *gatewayCmd) measured(e *env, h http.Handler, log *slog.Logger) (end fun
 }
 
 // listen opens the address. Without a question who calls it is one of this machine.
-func (c *gatewayCmd) listen(e *env, asked bool) (net.Listener, error) {
+func (c *gatewayCmd) listen(e *env, log *slog.Logger, asked bool) (net.Listener, error) {
 	listener, err := net.Listen("tcp", c.HTTP)
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen: %w", err)
@@ -267,13 +268,51 @@ func (c *gatewayCmd) listen(e *env, asked bool) (net.Listener, error) {
 	if c.TLSCert == "" {
 		return listener, nil
 	}
-	pair, err := tls.LoadX509KeyPair(e.abs(c.TLSCert), e.abs(c.TLSKey))
-	if err != nil {
+	certs := &certificates{cert: e.abs(c.TLSCert), key: e.abs(c.TLSKey), log: log}
+	if err := certs.load(); err != nil {
 		_ = listener.Close() // nobody was served
 		return nil, fmt.Errorf("the certificates cannot be read: %w", err)
 	}
-	return tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
+	return tls.NewListener(listener, &tls.Config{GetCertificate: certs.get, MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"http/1.1"}}), nil
+}
+
+// certificates are those of a server, which are read again once their file is another one.
+type certificates struct {
+	cert, key string // files
+	log       *slog.Logger
+
+	mu     sync.Mutex
+	loaded *tls.Certificate
+	of     time.Time // when the file was written
+	looked time.Time // at the file
+}
+
+// load reads the certificates if their file is another one than before.
+func (c *certificates) load() error {
+	info, err := os.Stat(c.cert)
+	if err != nil || info.ModTime().Equal(c.of) {
+		return err
+	}
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		return err
+	}
+	c.loaded, c.of = &pair, info.ModTime()
+	return nil
+}
+
+// get returns the certificates for a connection. It looks at their file once a second.
+func (c *certificates) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); now.Sub(c.looked) > time.Second {
+		c.looked = now
+		if err := c.load(); err != nil {
+			c.log.Warn("the certificates cannot be read again; those of before are used", "error", err)
+		}
+	}
+	return c.loaded, nil
 }
 
 // authOptions are those of [gateway.auth], but for the way to its keys.

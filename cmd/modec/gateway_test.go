@@ -3,15 +3,23 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
+	"encoding/pem"
 	"io"
+	"log/slog"
+	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -163,5 +171,59 @@ roles: {
 	if code := run(t.Context(), targets.All(), args, strings.NewReader(""), &out, &errors); code != 2 ||
 		!strings.Contains(errors.String(), "nobody is asked who calls") {
 		t.Errorf("got %d %s", code, errors.String())
+	}
+}
+
+// A renewed certificate is served without another start, and one that cannot be read changes nothing.
+func TestCertificatesRenewed(t *testing.T) {
+	dir := t.TempDir()
+	c := &certificates{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem"), log: slog.New(slog.DiscardHandler)}
+	write := func(serial int64, at time.Time) {
+		t.Helper()
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour)}
+		der, err := x509.CreateCertificate(rand.Reader, of, of, key.Public(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		private, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, block := range map[string]*pem.Block{c.cert: {Type: "CERTIFICATE", Bytes: der}, c.key: {Type: "PRIVATE KEY", Bytes: private}} {
+			if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chtimes(c.cert, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serial := func() int64 {
+		t.Helper()
+		c.looked = time.Time{}
+		got, err := c.get(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Leaf.SerialNumber.Int64()
+	}
+	start := time.Now().Add(-time.Hour)
+	write(1, start)
+	if got := serial(); got != 1 {
+		t.Errorf("got %d", got)
+	}
+	write(2, start.Add(time.Minute))
+	if got := serial(); got != 2 {
+		t.Errorf("got %d, want the renewed one", got)
+	}
+	if err := os.WriteFile(c.cert, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := serial(); got != 2 {
+		t.Errorf("got %d, want the one of before", got)
 	}
 }

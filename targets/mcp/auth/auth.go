@@ -7,7 +7,7 @@
 // Nothing of a token is believed before its signature was verified by a key of the issuer and an algorithm
 // that the project allows. There is no symmetric algorithm and no "none" among those that it can allow: whoever
 // could verify such a token could write one. A token without an expiry, a subject or the server's audience is
-// refused. Keys are fetched when they are needed, kept for an hour, and fetched again for a key that is not among
+// refused. Keys are fetched when they are needed, kept for ten minutes, and fetched again for a key that is not among
 // them, at most every half minute: a caller with invented keys cannot have the issuer asked at each request. Those of a
 // file are read again each second. A token's signature is verified once while the keys are the same.
 //
@@ -240,6 +240,12 @@ func exact(raw map[string]json.RawMessage, now time.Time) error {
 	}
 	if raw["events"] != nil {
 		return errors.New("it tells of an event, and gives no access")
+	}
+	var seconds float64
+	for _, name := range []string{"exp", "nbf", "iat"} {
+		if raw[name] != nil && json.Unmarshal(raw[name], &seconds) != nil {
+			return fmt.Errorf("its %q is no number", name)
+		}
 	}
 	var begins float64
 	if err := json.Unmarshal(raw["nbf"], &begins); raw["nbf"] != nil && (err != nil || begins > float64(now.Unix())) {

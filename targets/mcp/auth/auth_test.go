@@ -14,8 +14,10 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -158,6 +160,8 @@ func TestTokens(t *testing.T) {
 		{"no audience", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"aud": nil})), false},
 		{"another issuer", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"iss": "https://evil.example.com"})), false},
 		{"expired", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"exp": time.Now().Add(-time.Minute).Unix()})), false},
+		{"an expiry as text", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"exp": strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)})), false},
+		{"a beginning as text", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"iat": "1"})), false},
 		{"no expiry", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"exp": nil})), false},
 		{"not yet", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"nbf": time.Now().Add(time.Hour).Unix()})), false},
 		{"no subject", authtest.Signed(t, jose.ES256, key, "a", is.claims(object{"sub": nil})), false},
@@ -276,12 +280,23 @@ func TestKeys(t *testing.T) {
 	now = now.Add(keysFresh)
 	check("a key that is gone", key, "a", false, 3)
 	is.mu.Lock()
+	all := is.keys
+	is.keys = is.keys[:0:0]
+	is.mu.Unlock()
+	now = now.Add(keysFresh)
+	check("all keys are gone", other, "b", false, 4)
+	is.mu.Lock()
+	is.keys = all
+	is.mu.Unlock()
+	now = now.Add(keysFresh)
+	check("they are back", other, "b", true, 5)
+	is.mu.Lock()
 	is.down = true
 	is.mu.Unlock()
 	now = now.Add(keysFresh)
-	check("the issuer is down", other, "b", true, 4)
+	check("the issuer is down", other, "b", true, 6)
 	now = now.Add(keysStale)
-	check("for a day", other, "b", false, 5)
+	check("for a day", other, "b", false, 7)
 	if _, err := v.Verify(t.Context(), authtest.Signed(t, jose.ES256, key, "a", is.claims(nil))); err == nil || errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v, want that the keys are not there", err)
 	}
@@ -295,6 +310,9 @@ func TestLocalKeys(t *testing.T) {
 	now, all := time.Now(), is.keys
 	var doc []byte
 	keys := newKeySet(&Options{Local: true, Algorithms: DefaultAlgorithms, Keys: func(context.Context) ([]byte, error) {
+		if string(doc) == `"gone"` {
+			return nil, fs.ErrNotExist
+		}
 		return doc, nil
 	}})
 	keys.now = func() time.Time { return now }
@@ -310,6 +328,8 @@ func TestLocalKeys(t *testing.T) {
 		{"the other", jose.JSONWebKeySet{Keys: all[1:]}, false, true},
 		{"no file of keys", "half", false, true},
 		{"none", object{"keys": []any{}}, false, false},
+		{"the other again", jose.JSONWebKeySet{Keys: all[1:]}, false, true},
+		{"no file", "gone", false, false},
 		{"one again", jose.JSONWebKeySet{Keys: all[:1]}, true, false},
 	} {
 		var err error

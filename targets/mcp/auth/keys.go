@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,7 +23,7 @@ import (
 
 // How long keys are kept.
 const (
-	keysFresh  = time.Hour        // until they are fetched again: a key that is gone may be one that was stolen
+	keysFresh  = 10 * time.Minute // until they are fetched again: a key that is gone may be one that was stolen
 	keysStale  = 24 * time.Hour   // until they do not count any more, where they cannot be fetched again
 	keysPause  = 30 * time.Second // between two times that they are fetched
 	keysLocal  = time.Second      // in the place of both, where they are in a file
@@ -36,7 +37,7 @@ type keySet struct {
 	now        func() time.Time
 	fresh      time.Duration // until they are fetched again
 	pause      time.Duration // between two times that they are fetched
-	local      bool          // they are in a file, which may have none
+	local      bool          // they are in a file
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
@@ -192,8 +193,11 @@ func (s *keySet) renew(ctx context.Context) {
 	defer cancel()
 	doc, err := s.fetch(ctx)
 	var keys []jose.JSONWebKey
+	if s.local && errors.Is(err, fs.ErrNotExist) {
+		doc, err = []byte(`{"keys":[]}`), nil // somebody took all of them away
+	}
 	if err == nil {
-		keys, err = publicKeys(doc, s.local)
+		keys, err = publicKeys(doc)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,9 +210,8 @@ func (s *keySet) renew(ctx context.Context) {
 	s.flying = nil
 }
 
-// publicKeys reads a set of keys. What is no key of a signature is left out. Somebody may have emptied a file; an
-// issuer without a key is one that fails.
-func publicKeys(doc []byte, local bool) ([]jose.JSONWebKey, error) {
+// publicKeys reads a set of keys, which may be empty. What is no key of a signature is left out.
+func publicKeys(doc []byte) ([]jose.JSONWebKey, error) {
 	var raw struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(doc, &raw); err != nil || raw.Keys == nil {
 		return nil, errors.New(`it is no set of keys: JSON with "keys" (RFC 7517)`)
@@ -219,9 +222,6 @@ func publicKeys(doc []byte, local bool) ([]jose.JSONWebKey, error) {
 		if json.Unmarshal(one, &k) == nil && k.Valid() && k.IsPublic() && k.Use != "enc" {
 			keys = append(keys, k)
 		}
-	}
-	if len(keys) == 0 && !local {
-		return nil, errors.New("it has no public key of a signature")
 	}
 	return keys, nil
 }

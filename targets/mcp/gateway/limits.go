@@ -75,7 +75,7 @@ func share[T any](ctx context.Context, of *singleflight.Group, key string, do fu
 		out, _ = r.Val.(T)
 		return out, r.Err
 	case <-ctx.Done():
-		return out, ctx.Err()
+		return out, context.Cause(ctx)
 	}
 }
 

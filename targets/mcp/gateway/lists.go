@@ -224,7 +224,9 @@ func (u *upstream) listed(ctx context.Context, k *kind) (*sum, error) {
 
 // fetch reads all pages of a list.
 func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, error) {
-	s, err := u.connected(ctx)
+	start, cancel := u.limited(ctx)
+	defer cancel()
+	s, err := u.connected(start)
 	if err != nil {
 		return nil, 0, err
 	}

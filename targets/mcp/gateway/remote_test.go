@@ -134,7 +134,11 @@ func TestRestarts(t *testing.T) {
 			server := start(listener)
 			w := dial(t, real(t, one(fmt.Sprintf(`{"url": "http://%s", "tools": {"read": {}}}`, address)), reviewer), eras[0], object{})
 			w.result("tools/call", object{"name": "s_read"})
-			for i := range 20 {
+			rounds := 20
+			if testing.Short() {
+				rounds = 4
+			}
+			for i := range rounds {
 				if err := server.Shutdown(context.Background()); err != nil { // lets calls end
 					t.Fatal(err)
 				}

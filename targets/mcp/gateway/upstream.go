@@ -109,20 +109,30 @@ func (a *answer) read(list bool) (err error) {
 	return nil
 }
 
-// parts are the fields of results that have a form, and how it begins.
-var parts = map[string]map[string]string{
-	"tools/call":          {"content": "[", "isError": "tf"},
-	"prompts/get":         {"messages": "["},
-	"resources/read":      {"contents": "["},
-	"completion/complete": {"completion": "{"},
+// parts are the fields that results have, and their forms.
+var parts = map[string]map[string]form{
+	"tools/call":          {"content": listOf(isObject)},
+	"prompts/get":         {"messages": listOf(isObject)},
+	"resources/read":      {"contents": listOf(isObject)},
+	"completion/complete": {"completion": isObject},
 }
 
 // check fails for a result to a method that is none: a client may take it for another one than the next client does.
 func (a *answer) check(method string) error {
-	for key, begins := range parts[method] {
-		if raw := a.fields[key]; len(raw) > 0 && !strings.Contains(begins, string(raw[:1])) {
+	wrong := func(key string, is form) bool {
+		var v any
+		return json.Unmarshal(a.fields[key], &v) != nil || !is(v)
+	}
+	for key, is := range parts[method] {
+		if a.fields[key] == nil {
+			return fmt.Errorf("its result has no field %q", key)
+		}
+		if wrong(key, is) {
 			return fmt.Errorf("its result has a field %q of the wrong form", key)
 		}
+	}
+	if a.fields["isError"] != nil && wrong("isError", isTruth) {
+		return errors.New(`its result has a field "isError" of the wrong form`)
 	}
 	return nil
 }
@@ -544,11 +554,7 @@ func (u *upstream) client() *sdk.Client {
 // call calls a method of the server.
 func (u *upstream) call(ctx context.Context, method string, p *params) (*answer, error) {
 	defer u.underWay(ctx)()
-	limit := callLimit
-	if n := u.entry.TimeoutSeconds; n > 0 {
-		limit = time.Duration(n) * time.Second
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %s", limit))
+	ctx, cancel := u.limited(ctx)
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -563,6 +569,11 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	if err := a.read(isList(method)); err != nil {
 		return nil, u.failed(ctx, err)
 	}
+	var kind string
+	if t := a.fields["resultType"]; t != nil && (json.Unmarshal(t, &kind) != nil || kind != "complete") {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("server %q asks the client "+
+			"for something before it answers, which modec gateway does not pass on", u.entry.Name)}
+	}
 	if err := a.check(method); err != nil {
 		return nil, u.failed(ctx, err)
 	}
@@ -571,12 +582,16 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 			return nil, u.failed(ctx, err)
 		}
 	}
-	var kind string
-	if t := a.fields["resultType"]; t != nil && (json.Unmarshal(t, &kind) != nil || kind != "complete") {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("server %q asks the client "+
-			"for something before it answers, which modec gateway does not pass on", u.entry.Name)}
-	}
 	return a, nil
+}
+
+// limited returns a context that ends with the time of a call, in which the server is started too.
+func (u *upstream) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := callLimit
+	if n := u.entry.TimeoutSeconds; n > 0 {
+		limit = time.Duration(n) * time.Second
+	}
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %s", limit))
 }
 
 // ofTransport reports whether an error is the SDK's own: that its transport sent nothing, or has ended.

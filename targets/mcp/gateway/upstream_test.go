@@ -297,6 +297,8 @@ func TestHostileServer(t *testing.T) {
 		"a giant message":       {`{"tools":[],"x":"@9000000"}`, call, nil, "is not available"},
 		"a giant result":        {list(), `{"content":[{"type":"text","text":"@9000000"}]}`, []string{"s_echo"}, "more than"},
 		"no list of parts":      {list(), `{"content":"x"}`, []string{"s_echo"}, `a field \"content\" of the wrong form`},
+		"a part of no form":     {list(), `{"content":[5]}`, []string{"s_echo"}, `a field \"content\" of the wrong form`},
+		"no content":            {list(), `{"isError":false}`, []string{"s_echo"}, `no field \"content\"`},
 		"maybe an error":        {list(), `{"content":[],"isError":"maybe"}`, []string{"s_echo"}, `a field \"isError\" of the wrong form`},
 		"a result twice":        {list(), `{"content":[],"content":[1]}`, []string{"s_echo"}, "twice"},
 		"a deep result":         {list(), `{"x":` + strings.Repeat(`[`, 100) + strings.Repeat(`]`, 100) + `}`, []string{"s_echo"}, "nested"},
@@ -351,6 +353,11 @@ func TestDrip(t *testing.T) {
 		t.Errorf("got %v", e)
 	}
 	w.result("ping", nil)
+	w = dial(t, real(t, one(`{"command": "sleep", "args": ["60"], "timeout": 1, "tools": {"echo": {}}}`), reviewer), eras[0], object{})
+	e, _ = w.call("tools/call", object{"name": "s_echo"})["error"].(object) // a start is bounded too
+	if e == nil || !strings.Contains(e["message"].(string), "did not answer within 1s") {
+		t.Errorf("got %v", e)
+	}
 }
 
 // The headers of an entry go to its own address, wherever the server points.

@@ -193,7 +193,7 @@ func (c *lineConn) mayAsk(msg jsonrpc.Message) error {
 	case "initialize":
 		c.greeted = true
 		return nil
-	case "ping", "server/discover":
+	case "ping":
 		return nil
 	}
 	var params struct {

@@ -123,12 +123,17 @@ func TestWordsOfRefusals(t *testing.T) {
 		`{"jsonrpc":"2.0","id":7}`:                                                        `7 -32600 it has no method`,
 		`{"jsonrpc":"2.0","id":7,"METHOD":"ping"}`:                                        `7 -32600 it has no method`,
 		`[{"jsonrpc":"2.0","id":7,"method":"ping"}]`:                                      `<nil> -32600 it is a list, want one message`,
+		`{"jsonrpc":"2.0","id":7,"method":"server/discover"}`:                             `7 -32600 before initialize`,
 		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001):                         `<nil> -32700 more than 10000 deep`,
 		`{"jsonrpc":"2.0","id":7,"method":"ping",`:                                        `<nil> -32700 that is not JSON`,
 		`{"jsonrpc":"2.0","id":7,"method":"resources/subscribe","params":{}}`:             `7 -32602 got no uri`,
 		`{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{"level":"bogus"}}`: `7 -32602 got the level "bogus", want one of`,
 	} {
-		answers := exchange(t, serve(t, Options{}), hello+line+"\n")
+		begins := hello
+		if strings.Contains(line, "server/discover") { // of a revision without it
+			begins = ""
+		}
+		answers := exchange(t, serve(t, Options{}), begins+line+"\n")
 		var got string
 		for _, a := range answers {
 			if e, ok := a["error"].(map[string]any); ok {
