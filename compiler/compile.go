@@ -5,7 +5,6 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +26,6 @@ type Request struct {
 	Targets []contract.Target // every target there is, in printing order
 	Only    []string          // names of the targets to compile; empty: those of modec.toml
 	Today   time.Time         // when exceptions and allows with times are judged
-	Local   string            // the folder below Root of a person's own project; "": the team's
 	Version string            // modec's own version, which a project may ask for; "": not checked
 	// Unhooked leaves the entries out that call modec's hook.
 	Unhooked bool
@@ -48,7 +46,6 @@ type Result struct {
 	entries contract.Entries          // of external servers
 	now     time.Time                 // when allows with times are judged
 	targets []contract.Target         // every target there is
-	ofOne   bool                      // it is one person's own
 	inputs  map[string]contract.Input // of the targets that were compiled, by name
 }
 
@@ -66,11 +63,6 @@ func Compile(ctx context.Context, req Request) (*Result, diag.List) {
 	if !diags.HasErrors() {
 		diags = append(diags, res.emit(targets, exceptions, req.Unhooked)...)
 	}
-	for i := range diags { // a target knows modec.toml by its name alone
-		if d := &diags[i]; d.Pos.File == config.File {
-			d.Pos.File = path.Join(req.Local, config.File)
-		}
-	}
 	diags.Sort()
 	if diags.HasErrors() {
 		return nil, diags
@@ -86,7 +78,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	cfg, diags := config.Load(files, req.Local, req.folder(), req.Targets)
+	cfg, diags := config.Load(files, req.folder(), req.Targets)
 	if !diags.HasErrors() {
 		diags = append(diags, cfg.CheckVersion(req.Version)...)
 	}
@@ -133,7 +125,6 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		Sources: tree.Data,
 		now:     req.Today,
 		targets: req.Targets,
-		ofOne:   req.Local != "",
 	}, diags
 }
 
@@ -158,7 +149,7 @@ func ReadConfig(req Request) (*config.Config, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	return config.Load(files, req.Local, req.folder(), req.Targets)
+	return config.Load(files, req.folder(), req.Targets)
 }
 
 // Format returns the CUE files of the source that `modec fmt` would change, as it would
@@ -169,7 +160,7 @@ func (req *Request) Format() ([]source.Formatted, diag.List) {
 		return nil, diags
 	}
 	defer end()
-	cfg, diags := config.Load(files, req.Local, req.folder(), req.Targets)
+	cfg, diags := config.Load(files, req.folder(), req.Targets)
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -83,22 +83,16 @@ func (r *Result) Lint(project fs.FS) []lint.Finding {
 			return err == nil && info.IsDir()
 		},
 	}), broken...)
-	if lock, err := r.lockIn(project); err == nil {
+	if project == nil {
+		return found
+	}
+	if lock, err := contract.ReadImport(project, output.LockFile); err == nil {
 		known := output.KnownOf(lock)
 		for i := range found {
 			known.Ease(&found[i].Diagnostic)
 		}
 	}
 	return found
-}
-
-// lockIn returns the lock among a project's files; an error where they are not given, and for one person's own
-// project, whose lock knows nothing.
-func (r *Result) lockIn(project fs.FS) ([]byte, error) {
-	if project == nil || r.ofOne {
-		return nil, fs.ErrNotExist
-	}
-	return contract.ReadImport(project, output.LockFile)
 }
 
 // Known returns, for the lock of a first build, what lint and the agents' models warn of in what people had, whose

@@ -11,7 +11,6 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/textdiff"
@@ -56,9 +55,6 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 	var files, compiled fs.FS = r.FS(), nil
 	list := "`modec verify -v` lists them"
 	if how.Disk != nil {
-		if r.ofOne {
-			how.Disk = r.alone(how.Disk)
-		}
 		files, compiled = how.Disk, files
 		list = "`modec verify --disk -v` lists them, with --staged those of git's index"
 	}
@@ -79,7 +75,7 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 
 // easeKnown makes notes of the warnings about what was there before modec.
 func (r *Result) easeKnown(diags diag.List, disk fs.FS) {
-	lock, err := r.lockIn(disk)
+	lock, err := contract.ReadImport(disk, output.LockFile)
 	if err != nil {
 		return
 	}
@@ -175,18 +171,6 @@ func (r *Result) permits(files fs.FS) func(s *verify.Surface, f *verify.Finding)
 		v := d.Decide(refs[f.Subject], a)
 		return v.Hole.Past(v.Decision) >= f.Artifact
 	}
-}
-
-// alone returns a disk with the files of the result only: what one person permits to themselves is judged
-// without what the team's files permit.
-func (r *Result) alone(disk fs.FS) fs.FS {
-	tree := memfs.FS{}
-	for _, f := range r.Files() {
-		if data, err := fs.ReadFile(disk, f.Path); err == nil {
-			tree[f.Path] = data
-		}
-	}
-	return tree
 }
 
 // complete returns a report, or none where the context ended before all was compared: what was
@@ -459,8 +443,7 @@ func (r *Result) widerDiagnostic(diags *diag.List, s *verify.Surface, f verify.F
 		code, hint = diag.ForeignWidening, "a build wrote what lies there from another source: run `modec build`"
 	case f.Foreign && contract.IsPrivate(r.targets, f.At.File):
 		code = diag.ForeignWidening
-		hint = "take it out, or into a source of your own, which nobody else has: `modec migrate --local`; " +
-			"then `modec build`"
+		hint = "take it out: it is your own, and the source permits nothing to one person alone"
 	case f.Foreign:
 		code = diag.ForeignWidening
 		hint = "undo what somebody changed there, or say in the source what it permits " +

@@ -25,8 +25,8 @@ type acceptFlag struct {
 
 // accept has the user accept what a project that somebody else may have written allows, starts and
 // runs, once, and again what is new in it. Nobody is asked where a repository is the user's record.
-func (c *acceptFlag) accept(e *env, res *compiler.Result, ref ir.SubjectRef, targets ...contract.Target) error {
-	points, err := e.points(res, ref, targets)
+func (c *acceptFlag) accept(e *env, res *compiler.Result, ref ir.SubjectRef, target contract.Target) error {
+	points, err := e.points(res, ref, target)
 	if err != nil {
 		return err
 	}
@@ -35,15 +35,15 @@ func (c *acceptFlag) accept(e *env, res *compiler.Result, ref ir.SubjectRef, tar
 
 // acceptPoints does so for points of a project, which follow either text: that all of them are new, or some.
 func (c *acceptFlag) acceptPoints(e *env, points []accepted.Point, all, some string) error {
-	record := accepted.Load(e.home(mainTree(e.dir)))
+	record := accepted.Load(mainTree(e.dir))
 	fresh := record.New(points)
 	if len(fresh) == 0 {
 		return nil
 	}
 	if !c.Accept {
-		title := fmt.Sprintf("You have not accepted %s yet. %s", e.home(e.dir), all)
+		title := fmt.Sprintf("You have not accepted %s yet. %s", e.dir, all)
 		if len(fresh) < len(points) {
-			title = fmt.Sprintf("%s is not what you accepted. %s", e.home(e.dir), some)
+			title = fmt.Sprintf("%s is not what you accepted. %s", e.dir, some)
 		}
 		if err := e.confirmPoints(title, fresh); err != nil {
 			return err
@@ -87,11 +87,11 @@ func (e *env) confirmPoints(title string, points []accepted.Point) error {
 	return e.confirm("Accept it?", "--accept")
 }
 
-// points returns what a session as a subject is allowed, starts and runs by a project, for targets.
-func (e *env) points(res *compiler.Result, ref ir.SubjectRef, targets []contract.Target) (
+// points returns what a session as a subject is allowed, starts and runs by a project, for a target.
+func (e *env) points(res *compiler.Result, ref ir.SubjectRef, target contract.Target) (
 	list []accepted.Point, err error) {
-	p := res.Project
-	return pointsOf(res, folderFS(e.dir), sessionOf(p, ref, emittedBy(targets)), targets)
+	targets := []contract.Target{target}
+	return pointsOf(res, folderFS(e.dir), sessionOf(res.Project, ref, emittedBy(targets)), targets)
 }
 
 // emittedBy returns whether something is emitted for one of some targets.
@@ -99,11 +99,6 @@ func emittedBy(targets []contract.Target) func(ir.Place) bool {
 	return func(pl ir.Place) bool {
 		return slices.ContainsFunc(targets, func(t contract.Target) bool { return pl.For(t.Name()) })
 	}
-}
-
-// ownPoints returns what one's own project allows, starts and runs for its one user.
-func (e *env) ownPoints(res *compiler.Result) ([]accepted.Point, error) {
-	return pointsOf(res, folderFS(e.dir), subjectsIn(res.Project), contract.ForOne(e.targets))
 }
 
 // pointsOf returns what some subjects are allowed, start and run by a project with the files of agents.

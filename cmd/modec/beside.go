@@ -64,7 +64,7 @@ func (e *env) leftAt(asBuilt func(string, []byte) bool, file string) (left []byt
 	if data := gittree.Committed(e.ctx, e.dir, file); data != nil && asBuilt(file, data) {
 		return data
 	}
-	if o, ok := originals.Load(e.home(e.dir)).Original(file); ok && asBuilt(file, o.Data) {
+	if o, ok := originals.Load(e.dir).Original(file); ok && asBuilt(file, o.Data) {
 		return o.Data
 	}
 	ctx, cancel := context.WithTimeout(e.ctx, historyTime)
@@ -113,7 +113,7 @@ func (e *env) beyond(f *contract.File) (list []located.Difference) {
 // original returns a file as it was when modec took it over, by the user's own record or by git; nil where neither has
 // it.
 func (e *env) original(file string) []byte {
-	record := originals.Load(e.home(e.dir))
+	record := originals.Load(e.dir)
 	o, known := record.Original(file)
 	if known && record.Left[file] == "" {
 		return o.Data

@@ -250,6 +250,6 @@ func alike(f *contract.File, place string, a, b *located.Value) bool {
 
 // straysIn returns the subjects and servers that lie in a side's files and not in its source.
 func (p diffSide) straysIn(e *env, ignored ignoring) []diff.Stray {
-	return migrate.Strays(e.ctx, migrate.Request{Root: p.tree, Targets: e.targets, Local: e.local,
+	return migrate.Strays(e.ctx, migrate.Request{Root: p.tree, Targets: e.targets,
 		Ignored: ignored}, p.res)
 }

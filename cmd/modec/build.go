@@ -46,7 +46,6 @@ type buildReport struct {
 	DryRun      bool           `json:"dryRun,omitempty" jsonschema:"nothing was written"`
 	HooksOff    *hooksOff      `json:"hooksOff,omitempty" jsonschema:"somebody turned the hooks off"`
 	Targets     []targetReport `json:"targets"`
-	Local       []targetReport `json:"local,omitempty" jsonschema:"the targets of your own project in modec/local"`
 	Diagnostics diag.List      `json:"diagnostics" jsonschema:"warnings and errors that are not losses"`
 }
 
@@ -70,36 +69,16 @@ func (c *buildCmd) Run(e *env) error {
 	case c.Staged:
 		return c.staged(e)
 	}
-	err := c.build(e)
+	report, err := c.build(e)
+	if e.ui.json && report != nil {
+		err = cmp.Or(e.ui.emit(report), err)
+	}
 	e.tellOff()
 	return err
 }
 
-// build compiles the working tree and one's own project beside it, and writes or checks.
-func (c *buildCmd) build(e *env) error {
-	var own *env
-	if c.Out == "" && len(c.Target) == 0 && !c.Watch {
-		var err error
-		if own, err = e.own(); err != nil {
-			return err
-		}
-	}
-	report, err := c.project(e)
-	if own != nil && e.ui.annotator == nil && (err == nil || report != nil) {
-		ofOne, ownErr := c.project(own)
-		if err = cmp.Or(err, ownErr); ofOne == nil && ownErr != nil {
-			return err
-		}
-		report.joined(ofOne)
-	}
-	if e.ui.json && report != nil {
-		return cmp.Or(e.ui.emit(report), err)
-	}
-	return err
-}
-
-// project compiles one project, and writes or checks. It returns no report where it failed.
-func (c *buildCmd) project(e *env) (*buildReport, error) {
+// build compiles the working tree, and writes or checks. It returns no report where it failed.
+func (c *buildCmd) build(e *env) (*buildReport, error) {
 	start := time.Now()
 	req := e.request()
 	req.Only = c.Target
@@ -107,9 +86,6 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
 		return nil, e.ui.fail(diags)
-	}
-	if err := e.keepsApart(res); err != nil {
-		return nil, err
 	}
 	if c.Check {
 		return c.check(e, checked{res: res, opt: e.outputs(out), diags: diags})
@@ -120,12 +96,9 @@ func (c *buildCmd) project(e *env) (*buildReport, error) {
 			return nil, e.ui.fail(diags)
 		}
 	}
-	if err := c.acceptOwn(e, res); err != nil {
-		return nil, err
-	}
 	opt := e.outputs(out)
 	opt.Force, opt.DryRun, opt.Check = c.Force, c.DryRun || c.Diff, c.Diff
-	if c.Out == "" && e.local == "" {
+	if c.Out == "" {
 		opt.Unheld = func() []string { return e.unheld(res) }
 		opt.Known = func() []string { return e.known(res) }
 		opt.Lodged = func() map[string][]string { return e.lodged(res) }
@@ -213,18 +186,6 @@ func asWritten(opt *output.Options) string {
 	return upToDate
 }
 
-// acceptOwn has the user accept one's own project where no git tells that it did not come along with the team's.
-func (c *buildCmd) acceptOwn(e *env, res *compiler.Result) error {
-	if e.local == "" || c.DryRun || c.Diff || inRepository(e.dir) {
-		return nil
-	}
-	points, err := e.ownPoints(res)
-	if err != nil {
-		return err
-	}
-	return c.acceptPoints(e, points, "No git says that it is yours alone. For you:", "New for you:")
-}
-
 // subjectsIn returns every role and every mode of a project; a session without either where there is none.
 func subjectsIn(p *ir.Project) (list []ir.SubjectRef) {
 	for i := range p.Roles {
@@ -250,12 +211,12 @@ func (e *env) offerImport(list diag.List) {
 	}
 	defer root.Close()
 	theirs := migrate.Importable(e.ctx, migrate.Request{
-		Root: contract.Plain(root.FS()), Targets: e.targets, Local: e.local, Ignored: e.ignored(e.dir, e.dir)})
-	left := originals.Load(e.home(e.dir)).Left
+		Root: contract.Plain(root.FS()), Targets: e.targets, Ignored: e.ignored(e.dir, e.dir)})
+	left := originals.Load(e.dir).Left
 	for i := range list {
 		d := &list[i]
 		if d.Code == diag.NotOurs && d.Pos.Line == 0 && left[d.Pos.File] == "" && slices.Contains(theirs, d.Pos.File) {
-			d.Hint = "`" + e.importing() + "` imports it into the source, and the next build takes it over; " +
+			d.Hint = "`modec migrate` imports it into the source, and the next build takes it over; " +
 				"`modec build --force` overwrites it, and keeps a copy"
 		}
 	}
@@ -483,18 +444,16 @@ func (e *env) mended(drift []output.Change) string {
 	case len(drift) == 0:
 		return ""
 	case slices.ContainsFunc(drift, removed) && !slices.ContainsFunc(drift, theirs):
-		return "`modec build --force` writes again what people removed, `" + e.importing() +
-			" --apply` takes it out of the source"
+		return "`modec build --force` writes again what people removed, `modec migrate --apply` takes it out of the source"
 	case slices.ContainsFunc(drift, theirs), slices.ContainsFunc(drift, removed):
-		return "move what people changed into the source (`" + e.importing() + "` offers a patch), " +
+		return "move what people changed into the source (`modec migrate` offers a patch), " +
 			"or `modec build --force`, which keeps a copy of it"
 	case slices.ContainsFunc(drift, putsBack):
-		return "`modec build` puts back what people took out, `" + e.importing() +
-			"` offers to take it out of the source"
+		return "`modec build` puts back what people took out, `modec migrate` offers to take it out of the source"
 	case slices.ContainsFunc(drift, func(c output.Change) bool { return c.State == output.Edited }):
 		return "`modec build --force`, since nobody edits by hand what only programs read"
 	case slices.ContainsFunc(drift, e.saysMore):
-		return "`" + e.importing() + "` offers what people added as a patch of the source, " +
+		return "`modec migrate` offers what people added as a patch of the source, " +
 			"`modec build` keeps it beside it"
 	}
 	return "modec build"

@@ -60,7 +60,7 @@ func (c *acceptFlag) acceptRestored(e *env, changes []output.Change) error {
 
 // importedPoints returns what agents' files permit, start and run by themselves.
 func (e *env) importedPoints(files memfs.FS) ([]accepted.Point, error) {
-	res, diags := migrate.Run(e.ctx, migrate.Request{Root: files, Targets: e.targets, Local: e.local, Out: "modec",
+	res, diags := migrate.Run(e.ctx, migrate.Request{Root: files, Targets: e.targets, Out: "modec",
 		Today: time.Now().UTC(), Seed: compiler.Seed, Must: func(string) bool { return true }})
 	if diags.HasErrors() {
 		var points []accepted.Point
@@ -73,35 +73,20 @@ func (e *env) importedPoints(files memfs.FS) ([]accepted.Point, error) {
 }
 
 func (c *cleanCmd) Run(e *env) error {
-	projects := []*env{e}
-	if c.Out == "" {
-		own, err := e.own()
-		if err != nil {
-			return err
-		}
-		if own != nil {
-			projects = append(projects, own)
-		}
-	}
-	var changes []output.Change
-	var diags diag.List
-	for _, p := range projects {
-		opt := p.outputs(p.output(c.Out))
-		opt.Force, opt.DryRun = c.Force, c.DryRun
-		if !c.DryRun {
-			dry := opt
-			dry.DryRun = true
-			if planned, list := output.Clean(e.ctx, dry); !list.HasErrors() { // else the clean says it
-				if err := c.acceptRestored(p, planned); err != nil {
-					return err
-				}
+	opt := e.outputs(e.output(c.Out))
+	opt.Force, opt.DryRun = c.Force, c.DryRun
+	if !c.DryRun {
+		dry := opt
+		dry.DryRun = true
+		if planned, list := output.Clean(e.ctx, dry); !list.HasErrors() { // else the clean says it
+			if err := c.acceptRestored(e, planned); err != nil {
+				return err
 			}
 		}
-		some, list := output.Clean(e.ctx, opt)
-		if list.HasErrors() {
-			return e.ui.fail(list)
-		}
-		changes, diags = append(changes, some...), append(diags, list...)
+	}
+	changes, diags := output.Clean(e.ctx, opt)
+	if diags.HasErrors() {
+		return e.ui.fail(diags)
 	}
 	again := permitAgain(e, changes)
 	if e.ui.json {
@@ -150,7 +135,7 @@ func permitAgain(e *env, changes []output.Change) (lines []string) {
 	}
 	maps.DeleteFunc(have, func(_ string, data []byte) bool { return data == nil })
 	imported := func(files memfs.FS) *migrate.Result {
-		res, _ := migrate.Run(e.ctx, migrate.Request{Root: files, Targets: e.targets, Local: e.local, Out: "modec",
+		res, _ := migrate.Run(e.ctx, migrate.Request{Root: files, Targets: e.targets, Out: "modec",
 			Today: time.Now().UTC(), Seed: compiler.Seed})
 		return res
 	}

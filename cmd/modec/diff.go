@@ -169,8 +169,7 @@ func ownModes(report *diff.Report, before, after diffSide) {
 
 // edited returns the agents' files of the working tree that people changed since the last build.
 func edited(e *env) (files []string) {
-	lock, _ := output.Locks(e.local)
-	if _, err := os.Lstat(filepath.Join(e.dir, filepath.FromSlash(lock))); err != nil {
+	if _, err := os.Lstat(filepath.Join(e.dir, output.LockFile)); err != nil {
 		return nil
 	}
 	res, diags := compiler.Compile(e.ctx, e.request())

@@ -19,7 +19,6 @@ import (
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/compiler/source"
 )
 
 type doctorCmd struct {
@@ -140,26 +139,7 @@ func (d *doctor) repository() *compiler.Result {
 			d.silence(res, o)
 		}
 	}
-	d.personal()
 	return res
-}
-
-// personal looks at the user's own project beside the team's.
-func (d *doctor) personal() {
-	own, err := d.own()
-	switch {
-	case err != nil:
-		d.wrong(source.Local, "%v", err)
-		return
-	case own == nil:
-		return
-	}
-	its := &doctor{env: own}
-	its.built()
-	for _, c := range its.found {
-		c.What = source.Local + " " + c.What
-		d.found = append(d.found, c)
-	}
 }
 
 // built compares what lies here with what the source makes. It returns nil where the source does not
@@ -182,8 +162,7 @@ func (d *doctor) built() (*compiler.Result, []output.Change) {
 	for _, x := range list {
 		d.wrong("artifacts", "%s", x).hint(x.Hint)
 	}
-	_, pending := output.Locks(d.local)
-	if _, err := os.Lstat(filepath.Join(d.dir, filepath.FromSlash(pending))); err == nil {
+	if _, err := os.Lstat(filepath.Join(d.dir, filepath.FromSlash(output.PendingLock))); err == nil {
 		d.wrong("artifacts", "a build was interrupted").hint("`modec build` finishes it")
 	}
 	states := map[output.State][]output.Change{}

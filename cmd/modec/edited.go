@@ -24,7 +24,7 @@ func (e *env) edits() (*migrate.Edited, error) {
 		return nil, err
 	}
 	defer end()
-	was, diags := migrate.Edits(e.ctx, req, e.request(), originals.Load(e.home(e.dir)))
+	was, diags := migrate.Edits(e.ctx, req, e.request(), originals.Load(e.dir))
 	return was, diags.Err()
 }
 

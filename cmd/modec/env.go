@@ -18,7 +18,6 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/gittree"
-	"modec.dev/modec/compiler/source"
 )
 
 // env is the surroundings of a command.
@@ -30,8 +29,6 @@ type env struct {
 	dir     string // the project's root, absolute
 	cwd     string // where modec was called
 	named   bool   // the command line names the project: -C
-	local   string // the folder of one's own project; "": the team's
-	team    *env   // of one's own project: the team's
 }
 
 // newEnv resolves the global flags.
@@ -55,15 +52,7 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 		e.ui.up = e.elsewhere(e.dir)
 	}
 	e.ui.annotator = e.annotator(cmd.form)
-	if !cmd.own {
-		return e, nil
-	}
-	own, err := e.own()
-	if own == nil && err == nil {
-		err = fmt.Errorf("there is no %s in %s: `modec migrate --local` imports your personal files into it",
-			source.Local, e.dir)
-	}
-	return own, err
+	return e, nil
 }
 
 // elsewhere returns the flag that names a folder where modec was called, "" there.
@@ -145,7 +134,7 @@ func (e *env) stopped() (diags diag.List) {
 
 // request returns a request for the project that the command line names.
 func (e *env) request() compiler.Request {
-	return compiler.Request{Root: e.dir, Local: e.local, Targets: e.targets, Today: time.Now().UTC(),
+	return compiler.Request{Root: e.dir, Targets: e.targets, Today: time.Now().UTC(),
 		Version: version()}
 }
 

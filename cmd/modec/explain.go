@@ -19,7 +19,6 @@ import (
 
 type explainCmd struct {
 	textOrJSON
-	ownFlag
 	Subject string   `arg:"" optional:"" help:"A mode's slug or a role's name; mode:x or role:x where both exist."`
 	Action  string   `arg:"" optional:"" help:"read, edit, command, web, mcp, modes or unknown."`
 	Arg     []string `arg:"" optional:"" help:"The path, command line in quotes, host, server:tool, slug or tool."`

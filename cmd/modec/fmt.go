@@ -12,7 +12,6 @@ import (
 
 type fmtCmd struct {
 	textOrJSON
-	ownFlag
 	Path  []string `arg:"" optional:"" help:"Only these files and folders of the source."`
 	Check bool     `help:"Write nothing; exit 1 where a file is not formatted."`
 	Diff  bool     `help:"Write nothing; print what would change, line by line."`
@@ -70,12 +69,8 @@ func (c *fmtCmd) Run(e *env) error {
 		e.ui.printf("%s\n", diag.Clean(name))
 	}
 	if end != nil && !e.ui.quiet { // beside the list, which scripts read
-		command := "modec fmt"
-		if e.local != "" {
-			command += " --local"
-		}
-		fmt.Fprintf(e.ui.err, "not formatted: %s; `%s` writes what `%s --diff` shows\n",
-			count(len(report.Files), "file"), command, command)
+		fmt.Fprintf(e.ui.err, "not formatted: %s; `modec fmt` writes what `modec fmt --diff` shows\n",
+			count(len(report.Files), "file"))
 	}
 	return end
 }

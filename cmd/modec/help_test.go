@@ -210,7 +210,7 @@ var (
 // foreignFiles are files of other programs that documents speak of.
 var foreignFiles = []string{
 	".pre-commit-config.yaml", "lefthook.yml", "CLAUDE.md", "AGENTS.md", "cue.mod/pkg", ".git/", ".vscode/", ".env",
-	".roo/", ".zoo/", "~/.config/modec", "custom_modes.yaml", "~/.roo", "modec/local/", "CLAUDE.local.md",
+	".roo/", ".zoo/", "~/.config/modec", "custom_modes.yaml", "~/.roo", "CLAUDE.local.md",
 	".claude/settings.local.json", ".cursor/permissions.json",
 }
 

@@ -63,7 +63,7 @@ func (e *env) ignored(folder, project string) func(context.Context, []string) []
 // foreign reports the modes and roles that lie in the agents' files below a root, and are none of the source's.
 func (e *env) foreign(res *compiler.Result, root fs.FS, ignored ignoring) diag.List {
 	return migrate.Foreign(e.ctx,
-		migrate.Request{Root: root, Targets: e.targets, Local: e.local, Ignored: ignored, Tracked: e.tracked,
+		migrate.Request{Root: root, Targets: e.targets, Ignored: ignored, Tracked: e.tracked,
 			Below: e.inFolders}, res)
 }
 
@@ -89,7 +89,7 @@ func (e *env) known(res *compiler.Result) []string {
 		return nil
 	}
 	defer root.Close()
-	disk := e.ofTeam(contract.Plain(root.FS()))
+	disk := contract.Plain(root.FS())
 	req := migrate.Request{Root: disk, Targets: e.targets, Ignored: e.ignored(e.dir, e.dir)}
 	return append(res.Known(disk), migrate.KnownServers(e.ctx, req, res)...)
 }
@@ -107,7 +107,7 @@ func (e *env) lodged(res *compiler.Result) map[string][]string {
 
 // personal returns notes about what one person has in files that git ignores, and that their agents load.
 func (e *env) personal(res *compiler.Result, root fs.FS, ignored ignoring) diag.List {
-	return migrate.Own(e.ctx, migrate.Request{Root: root, Targets: e.targets, Local: e.local, Ignored: ignored,
+	return migrate.Own(e.ctx, migrate.Request{Root: root, Targets: e.targets, Ignored: ignored,
 		Tracked: e.tracked}, res)
 }
 

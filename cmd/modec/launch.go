@@ -205,24 +205,6 @@ func (v voidAllow) why(roles ...string) string {
 	return text
 }
 
-// voidOwn returns the allows of the user's own files that have no effect, since the team's source denies them.
-func (e *env) voidOwn() (notes []contract.Note) {
-	res, diags := compiler.Compile(e.ctx, e.request())
-	if diags.HasErrors() {
-		return nil // a build says it
-	}
-	for _, o := range res.Outputs {
-		for _, role := range res.Project.RoleNames() {
-			_, void := e.filling(res, o.Target, role)
-			for _, v := range void {
-				notes = append(notes, contract.Note{Kind: contract.NoEffect, Pos: v.At, What: "allow " + v.Rule,
-					Why: v.why(role)})
-			}
-		}
-	}
-	return notes
-}
-
 // folderFS returns the files of a folder, nil where its name is not known.
 func folderFS(dir string) fs.FS {
 	if dir == "" {

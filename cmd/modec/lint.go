@@ -19,7 +19,6 @@ import (
 
 type lintCmd struct {
 	findingForms
-	ownFlag
 	Path    []string `arg:"" optional:"" help:"Report only on these files and folders of the source."`
 	Fix     bool     `help:"Remove rules that decide nothing (duplicate-rule, shadowed-rule, void-rule), in CUE files."`
 	FailOn  string   `enum:"error,warning,note" default:"warning" help:"Exit 1 on error, warning or note and above."`

@@ -13,7 +13,6 @@ import (
 
 type listCmd struct {
 	textOrJSON
-	ownFlag
 }
 
 func (listCmd) reports() []any { return []any{listing{}, outcome{}} }

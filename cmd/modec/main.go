@@ -138,7 +138,6 @@ type command struct {
 	form string // one of the command's forms; "" where it has none
 	// here is set for a command that works in the folder where it is called, also below a project.
 	here bool
-	own  bool // it is about one's own project
 }
 
 // inPlace is a command that does not look for the project upwards: it makes one, or is told
@@ -153,9 +152,6 @@ func commandOf(parsed *kong.Context) command {
 		c.form = f.form()
 	}
 	_, c.here = called.(inPlace)
-	if f, ok := called.(interface{ ofOne() bool }); ok {
-		c.own = f.ofOne()
-	}
 	return c
 }
 

@@ -8,14 +8,12 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"modec.dev/modec/compiler"
-	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -24,7 +22,6 @@ import (
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/compiler/suggest"
 )
 
@@ -33,7 +30,6 @@ type migrateCmd struct {
 	Paths    []string `arg:"" optional:"" name:"path" help:"Files, or a folder to search. Default: the project."`
 	From     string   `placeholder:"FORMAT" help:"Whose files these are: auto, ${formats}. Default: auto."`
 	Out      string   `placeholder:"DIR" default:"modec" help:"The folder of the new source, relative to the project."`
-	Local    bool     `help:"Import your personal files, into modec/local/, which git ignores."`
 	User     bool     `help:"Import your home folder too: global modes, user settings, Cursor's own list."`
 	Approved []string `placeholder:"GROUP" help:"Tool groups that your agent approves without a question."`
 	Repair   bool     `help:"Mend what the agent itself would refuse to load, and list what was mended."`
@@ -70,14 +66,7 @@ func (c *migrateCmd) Run(e *env) error {
 			return err
 		}
 	}
-	if c.Local {
-		var err error
-		if e, err = c.own(e); err != nil {
-			return err
-		}
-	}
-	_, pending := output.Locks(e.local)
-	if _, err := os.Lstat(filepath.Join(e.dir, filepath.FromSlash(pending))); err == nil {
+	if _, err := os.Lstat(filepath.Join(e.dir, filepath.FromSlash(output.PendingLock))); err == nil {
 		return errors.New("a build or a clean was interrupted here, and some files are as modec wrote them: " +
 			"`modec build` finishes it, or `modec clean` gives yours back; then migrate")
 	}
@@ -106,16 +95,10 @@ func (c *migrateCmd) Run(e *env) error {
 		c.adviseNested(e, &req, diags)
 		return e.ui.fail(diags)
 	}
-	if err := e.keepsApart(res.Compiled); err != nil {
-		return err
-	}
 	if err := c.inTheWay(e, req.Out, res.Files); err != nil {
 		return err
 	}
 	c.advise(e, res.Report.Seen)
-	if e.team != nil {
-		res.Report.Notes = append(res.Report.Notes, e.team.voidOwn()...)
-	}
 	found := &suggest.Result{}
 	if c.Suggest || c.Apply {
 		var list diag.List
@@ -147,7 +130,7 @@ func (c *migrateCmd) Run(e *env) error {
 
 // inTheWay fails where the folder of a new project has something else.
 func (c *migrateCmd) inTheWay(e *env, folder string, files []contract.File) error {
-	file := filepath.Join(e.dir, filepath.FromSlash(path.Join(e.local, config.File)))
+	file := filepath.Join(e.dir, config.File)
 	if _, err := os.Lstat(file); err == nil || c.Force {
 		return nil
 	}
@@ -169,35 +152,12 @@ func (c *migrateCmd) write(e *env, res *migrate.Result) (kept int, diags diag.Li
 	if diags := e.put(res.Files, there); diags.HasErrors() {
 		return 0, diags
 	}
-	if e.local != "" {
-		e.acceptOwn(nil, res.Compiled)
-	}
 	kept, err := c.keep(e, res)
 	if err != nil {
 		fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build needs --force\n", diag.Clean(err.Error()))
 		kept = 0
 	}
 	return kept, nil
-}
-
-// acceptOwn notes that the user accepts what their own files say, of which a migration makes a project: a build that
-// cannot ask git writes nothing else. What was there before, nil where nothing was, has to be accepted.
-func (e *env) acceptOwn(before, now *compiler.Result) {
-	record := accepted.Load(e.home(mainTree(e.dir)))
-	if before != nil {
-		old, err := e.ownPoints(before)
-		old = slices.DeleteFunc(old, func(p accepted.Point) bool { return p.Kind == accepted.Runs }) // of the files now
-		if err != nil || len(record.New(old)) > 0 {
-			return
-		}
-	}
-	list, err := e.ownPoints(now)
-	if err == nil {
-		err = record.Accept(list)
-	}
-	if err != nil {
-		fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build asks\n", diag.Clean(err.Error()))
-	}
 }
 
 // backUp keeps a copy of the files of a source that the new one replaces, and says where.
@@ -282,17 +242,16 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 	if c.folder != e.dir {
 		return 0, nil
 	}
-	name, _ := output.Locks(e.local)
-	lock, _ := contract.ReadPlain(filepath.Join(e.dir, filepath.FromSlash(name)))
+	lock, _ := contract.ReadPlain(filepath.Join(e.dir, output.LockFile))
 	root, err := os.OpenRoot(e.dir)
 	if err != nil {
 		return 0, err
 	}
 	defer root.Close()
 	built := output.Built(lock)
-	record, earlier, source := originals.Load(e.home(e.dir)), map[string][]byte{}, map[string][]byte{}
+	record, earlier, source := originals.Load(e.dir), map[string][]byte{}, map[string][]byte{}
 	for _, f := range res.Files {
-		if name := path.Base(f.Path); name != config.File && name != ignoreFile { // any source may have these
+		if f.Path != config.File { // any source may have it
 			source[f.Path] = f.Data
 		}
 	}
@@ -333,14 +292,13 @@ func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error)
 	if !c.again(e, req) {
 		return c.joinOne(e, req)
 	}
-	c.asks(e, req, originals.Load(e.home(e.dir)))
+	c.asks(e, req, originals.Load(e.dir))
 	return c.edits(e, req)
 }
 
 // asks makes an import of a project that was built one of all files that modec has to do with.
 func (c *migrateCmd) asks(e *env, req *migrate.Request, record *originals.Record) {
-	name, _ := output.Locks(e.local)
-	lock, _ := fs.ReadFile(req.Root, name)
+	lock, _ := fs.ReadFile(req.Root, output.LockFile)
 	built := output.Built(lock)
 	req.Must = func(file string) bool {
 		_, known := record.Original(file)
@@ -362,10 +320,10 @@ func (c *migrateCmd) stays(e *env, req *migrate.Request) bool {
 	if !c.goesOn(req) {
 		return false
 	}
-	if _, err := fs.Stat(req.Root, path.Join(e.local, config.File)); err != nil {
+	if _, err := fs.Stat(req.Root, config.File); err != nil {
 		return false
 	}
-	return wasBuilt(e, req) || len(c.Approved) == 0 && !c.Suggest && stands(originals.Load(e.home(e.dir)), req.Root)
+	return wasBuilt(e, req) || len(c.Approved) == 0 && !c.Suggest && stands(originals.Load(e.dir), req.Root)
 }
 
 // stands reports whether the source is there that a migration made, as far as people have it, or whose files an eject
@@ -580,12 +538,9 @@ func patched(files, patches []contract.File) []contract.File {
 // request checks what was asked for.
 func (c *migrateCmd) request(e *env) (migrate.Request, error) {
 	req := migrate.Request{Name: filepath.Base(e.dir), Targets: e.targets, Repair: c.Repair,
-		Out: filepath.ToSlash(filepath.Clean(c.Out)), Local: e.local, Today: time.Now().UTC(), Seed: compiler.Seed}
+		Out: filepath.ToSlash(filepath.Clean(c.Out)), Today: time.Now().UTC(), Seed: compiler.Seed}
 	if !fs.ValidPath(req.Out) || req.Out == "." {
 		return req, fmt.Errorf("--out: got %q, want a folder inside the project", c.Out)
-	}
-	if e.local != "" {
-		req.Out, req.Options = e.local, unhooked(req.Targets)
 	}
 	formats := migrate.Formats(req.Targets)
 	if c.From != "" && c.From != "auto" {
@@ -699,35 +654,4 @@ func named(e *env, paths []string) (folder string, files []string, err error) {
 		files = append(files, filepath.ToSlash(rel))
 	}
 	return folder, files, nil
-}
-
-// own returns the surroundings of one's own project, which a migration makes or changes.
-func (c *migrateCmd) own(e *env) (*env, error) {
-	if _, ofLine := e.lineFormat(c.From); len(c.Paths) > 0 || c.User || ofLine || c.Out != "modec" {
-		return nil, fmt.Errorf("--local reads your personal files of the project into %s: leave out other files, "+
-			"--user and --out", source.Local)
-	}
-	if _, ok := e.folder(e.dir); !ok {
-		return nil, fmt.Errorf("there is no %s here, beside which you could keep what you permit to yourself: "+
-			"`modec migrate` or `modec init` writes one", config.File)
-	}
-	own, err := e.own()
-	if own == nil && err == nil {
-		own = e.ofOne()
-	}
-	return own, err
-}
-
-// unhooked returns the options of targets by which their files have no hooks: these would read a policy
-// that the team shares.
-func unhooked(all []contract.Target) map[string]map[string]any {
-	out := map[string]map[string]any{}
-	for _, t := range all {
-		for _, o := range t.Options() {
-			if o.Name == "hooks" {
-				out[t.Name()] = map[string]any{o.Name: false}
-			}
-		}
-	}
-	return out
 }

@@ -24,7 +24,7 @@ import (
 // edits offers what people changed in the agents' files as a patch of the source, or says that there
 // is nothing. It reports whether it said all that there is to say.
 func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error) {
-	record := originals.Load(e.home(e.dir))
+	record := originals.Load(e.dir)
 	was, diags := migrate.Edits(e.ctx, *req, e.request(), record)
 	if diags.HasErrors() {
 		return false, nil // what is wrong with the source or a file, the import says
@@ -61,9 +61,6 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 		if diags := e.put(was.Files, output.ReplaceExisting); diags.HasErrors() {
 			return true, e.ui.fail(diags)
 		}
-		if e.local != "" {
-			e.acceptOwn(was.Before, was.Compiled)
-		}
 		if err := c.say(e, req, record, was); err != nil {
 			fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build may need --force\n", diag.Clean(err.Error()))
 		}
@@ -91,13 +88,13 @@ func (c *migrateCmd) tellComing(e *env, was *migrate.Edited, coming, files []str
 	switch {
 	case len(files) == 0:
 	case len(was.Files) > 0:
-		e.ui.note("once this is in the source, `%s` offers %s too, of which the source has nothing\n", e.importing(),
+		e.ui.note("once this is in the source, `modec migrate` offers %s too, of which the source has nothing\n",
 			diag.Clean(few(files)))
 	default:
 		var lines []string
 		for _, name := range coming {
 			if !hasTarget(was.Before, name) {
-				lines = append(lines, fmt.Sprintf("`%s --from %s`", e.importing(), name))
+				lines = append(lines, fmt.Sprintf("`modec migrate --from %s`", name))
 			}
 		}
 		if len(lines) > 0 {
@@ -212,8 +209,7 @@ func (c *migrateCmd) say(e *env, req *migrate.Request, record *originals.Record,
 	if record.Edits == nil {
 		record.Edits = map[string]originals.File{}
 	}
-	name, _ := output.Locks(e.local)
-	lock, err := fs.ReadFile(req.Root, name)
+	lock, err := fs.ReadFile(req.Root, output.LockFile)
 	if err != nil {
 		return err
 	}
@@ -260,7 +256,7 @@ func (e *env) says() func(path string) bool {
 			return nil
 		}
 		defer end()
-		record := originals.Load(e.home(e.dir))
+		record := originals.Load(e.dir)
 		c.asks(e, &req, record)
 		was, diags := migrate.Edits(e.ctx, req, e.request(), record)
 		if diags.HasErrors() {
@@ -276,8 +272,7 @@ func (e *env) says() func(path string) bool {
 
 // wasBuilt reports whether a project has the lock of a build.
 func wasBuilt(e *env, req *migrate.Request) bool {
-	lock, _ := output.Locks(e.local)
-	_, err := fs.Stat(req.Root, lock)
+	_, err := fs.Stat(req.Root, output.LockFile)
 	return err == nil
 }
 
@@ -390,6 +385,6 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 	case c.Apply && !c.DryRun:
 		e.ui.note("wrote %s of the source; next: modec build\n", count(len(was.Files), "file"))
 	default:
-		e.ui.note("next: `%s --apply` writes this into the source\n", c.asked(e))
+		e.ui.note("next: `%s --apply` writes this into the source\n", c.asked())
 	}
 }

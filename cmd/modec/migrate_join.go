@@ -59,8 +59,7 @@ func (c *migrateCmd) coming(
 
 // familiar returns what tells the files that an import has read, or that a build has written.
 func familiar(e *env, req *migrate.Request, record *originals.Record) func(file string) bool {
-	name, _ := output.Locks(e.local)
-	lock, _ := fs.ReadFile(req.Root, name)
+	lock, _ := fs.ReadFile(req.Root, output.LockFile)
 	wrote := output.Knows(lock)
 	read := func(name string) ([]byte, error) { return fs.ReadFile(req.Root, name) }
 	return func(file string) bool {
@@ -90,9 +89,6 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
 	}
-	if err := e.keepsApart(res.Compiled); err != nil {
-		return err
-	}
 	c.advise(e, res.Report.Seen)
 	var texts []string // of what is there, before it is written
 	imported := *res   // without that: it stands for no file
@@ -112,9 +108,6 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 	if write {
 		if diags := e.put(res.Files, output.ReplaceExisting); diags.HasErrors() {
 			return e.ui.fail(diags)
-		}
-		if e.local != "" {
-			e.acceptOwn(was, res.Compiled)
 		}
 		var err error
 		if kept, err = c.keep(e, &imported); err != nil {
@@ -138,7 +131,7 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 	}
 	as.tell(e, res, nil, kept)
 	if !write {
-		e.ui.note("next: `%s --apply` writes this into the source\n", c.asked(e))
+		e.ui.note("next: `%s --apply` writes this into the source\n", c.asked())
 	}
 	return nil
 }
@@ -160,7 +153,7 @@ func (c *migrateCmd) joinOne(e *env, req *migrate.Request) (found bool, err erro
 	} else if of := migrate.Formats(req.Targets)[req.From]; of != nil {
 		names = []string{of.(contract.Target).Name()}
 	}
-	known := familiar(e, req, originals.Load(e.home(e.dir)))
+	known := familiar(e, req, originals.Load(e.dir))
 	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
 		_, fresh := begun(res, n, known)
 		return hasTarget(res, n) && !(fresh && stays)
@@ -199,8 +192,8 @@ func (c *migrateCmd) joining(e *env, req migrate.Request) (names []string) {
 }
 
 // asked returns the command that was called.
-func (c *migrateCmd) asked(e *env) string {
-	line := e.importing()
+func (c *migrateCmd) asked() string {
+	line := "modec migrate"
 	if c.From != "" && c.From != "auto" {
 		line += " --from " + c.From
 	}

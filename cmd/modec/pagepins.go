@@ -176,7 +176,7 @@ func (p *pageViews) askServers(ctx context.Context, _ url.Values) (template.HTML
 	if err != nil {
 		return "", err
 	}
-	record := accepted.Load(p.home(mainTree(p.dir)))
+	record := accepted.Load(mainTree(p.dir))
 	var out []pinnedServer
 	for i := range chosen {
 		a := &chosen[i]

@@ -14,7 +14,6 @@ import (
 
 type showCmd struct {
 	textOrJSON
-	ownFlag
 	Subject string `arg:"" optional:"" help:"A mode's slug or a role's name; mode:x or role:x where both exist."`
 	Mode    string `placeholder:"SLUG" help:"The mode that the role works in."`
 	HTML    string `name:"html" placeholder:"FILE" help:"Write one page that needs nothing else into this file."`
@@ -94,11 +93,7 @@ func (c *showCmd) matrix(e *env) error {
 	if e.ui.json {
 		return e.ui.emit(matrixReport{e.ui.envelope(), disarmed(e.dir), ir.Decided, rows})
 	}
-	local := ""
-	if e.local != "" {
-		local = "--local "
-	}
-	e.ui.matrix(rows, local)
+	e.ui.matrix(rows)
 	e.tellOff()
 	return nil
 }

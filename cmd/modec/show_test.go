@@ -24,7 +24,7 @@ func TestMatrixFits(t *testing.T) {
 			rows = append(rows, r)
 		}
 		var out bytes.Buffer
-		(&ui{out: &out}).matrix(rows, "")
+		(&ui{out: &out}).matrix(rows)
 		for line := range strings.Lines(out.String()) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > showWidth {
 				t.Errorf("%d characters: %s", n, line)

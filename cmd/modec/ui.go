@@ -28,7 +28,6 @@ import (
 type ui struct {
 	out, err io.Writer
 	command  command
-	of       string // what each line about a whole project begins with
 	json     bool
 	quiet    bool
 	verbose  bool

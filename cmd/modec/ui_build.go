@@ -23,7 +23,7 @@ const (
 // asMade prints the line of a check that finds every file as the source makes it, and what entries of people's own
 // allow.
 func (u *ui) asMade(changes []output.Change, filled string) {
-	u.note("%s%s as the source makes them\n", u.of, count(standing(changes), "file"))
+	u.note("%s as the source makes them\n", count(standing(changes), "file"))
 	if filled != "" {
 		u.note("%s: %s\n", filledTitle, diag.Clean(filled))
 	}
@@ -68,8 +68,7 @@ func (u *ui) upToDate(
 		more += " (-v lists them)"
 	}
 	ms := time.Since(start).Milliseconds()
-	u.note("%s%s %s of %s%s in %d ms\n",
-		u.of, word, count(files, "file"), count(len(res.Outputs), "target"), more, ms)
+	u.note("%s %s of %s%s in %d ms\n", word, count(files, "file"), count(len(res.Outputs), "target"), more, ms)
 }
 
 // buildLines is the most lines of a build without -v.
@@ -105,7 +104,7 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 	if !u.verbose && !u.quiet {
 		u.losses(reports, rest)
 	}
-	u.note("%s%s\n", u.of, summary)
+	u.note("%s\n", summary)
 }
 
 // putBack prints what somebody took out of files and a build writes again.

@@ -17,7 +17,7 @@ import (
 // noteOrder is the order in which notes are printed. Without -v, what is understood is
 // only counted.
 var noteOrder = []contract.NoteKind{
-	contract.Repaired, contract.Secret, contract.Apart, contract.Conflict, contract.NeedsDecision, contract.NoEffect,
+	contract.Repaired, contract.Secret, contract.Apart, contract.Conflict, contract.NeedsDecision,
 	contract.Kept, contract.Refused, contract.Left, contract.Understood,
 }
 

@@ -42,7 +42,7 @@ func letters(c *explain.Cell) string {
 const cellWidth = len("A+d?-")
 
 // matrix prints the subjects and their cells.
-func (u *ui) matrix(rows []explain.Row, local string) {
+func (u *ui) matrix(rows []explain.Row) {
 	names, total := 0, 0
 	for i := range rows {
 		names = max(names, utf8.RuneCountInString(rowName(&rows[i])))
@@ -89,7 +89,7 @@ func (u *ui) matrix(rows []explain.Row, local string) {
 	for i := range rows {
 		if text := besides(&rows[i]); text != "" {
 			_, name, _ := strings.Cut(rows[i].Subject, " ")
-			u.item(0, "", "besides:", fmt.Sprintf("%s; `modec show %s%s` lists them", text, local, name))
+			u.item(0, "", "besides:", fmt.Sprintf("%s; `modec show %s` lists them", text, name))
 		}
 	}
 }

@@ -23,7 +23,6 @@ import (
 
 type verifyCmd struct {
 	findingForms
-	ownFlag
 	Target []string `placeholder:"NAME" help:"Only for this target; may be repeated. Default: those of modec.toml."`
 	Seed   uint64   `default:"1" help:"Seed of the random part of the actions: the same seed tries the same ones."`
 	Disk   bool     `help:"Judge the files as they lie in the project, other people's entries included."`
@@ -222,12 +221,6 @@ func (e *env) verify(
 	res *compiler.Result, there onDisk, seed uint64,
 ) (*verify.Report, diag.List, unchanged) {
 	collectSeldom()
-	if there.files != nil {
-		there.files = e.ofTeam(there.files)
-	}
-	if there.built != nil {
-		there.built = e.ofTeam(there.built)
-	}
 	show, end := e.ui.showing()
 	defer end()
 	place, memory := e.verified(res, verifiedFiles(there.files != nil))
@@ -260,7 +253,7 @@ const (
 // verified returns the record of the verification before, and its place; nil where nothing is
 // to be remembered.
 func (e *env) verified(res *compiler.Result, of verifiedFiles) (place string, m *verify.Memory) {
-	args := []string{e.home(e.dir), fmt.Sprint(of)}
+	args := []string{e.dir, fmt.Sprint(of)}
 	for _, o := range res.Outputs {
 		args = append(args, o.Target.Name())
 	}

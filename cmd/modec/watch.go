@@ -135,7 +135,7 @@ func (c *buildCmd) again(e *env) {
 	u := *e.ui
 	u.out = &said
 	one.ui = &u
-	err := c.build(&one)
+	_, err := c.build(&one)
 	if e.ctx.Err() != nil {
 		return
 	}

@@ -17,7 +17,6 @@ import (
 
 type whyCmd struct {
 	textOrJSON
-	ownFlag
 	Place string `arg:"" name:"file[:line]" help:"An artifact, and a line of it as it lies on disk."`
 }
 

@@ -46,8 +46,8 @@ func (e *env) put(files []contract.File, there output.Existing) diag.List {
 
 // outputs returns the options of what is written below a folder.
 func (e *env) outputs(dir string) output.Options {
-	return output.Options{Dir: dir, Local: e.local, Version: version(), Progress: e.progress(), Targets: e.targets,
-		Originals: func() *originals.Record { return originals.Load(e.home(dir)) },
+	return output.Options{Dir: dir, Version: version(), Progress: e.progress(), Targets: e.targets,
+		Originals: func() *originals.Record { return originals.Load(dir) },
 		Says:      e.says(),
 		Blob: func(path, name string) ([]byte, error) {
 			if !gittree.Held(e.ctx, dir, path, name) {
@@ -55,7 +55,7 @@ func (e *env) outputs(dir string) output.Options {
 			}
 			return gittree.Blob(e.ctx, dir, name)
 		},
-		Written: func() *originals.Written { return originals.LoadWritten(e.home(dir)) },
+		Written: func() *originals.Written { return originals.LoadWritten(dir) },
 		InGit:   func(path, name string) bool { return gittree.At(e.ctx, dir, path) == name },
 		Left:    func(lock []byte, path string) []byte { return e.leftAt(output.AsBuilt(lock), path) },
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -256,28 +255,19 @@ var exceptionKeys = []contract.Option{
 }
 
 // Load reads and checks modec.toml at the root of a project. folder is the name of that
-// root for people, all are the targets that it may name. local is the folder of a person's own project,
-// which is its source too; "": the team's.
-func Load(fsys fs.FS, local, folder string, all []contract.Target) (*Config, diag.List) {
+// root for people, all are the targets that it may name.
+func Load(fsys fs.FS, folder string, all []contract.Target) (*Config, diag.List) {
 	var diags diag.List
-	name := path.Join(local, File)
-	b, err := fs.ReadFile(fsys, name)
+	b, err := fs.ReadFile(fsys, File)
 	if err != nil {
 		diags.Errorf(diag.NoProject, diag.Pos{},
-			"%s has no %s that can be read: %v", folder, name, diag.WithoutPath(err)).
+			"%s has no %s that can be read: %v", folder, File, diag.WithoutPath(err)).
 			Hint("`modec init` writes a new project, `modec migrate` makes one of the agents' files that are there, " +
 				"`-C DIR` names another folder")
 		return nil, diags
 	}
-	c := configReader{file: name, all: all, diags: &diags}
+	c := configReader{all: all, diags: &diags}
 	cfg := c.read(b)
-	if cfg != nil && local != "" {
-		if at, written := c.vals["source"]; written {
-			diags.Errorf(diag.BadConfig, at, "the source of a project of one's own is its folder %s: "+
-				"take the line out", local).Path("source")
-		}
-		cfg.Source = local
-	}
 	diags.Sort()
 	return cfg, diags
 }
@@ -285,7 +275,6 @@ func Load(fsys fs.FS, local, folder string, all []contract.Target) (*Config, dia
 // configReader turns TOML into a Config. The values come from go-toml's
 // decoder, the places from its parser.
 type configReader struct {
-	file  string
 	all   []contract.Target
 	diags *diag.List
 	keys  map[string]diag.Pos // dotted path → place of the key
@@ -295,7 +284,7 @@ type configReader struct {
 func (c *configReader) read(b []byte) *Config {
 	var doc map[string]any
 	if err := toml.Unmarshal(b, &doc); err != nil {
-		pos := diag.Pos{File: c.file}
+		pos := diag.Pos{File: File}
 		msg := err.Error()
 		var de *toml.DecodeError
 		if errors.As(err, &de) {
@@ -555,7 +544,7 @@ func (c *configReader) foreign(doc map[string]any) bool {
 	if len(doc) == 0 {
 		return false
 	}
-	c.diags.Errorf(diag.UnknownOption, diag.Pos{File: c.file},
+	c.diags.Errorf(diag.UnknownOption, diag.Pos{File: File},
 		"no option of modec's is in this file: it seems to be another program's").
 		Hint("modec needs a file of this name in the folder of its project: rename the other one, or keep the " +
 			"project in a folder without it (`modec init DIR`)")
@@ -723,7 +712,7 @@ func (c *configReader) locate(b []byte) {
 			return diag.Pos{}
 		}
 		start := p.Shape(n.Raw).Start
-		return diag.Pos{File: c.file, Line: start.Line, Col: start.Column}
+		return diag.Pos{File: File, Line: start.Line, Col: start.Column}
 	}
 	path := func(it unstable.Iterator, at string) (string, diag.Pos) {
 		var last diag.Pos

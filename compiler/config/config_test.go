@@ -40,7 +40,7 @@ var fakes = []contract.Target{
 
 // load reads text as a project's modec.toml.
 func load(text string) (*Config, diag.List) {
-	return Load(memfs.FS{File: []byte(text)}, "", "the project", fakes)
+	return Load(memfs.FS{File: []byte(text)}, "the project", fakes)
 }
 
 func TestConfig(t *testing.T) {
@@ -118,7 +118,7 @@ func TestConfigErrors(t *testing.T) {
 }
 
 func TestNoConfig(t *testing.T) {
-	_, diags := Load(memfs.FS{}, "", "the project", nil)
+	_, diags := Load(memfs.FS{}, "the project", nil)
 	if len(diags) != 1 || diags[0].Code != "no-project" {
 		t.Errorf("got %v, want no-project", diags)
 	}

@@ -14,7 +14,7 @@ func ExampleLoad() {
 name = "acme"
 [targets.roo]
 on_loss = {mcp = "error"}
-`)}, "", "shop", targets.All())
+`)}, "shop", targets.All())
 	if diags.HasErrors() {
 		fmt.Println(diags)
 		return

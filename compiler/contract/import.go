@@ -135,8 +135,6 @@ const (
 	Apart NoteKind = "apart"
 	// Conflict: two files differ; the stricter one holds.
 	Conflict NoteKind = "conflict"
-	// NoEffect: it is an allow of one person's, and the team's source denies it.
-	NoEffect NoteKind = "no-effect"
 )
 
 // Note says what became of one thing in a file.

@@ -120,21 +120,3 @@ type Grant struct {
 	Rule string // as it is written
 	At   diag.Pos
 }
-
-// ForOnePerson is a target whose agent has a file for what one person permits to themselves in a project.
-type ForOnePerson interface {
-	Target
-	// ForOne returns the target that writes that file in place of the team's.
-	ForOne() Target
-}
-
-// ForOne returns targets as they write for one person, in a project that a team shares.
-func ForOne(all []Target) []Target {
-	out := slices.Clone(all)
-	for i, t := range all {
-		if a, ok := t.(ForOnePerson); ok {
-			out[i] = a.ForOne()
-		}
-	}
-	return out
-}

@@ -54,19 +54,3 @@ func ExampleOpen() {
 	// <nil>
 	// true
 }
-
-// Tracked asks whether git keeps a file.
-func ExampleTracked() {
-	ctx := context.Background()
-	dir, err := repository()
-	defer os.RemoveAll(dir)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(gittree.Tracked(ctx, dir, "modec.toml"))
-	fmt.Println(gittree.Tracked(ctx, dir, ".mcp.json"))
-	// Output:
-	// true <nil>
-	// false <nil>
-}

@@ -289,12 +289,6 @@ func (g git) ignored(paths []string) (ignored []string, looked int, err error) {
 	return ignored, looked, err
 }
 
-// Tracked reports whether git has a path below a folder, or something in it, in whatever case.
-func Tracked(ctx context.Context, dir, path string) (bool, error) {
-	out, err := git{ctx, dir}.run("ls-files", "-z", "--", ":(icase,literal)"+path)
-	return len(out) > 0, err
-}
-
 // Matching returns the paths below a folder that git has and some of the globs of its own match: `**` is any number of
 // folders.
 func Matching(ctx context.Context, dir string, globs ...string) ([]string, error) {

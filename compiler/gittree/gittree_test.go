@@ -118,20 +118,6 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
-// A folder is tracked where git has something in it, however its name is written.
-func TestTracked(t *testing.T) {
-	dir, git := repository(t, map[string]string{"modec/a": "", "Modec/Local/a": "", "b/a": ""})
-	git("add", "-A")
-	for path, want := range map[string]bool{"modec/local": true, "b": true, "b/a": true, "b/c": false, "*": false} {
-		if got, err := Tracked(t.Context(), dir, path); got != want || err != nil {
-			t.Errorf("%s: got %v, %v, want %v", path, got, err, want)
-		}
-	}
-	if _, err := Tracked(t.Context(), t.TempDir(), "b"); err == nil {
-		t.Error("got no error outside of a repository")
-	}
-}
-
 func TestLinksAreNoFiles(t *testing.T) {
 	dir, git := repository(t, map[string]string{"modec.toml": "x"})
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {

@@ -62,8 +62,7 @@ func Edits(ctx context.Context, req Request, of compiler.Request, record *origin
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	name, _ := output.Locks(req.Local)
-	lock, _ := fs.ReadFile(req.Root, name)
+	lock, _ := fs.ReadFile(req.Root, output.LockFile)
 	e := editor{ctx: ctx, req: req, of: of, record: record, built: built, asBuilt: output.AsBuilt(lock),
 		wrote: output.Knows(lock)}
 	if e.unbuilt = lock == nil; e.unbuilt {
@@ -411,7 +410,7 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 	}
 	read := func(t contract.Target, root fs.FS, ignored func(context.Context, []string) []string) *imports {
 		in, list := read(e.ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored,
-			Local: e.req.Local, Approved: e.req.Approved, Repair: e.req.Repair, Must: e.req.Must, ours: true,
+			Approved: e.req.Approved, Repair: e.req.Repair, Must: e.req.Must, ours: true,
 			own: ownRules(res, t)},
 			deniedPaths(targets))
 		diags = append(diags, list...)
@@ -421,10 +420,6 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 		dropGuards(in.project, deniedPaths(targets))
 		e.rename(in, t, res)
 		return in
-	}
-	ignored := e.req.Ignored
-	if e.req.Local == "" {
-		ignored = nil // what a build makes is everybody's
 	}
 	importing := slices.DeleteFunc(slices.Clone(targets), func(t contract.Target) bool {
 		_, ok := t.(contract.Importer)
@@ -436,7 +431,7 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 		}
 	}
 	for _, t := range importing {
-		before := read(t, base, ignored)
+		before := read(t, base, nil) // what a build makes is everybody's
 		if diags.HasErrors() {
 			return nil, diags
 		}

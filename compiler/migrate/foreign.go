@@ -32,9 +32,6 @@ import (
 // files of agents that are no targets, which were not there when the first build was made. What one person has for
 // themselves is none.
 func Foreign(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
-	if req.Local != "" {
-		return nil
-	}
 	of := newForeign(req, res)
 	for i := range res.Outputs {
 		o := &res.Outputs[i]
@@ -235,12 +232,9 @@ func (f *foreign) unheld(ctx context.Context, res *compiler.Result) (list []diff
 
 func newForeign(req Request, res *compiler.Result) *foreign {
 	lock, _ := contract.ReadImport(req.Root, output.LockFile) // without one nothing is known
-	of := &foreign{
+	return &foreign{
 		req: req, written: res.FS(), lock: lock, known: output.KnownOf(lock), built: output.Built(lock),
 		inFolders: map[string][]string{}, loaded: map[string][]contract.Lodger{}}
-	own, _ := output.Locks(source.Local)
-	of.builtForOne = builtBy(req.Root, own)
-	return of
 }
 
 // placesOf returns the files of a subject.
@@ -256,13 +250,13 @@ func placesOf(list []readSubject, ref ir.SubjectRef) map[string]bool {
 
 // foreign finds subjects that a compiled project has not.
 type foreign struct {
-	req                Request
-	written            fs.FS  // the compiled files
-	lock               []byte // of the project; nil: nothing is known
-	known              *output.Known
-	built, builtForOne func(file string) bool
-	inFolders          map[string][]string          // by globs over files in any folder
-	loaded             map[string][]contract.Lodger // by targets: what their agents load of somebody's own
+	req       Request
+	written   fs.FS  // the compiled files
+	lock      []byte // of the project; nil: nothing is known
+	known     *output.Known
+	built     func(file string) bool
+	inFolders map[string][]string          // by globs over files in any folder
+	loaded    map[string][]contract.Lodger // by targets: what their agents load of somebody's own
 }
 
 // readSubject is a subject and the place where an agent reads it.
@@ -458,10 +452,10 @@ func (f *foreign) beside(all, ours loaded, target string, p *ir.Project) (theirs
 	return theirs
 }
 
-// left reports whether a file is an earlier build's, which a check says, or that of one person.
+// left reports whether a file is an earlier build's, which a check says.
 func (f *foreign) left(file string) bool {
 	_, err := fs.Stat(f.written, file)
-	return err != nil && f.built(file) || f.builtForOne(file)
+	return err != nil && f.built(file)
 }
 
 // judgeServer reports a server that the source does not have, and of which a subject may call what the source

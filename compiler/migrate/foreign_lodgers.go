@@ -85,7 +85,7 @@ func does(l *contract.Lodger, sessions string, t contract.Target) string {
 // Own returns a note for each program and each setting of one person's own, in files that git ignores, that an agent
 // loads from the project and of which nobody knows what it permits.
 func Own(ctx context.Context, req Request, res *compiler.Result) (diags diag.List) {
-	if req.Local != "" || req.Ignored == nil {
+	if req.Ignored == nil {
 		return nil
 	}
 	of := newForeign(req, res)

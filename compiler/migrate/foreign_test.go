@@ -42,7 +42,7 @@ func TestForeign(t *testing.T) {
 	res := built(t, project)
 	for _, c := range []struct {
 		name, file, text string
-		ignored, local   string
+		ignored          string
 		want             string
 	}{
 		{name: "nothing"},
@@ -54,7 +54,6 @@ func TestForeign(t *testing.T) {
 		{name: "git ignores it", file: ".claude/agents/b.md", text: agent, ignored: ".claude/agents/b.md"},
 		{name: "git ignores another", file: ".claude/agents/b.md", text: agent, ignored: "x",
 			want: "claude .claude/agents/b.md mode b"},
-		{name: "one's own project", file: ".claude/agents/b.md", text: agent, local: "modec/local"},
 		{name: "no agent's", file: ".claude/agents/b.txt", text: agent},
 		{name: "a built-in mode", file: ".roomodes",
 			text: string(project[".roomodes"]) + strings.ReplaceAll(mode, "slug: b", "slug: code"),
@@ -74,7 +73,7 @@ func TestForeign(t *testing.T) {
 				asked = true
 				return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n != c.ignored })
 			}
-			req := migrate.Request{Root: root, Local: c.local, Ignored: ignored}
+			req := migrate.Request{Root: root, Ignored: ignored}
 			var got []string
 			for _, d := range migrate.Foreign(context.Background(), req, res) {
 				if d.Code != diag.ForeignSubject || d.Severity != diag.Warning || d.Pos.Line == 0 || d.Hint == "" {

@@ -176,12 +176,12 @@ func (j *joining) render(in *imports, req Request) ([]contract.File, memfs.FS, d
 				Hint("give it another name, and run `modec migrate` again")
 		}
 	}
-	text, err := joined(tree[req.config()], j.baseline(in), in.config.targets)
+	text, err := joined(tree[config.File], j.baseline(in), in.config.targets)
 	if err != nil {
-		diags.Errorf(diag.BadConfig, diag.Pos{File: req.config()}, "%v", err)
+		diags.Errorf(diag.BadConfig, diag.Pos{File: config.File}, "%v", err)
 		return nil, nil, diags
 	}
-	p.files[req.config()] = text
+	p.files[config.File] = text
 	maps.Copy(tree, p.files)
 	in.beside(req, tree)
 	return p.changed(), tree, diags

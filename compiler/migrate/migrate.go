@@ -28,7 +28,6 @@ import (
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/render"
 	"modec.dev/modec/compiler/resolve"
-	"modec.dev/modec/compiler/source"
 )
 
 // Request says what to migrate.
@@ -45,14 +44,8 @@ type Request struct {
 	Approved []ir.Group
 	Repair   bool
 	Out      string // the folder of the data files, relative to Root
-	// Local is the folder below Root of one's own project, for which only the files are read that belong
-	// to one person; "": the team's, for which they are not.
-	Local string
-	Today time.Time
-	Seed  uint64
-	// Options are settings of [targets.NAME], by the target's name. They win over those
-	// of the importer.
-	Options map[string]map[string]any
+	Today    time.Time
+	Seed     uint64
 	// Must reports whether a file has to load, since a source stands for it already: where its agent refuses
 	// it, nothing is imported. nil: the import does without such a file, as the agent does.
 	Must func(file string) bool
@@ -228,7 +221,7 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 		return nil, nil, diags
 	}
 	compiled, list := compiler.Compile(ctx, compiler.Request{
-		FS: tree, Local: req.Local, Targets: req.Targets, Only: only, Today: req.Today,
+		FS: tree, Targets: req.Targets, Only: only, Today: req.Today,
 	})
 	if diags = append(diags, list...); diags.HasErrors() {
 		return nil, nil, diags
@@ -245,9 +238,6 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	return res, found, append(diags, list...)
 }
 
-// config returns the path of the project's modec.toml.
-func (req *Request) config() string { return path.Join(req.Local, config.File) }
-
 // AgentFiles returns the files of a project that [Run] would import, sorted.
 func AgentFiles(ctx context.Context, req Request) []string {
 	in, _ := read(ctx, of(req), nil)
@@ -257,7 +247,7 @@ func AgentFiles(ctx context.Context, req Request) []string {
 
 // of returns a request for all that a project has.
 func of(req Request) Request {
-	return Request{Root: req.Root, Targets: req.Targets, Ignored: req.Ignored, Local: req.Local, Repair: req.Repair}
+	return Request{Root: req.Root, Targets: req.Targets, Ignored: req.Ignored, Repair: req.Repair}
 }
 
 // Importable returns the files of a project of which [Run] would make modes, roles or servers, or
@@ -292,7 +282,7 @@ func (in *imports) empty() bool {
 	return len(p.Modes)+len(p.Roles)+len(p.Servers) == 0
 }
 
-// read lets each target import the files that the team shares, or one person's own.
+// read lets each target import the files that the team shares.
 func read(ctx context.Context, req Request, guards []string) (in *imports, diags diag.List) {
 	team := readable(req)
 	for {
@@ -337,7 +327,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 		diags = append(diags, collisions(got.Project, t.Name())...)
 		leaveNULs(&got)
 		if !req.withSecrets {
-			in.secrets = append(in.secrets, withhold(&got, t.Name(), req.Local)...)
+			in.secrets = append(in.secrets, withhold(&got, t.Name())...)
 		}
 		role, roles := in.add(got, t.Name())
 		got.Options = req.join.options(got.Options, roles)
@@ -348,10 +338,7 @@ func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
 				in.originals = append(in.originals, original{judged, o})
 			}
 		}
-		options := map[string]any{}
-		maps.Copy(options, got.Options)
-		maps.Copy(options, req.Options[t.Name()])
-		in.config.targets = append(in.config.targets, configTarget{t.Name(), options})
+		in.config.targets = append(in.config.targets, configTarget{t.Name(), got.Options})
 	}
 	if req.join != nil {
 		req.join.harvest(in.merger)
@@ -368,7 +355,7 @@ func (in *imports) allTargets(req Request) []string {
 	if req.judged {
 		return names
 	}
-	text, err := contract.ReadImport(req.Root, req.config())
+	text, err := contract.ReadImport(req.Root, config.File)
 	if err != nil {
 		return names
 	}
@@ -391,12 +378,9 @@ func (in *imports) check(req Request, seen []Seen) (diags diag.List) {
 		}
 	}
 	if len(diags) == 0 && in.empty() {
-		what, hint := "file", "name the files, or look into the home folder as well with `--user`"
-		if req.Local != "" {
-			what, hint = "personal file", "`modec help targets` says which files are personal"
-		}
 		found := diags.Errorf(diag.NothingToMigrate, diag.Pos{},
-			"found no %s of an agent with a mode, a role or a server", what).Hint(hint)
+			"found no file of an agent with a mode, a role or a server").
+			Hint("name the files, or look into the home folder as well with `--user`")
 		for _, n := range in.notes {
 			what := n.What + ": "
 			if n.What == n.Pos.File {
@@ -425,12 +409,9 @@ func (in *imports) render(req Request) ([]contract.File, memfs.FS, diag.List) {
 	if !hasConfig {
 		data, err := in.config.toml(in.project, req.Out)
 		if err != nil {
-			diags.Errorf(diag.BadModel, diag.Pos{File: req.config()}, "%v", err)
+			diags.Errorf(diag.BadModel, diag.Pos{File: config.File}, "%v", err)
 		}
-		files = append(files, contract.File{Path: req.config(), Data: data})
-		if req.Local != "" {
-			files = append(files, contract.File{Path: path.Join(req.Local, ".gitignore"), Data: []byte("*\n")})
-		}
+		files = append(files, contract.File{Path: config.File, Data: data})
 	}
 	in.apart(files, tree)
 	for _, f := range files {
@@ -638,12 +619,12 @@ func guardCovers(guard, pattern string) bool {
 func existing(req Request) (tree memfs.FS, hasConfig bool, diags diag.List) {
 	root, out := req.Root, req.Out
 	tree = memfs.FS{}
-	text, err := contract.ReadImport(root, req.config())
+	text, err := contract.ReadImport(root, config.File)
 	if err != nil {
 		return tree, false, nil
 	}
-	tree[req.config()] = text
-	if folder, ok := sourceFolder(text); ok && req.Local == "" && path.Clean(folder) != path.Clean(out) {
+	tree[config.File] = text
+	if folder, ok := sourceFolder(text); ok && path.Clean(folder) != path.Clean(out) {
 		diags.Errorf(diag.BadConfig, diag.Pos{File: config.File},
 			"the source of this project is in %q, not in %q", folder, out).
 			Hintf("write there with `--out %s`", folder)
@@ -726,7 +707,7 @@ type inventoryTable struct {
 // toml writes modec.toml, a paragraph for each part.
 func (c *projectConfig) toml(p *ir.Project, out string) ([]byte, error) {
 	top := projectTable{Name: c.name}
-	if out != defaultSource && out != source.Local {
+	if out != defaultSource {
 		top.Source = out
 	}
 	if p.Role(c.baseline) != nil {

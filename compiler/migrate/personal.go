@@ -10,13 +10,11 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/compiler/source"
 )
 
 // team is a project without the files that belong to one person: a source is shared, and what
 // somebody permits to themselves is no rule of the team's. These are the files whose kind says
-// so, and those that git ignores. For one's own project it is the other way round.
+// so, and those that git ignores.
 type team struct {
 	lacking                 // the personal files
 	named   map[string]bool // files that somebody asked for: opening a personal one is an error
@@ -28,9 +26,6 @@ type team struct {
 func readable(req Request) *team {
 	t := &team{lacking{FS: req.Root, hidden: map[string]bool{}}, map[string]bool{}, map[string]bool{},
 		map[string]bool{}}
-	if req.Local != "" {
-		return t
-	}
 	for _, f := range req.Files {
 		t.named[path.Clean(f)] = true
 	}
@@ -56,7 +51,6 @@ func readable(req Request) *team {
 // hide takes the files out that were read and that git ignores. It reports whether there were any:
 // in their place an importer may read others.
 func (t *team) hide(ctx context.Context, req Request) (found bool) {
-	var ignored []string
 	names := slices.Sorted(maps.Keys(t.opened))
 	clear(t.opened)
 	for _, name := range names {
@@ -64,19 +58,10 @@ func (t *team) hide(ctx context.Context, req Request) (found bool) {
 			t.hidden[name], t.links[name], found = true, true, true
 		}
 	}
-	if len(names) == 0 || req.Ignored == nil && req.Local == "" {
+	if len(names) == 0 || req.Ignored == nil {
 		return found
 	}
-	if req.Ignored != nil {
-		ignored = req.Ignored(ctx, names)
-	}
-	if req.Local != "" {
-		built := builtBy(req.Root, output.LockFile)
-		ignored = slices.DeleteFunc(names, func(name string) bool {
-			return !built(name) && (slices.Contains(ignored, name) || contract.IsPrivate(req.Targets, name))
-		})
-	}
-	for _, name := range ignored {
+	for _, name := range req.Ignored(ctx, names) {
 		found = found || !t.hidden[name]
 		t.hidden[name] = true
 	}
@@ -84,8 +69,7 @@ func (t *team) hide(ctx context.Context, req Request) (found bool) {
 }
 
 var errPersonal = errors.New("it is personal, and the source is the team's: " +
-	"write what everybody should have into a file that git does not ignore, and import that one; " +
-	"`modec migrate --local` imports what is yours, for you alone")
+	"write what everybody should have into a file that git does not ignore, and import that one")
 
 // private returns the files that belong to one person.
 func (t *team) private() map[string]bool {
@@ -128,12 +112,6 @@ func (t *team) Stat(name string) (fs.FileInfo, error) {
 // ignoredWhy is said of an agent's file that git ignores.
 const ignoredWhy = "personal, since git ignores it: it stays in force for you, and the team's source does not have it"
 
-// builtBy returns whether a build wrote a path, as the lock at another path says.
-func builtBy(root fs.FS, lock string) func(path string) bool {
-	data, _ := contract.ReadImport(root, lock)
-	return output.Built(data)
-}
-
 // ofOne names the personal files that are there. Those that modec built are everybody's.
 func (s *search) ofOne(root fs.FS, personal map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(personal)) {
@@ -150,7 +128,6 @@ func (s *search) ofOne(root fs.FS, personal map[string]bool) {
 		if k.Reason == contract.Private {
 			x.Why = k.Why
 		}
-		x.Why += "; `modec migrate --local` imports it for you alone"
 		s.out = append(s.out, x)
 	}
 }
@@ -162,25 +139,4 @@ func (k agentKind) isOf(name string) bool {
 	}
 	ok, _ := path.Match(k.Path, name)
 	return ok
-}
-
-// OfTeam returns the files of a root without those that one person's own source wrote and nobody else has: they
-// permit to that person what the team's does not, and are judged by that source. everybodys reports those that
-// the team has.
-func OfTeam(root fs.FS, all []contract.Target, everybodys func(file string) bool) fs.FS {
-	own, _ := output.Locks(source.Local)
-	built, hidden := builtBy(root, own), map[string]bool{}
-	for _, t := range all {
-		if lister, ok := t.(contract.FileLister); ok {
-			for _, f := range lister.AgentFiles() {
-				if f.Reason == contract.Private && built(f.Path) && !everybodys(f.Path) {
-					hidden[f.Path] = true
-				}
-			}
-		}
-	}
-	if len(hidden) == 0 {
-		return root
-	}
-	return lacking{root, "", hidden}
 }

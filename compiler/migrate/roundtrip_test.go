@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/targets"
 )
@@ -145,14 +146,23 @@ func tree1(t *testing.T, dir string) map[string]string {
 // where there is nothing to migrate.
 func rebuilt(t *testing.T, from string, files map[string]string) (map[string]string, bool) {
 	t.Helper()
-	res, diags := run(t, files, func(r *migrate.Request) { r.From, r.Options = from, withoutHooks })
+	res, diags := run(t, files, func(r *migrate.Request) { r.From = from })
 	if res == nil {
 		if strings.Contains(diags.Error(), "nothing-to-migrate") {
 			return nil, false
 		}
 		t.Fatal(diags)
 	}
-	return artifacts(res.Compiled, from), true
+	tree := res.FS.(memfs.FS)
+	for k, v := range withoutHooks[from] {
+		table := "[targets." + from + "]\n"
+		tree["modec.toml"] = []byte(strings.Replace(string(tree["modec.toml"]), table, fmt.Sprintf("%s%s = %v\n", table, k, v), 1))
+	}
+	built, diags := compiler.Compile(t.Context(), compiler.Request{FS: tree, Targets: targets.All(), Today: today})
+	if built == nil {
+		t.Fatal(diags)
+	}
+	return artifacts(built, from), true
 }
 
 // FuzzImport: no file makes an importer panic, and what is imported compiles and is

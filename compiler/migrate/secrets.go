@@ -20,7 +20,6 @@ import (
 type withholder struct {
 	*contract.Imported
 	target string
-	again  string            // the commands that import what was left out
 	values []string          // the secrets
 	taken  map[string]string // by the variable that was named for them: secrets
 }
@@ -28,11 +27,8 @@ type withholder struct {
 // withhold takes literal secrets out of what a target imported, and returns them. A server whose
 // entry states one becomes external: its entry stays in its file, and the source has its name and
 // its shape.
-func withhold(im *contract.Imported, target, local string) []string {
-	w := withholder{Imported: im, target: target, again: "modec migrate --apply && modec build"}
-	if local != "" {
-		w.again = "modec migrate --local --apply && modec build"
-	}
+func withhold(im *contract.Imported, target string) []string {
+	w := withholder{Imported: im, target: target}
 	if p := im.Project; p != nil {
 		for i := range p.Servers {
 			w.server(&p.Servers[i])
@@ -92,7 +88,7 @@ func (w *withholder) server(s *ir.Server) {
 	w.Note(contract.Secret, s.Pos, "server "+s.Name, strings.Join(places, ", "), fmt.Sprintf(
 		"it states a secret in clear text, so that the entry stays in this file and the source has its name and shape "+
 			"alone; to import the server, write %s in its place, set the variable where the agent runs, and run "+
-			"`%s`", strings.Join(slices.Compact(refs), ", "), w.again))
+			"`modec migrate --apply && modec build`", strings.Join(slices.Compact(refs), ", ")))
 	*s = ir.Server{
 		Name: s.Name, Pos: s.Pos, Type: ir.External, Place: ir.Place{Targets: []string{w.target}, As: s.As},
 		DefaultEnabled: s.DefaultEnabled, Tools: s.Tools, Entries: entries,
@@ -179,7 +175,8 @@ func (w *withholder) mode(m ir.Mode, all []ir.Mode) bool {
 		return false
 	}
 	w.Note(contract.Secret, m.Pos, "mode "+m.Slug, strings.Join(what, ", "), "it states a secret in clear text, so "+
-		"that the mode is not imported and its file stays as it is: set a variable in its place, and run `"+w.again+"`")
+		"that the mode is not imported and its file stays as it is: set a variable in its place, and run "+
+		"`modec migrate --apply && modec build`")
 	w.forget(m.Slug)
 	return true
 }

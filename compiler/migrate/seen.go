@@ -12,7 +12,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/output"
-	"modec.dev/modec/compiler/source"
 )
 
 // Seen is a file of an agent, or several of one kind, that the import found and did not take.
@@ -49,7 +48,7 @@ func Look(ctx context.Context, req Request) []Seen {
 
 // seen lists what is there and was not read. Files that somebody named are all that is asked about.
 func (in *imports) seen(ctx context.Context, req Request) []Seen {
-	if req.Files != nil || req.Args != nil || req.Local != "" {
+	if req.Files != nil || req.Args != nil {
 		return []Seen{}
 	}
 	ctx, end := context.WithTimeout(ctx, longest)
@@ -67,9 +66,8 @@ func (in *imports) seen(ctx context.Context, req Request) []Seen {
 			s.taken[f] = true
 		}
 	}
-	lock, _ := output.Locks(source.Local)
-	team, own := builtBy(req.Root, output.LockFile), builtBy(req.Root, lock)
-	s.built = func(path string) bool { return team(path) || own(path) }
+	lock, _ := contract.ReadImport(req.Root, output.LockFile)
+	s.built = output.Built(lock)
 	s.ofOne(req.Root, in.personal)
 	s.refused(in)
 	root := s.open(req.Root, "", "")

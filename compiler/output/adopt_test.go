@@ -163,30 +163,26 @@ func TestOwnEntriesOutliveClean(t *testing.T) {
 }
 
 // What people add to a file that modec began is noticed as in one that they began, until a build notes it.
-// In a person's own project the agent itself writes there.
 func TestEntriesBesideThoseOfABuild(t *testing.T) {
-	for local, want := range map[string]State{"": Touched, "modec/local": ""} {
-		opt := adopting(t, nil)
-		opt.Local = local
-		check := opt
-		check.Check = true
-		b := merged("claude", "a.json", `{"a": {"x": 1}}`, "/a/*")
-		state := func() State {
-			for _, c := range differing(t, b, check) {
-				return c.State
-			}
-			return ""
+	opt := adopting(t, nil)
+	check := opt
+	check.Check = true
+	b := merged("claude", "a.json", `{"a": {"x": 1}}`, "/a/*")
+	state := func() State {
+		for _, c := range differing(t, b, check) {
+			return c.State
 		}
-		mustWrite(t, b, opt)
-		put(t, opt.Dir, "a.json", `{"a": {"x": 1, "own": 2}}`)
-		if got := state(); got != want {
-			t.Errorf("in %q: got %q, want %q", local, got, want)
-		}
-		mustWrite(t, b, opt)
-		put(t, opt.Dir, "a.json", "{\"a\":\n{\"own\": 2,\"x\":1}}") // as an agent may lay it out
-		if got := state(); got != "" {
-			t.Errorf("in %q after a build: got %q, want nothing", local, got)
-		}
+		return ""
+	}
+	mustWrite(t, b, opt)
+	put(t, opt.Dir, "a.json", `{"a": {"x": 1, "own": 2}}`)
+	if got := state(); got != Touched {
+		t.Errorf("got %q, want %q", got, Touched)
+	}
+	mustWrite(t, b, opt)
+	put(t, opt.Dir, "a.json", "{\"a\":\n{\"own\": 2,\"x\":1}}") // as an agent may lay it out
+	if got := state(); got != "" {
+		t.Errorf("after a build: got %q, want nothing", got)
 	}
 }
 

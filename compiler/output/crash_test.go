@@ -86,7 +86,6 @@ type crash struct {
 	mine map[string]string // what people wrote
 	// adopted is set where a migration read what people wrote.
 	adopted bool
-	local   string            // where the lock lies; "": in the project's own folder
 	done    []Build           // those that came to their end before
 	next    Build             // the one that is killed
 	targets []contract.Target // those that there are, where a build may drop one
@@ -144,16 +143,6 @@ var crashes = map[string]crash{
 		done: []Build{of("1", sharing(built("roo", "a", "1", "dir/b", "1"), `"x": {"command": "x2"}`))},
 		next: of("2", sharing(built("roo", "a", "2", "late", "2"), `"x": {"command": "x3"}`)),
 	},
-	"one's own project": {
-		local:   "modec/local",
-		adopted: true,
-		mine: map[string]string{
-			"a": "mine", "modec/local/modec.toml": "mine", ".modec/lock.next": "the team's",
-			servers: `{"mcpServers": {"x": {"command": "x"}, "mine": {"command": "m"}}}`,
-		},
-		done: []Build{of("1", sharing(built("roo", "a", "1", "b", "1"), `"x": {"command": "x2"}`))},
-		next: of("2", sharing(built("roo", "a", "2", "c", "1"), `"x": {"command": "x3"}`)),
-	},
 	"two targets": {
 		done: []Build{of("1", built("roo", "a", "1"), sharing(built("claude", "b/c", "1"), `"x": {"command": "x"}`))},
 		next: of(
@@ -177,7 +166,7 @@ var crashes = map[string]crash{
 // start brings a new folder to where the killed build begins.
 func (c *crash) start(t *testing.T) Options {
 	t.Helper()
-	opt := Options{Dir: quickDir(t), Version: "v1", Local: c.local, Targets: c.targets}
+	opt := Options{Dir: quickDir(t), Version: "v1", Targets: c.targets}
 	record := &originals.Record{Files: map[string]originals.File{}}
 	for p, text := range c.mine {
 		put(t, opt.Dir, p, text)
@@ -351,9 +340,8 @@ func (c *crash) recognised(t *testing.T, opt Options, before, after map[string]s
 	t.Helper()
 	got := everything(t, opt.Dir)
 	files := maps.Clone(got)
-	_, pending := Locks(c.local)
 	maps.DeleteFunc(files, func(p, _ string) bool {
-		return strings.HasSuffix(p, tempSuffix) || strings.HasSuffix(p, "/") || p == pending
+		return strings.HasSuffix(p, tempSuffix) || strings.HasSuffix(p, "/") || p == PendingLock
 	})
 	for _, m := range []map[string]string{before, after} {
 		maps.DeleteFunc(m, func(p, _ string) bool { return strings.HasSuffix(p, "/") })

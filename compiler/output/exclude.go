@@ -125,7 +125,7 @@ func (o *Options) Quiet(ctx context.Context) (mark string, err error) {
 // mark returns what tells one state of the locks from another.
 func (o *Options) mark() string {
 	var marks []string
-	for _, name := range []string{o.lockFile(), o.pendingLock()} {
+	for _, name := range []string{LockFile, PendingLock} {
 		if info, err := os.Stat(filepath.Join(o.Dir, filepath.FromSlash(name))); err == nil {
 			marks = append(marks, fmt.Sprint(name, info.Size(), info.ModTime().UnixNano()))
 		}

@@ -90,17 +90,17 @@ func (w *writer) keepSettled() error {
 	if w.pending == nil {
 		return nil
 	}
-	data, err := w.text(w.settled)
+	data, err := w.settled.marshal()
 	if err != nil {
 		return err
 	}
-	return w.commit(transaction{write: []contract.File{{Path: w.opt.lockFile(), Data: data}}})
+	return w.commit(transaction{write: []contract.File{{Path: LockFile, Data: data}}})
 }
 
 // sweep removes what an interrupted run left: files that it staged, and folders that it
 // emptied. A removal stages nothing but merged files and originals.
 func (w *writer) sweep() error {
-	paths := append([]string{w.opt.pendingLock(), w.opt.lockFile()}, w.gone...)
+	paths := append([]string{PendingLock, LockFile}, w.gone...)
 	for _, l := range []*Lock{w.lock, w.pending} {
 		if l == nil {
 			continue

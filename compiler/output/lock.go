@@ -296,18 +296,9 @@ func (l *Lock) marshal() ([]byte, error) {
 	return append([]byte(lockHeader), b...), nil
 }
 
-// text returns a lock as it is written. That of a person's own project is not committed.
-func (w *writer) text(l *Lock) ([]byte, error) {
-	b, err := l.marshal()
-	if w.opt.Local != "" {
-		b = bytes.Replace(b, []byte("; commit it"), nil, 1)
-	}
-	return b, err
-}
-
 // LockText returns the text of the lock; nil where there is none.
 func (o *Options) LockText() []byte {
-	text, _ := contract.ReadPlain(filepath.Join(o.Dir, filepath.FromSlash(o.lockFile())))
+	text, _ := contract.ReadPlain(filepath.Join(o.Dir, LockFile))
 	return text
 }
 

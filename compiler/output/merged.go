@@ -36,8 +36,8 @@ func unloaded(diags *diag.List, name string, f *contract.File, have []byte) bool
 }
 
 // conflicts reports the entries of a merged file that are a person's, and returns true
-// where there are any. edited is what to do with one of modec's that somebody changed.
-func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, edited string) bool {
+// where there are any.
+func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict) bool {
 	for _, x := range list {
 		at := diag.Pos{File: p, Line: x.Line, Col: 1}
 		switch {
@@ -47,7 +47,7 @@ func conflicts(diags *diag.List, name, p string, list []jsonedit.Conflict, edite
 		case x.Edited:
 			diags.Errorf(diag.Edited, at,
 				"somebody edited the entry %q since modec wrote it; modec leaves it alone", x.Place).
-				Hint(edited).Target(name)
+				Hint(movesIn).Target(name)
 		default:
 			diags.Errorf(diag.NotOurs, at, "modec did not write the entry %q and leaves it alone", x.Place).
 				Hint("rename one of the two, or `modec build --force` overwrites it, and keeps a copy").Target(name)

@@ -98,12 +98,12 @@ func (w *writer) refuseAgain(target, p string, have []byte, list []jsonedit.Adde
 		w.diags.Errorf(diag.Edited, diag.Pos{File: p},
 			"somebody removed this file since modec %s, and a build would permit again what it says: %s",
 			w.last(p), text).
-			Hint(w.opt.takesOut()).Target(target)
+			Hint(takesOut).Target(target)
 		return
 	}
 	w.diags.Errorf(diag.Edited, diag.Pos{File: p},
 		"somebody took out what a build would permit again, since modec %s: %s", w.last(p), text).
-		Hint(w.opt.movesIn()).Target(target)
+		Hint(movesIn).Target(target)
 }
 
 // takenAway marks a file of a person's in whose place modec writes, and which somebody removed. Only force
@@ -117,7 +117,7 @@ func (w *writer) takenAway(c *Change) {
 	}
 	w.diags.Errorf(diag.Edited, diag.Pos{File: c.Path},
 		"somebody removed this file since modec %s, and a build would permit again what it says", w.last(c.Path)).
-		Hint(w.opt.takesOut()).Target(c.Target)
+		Hint(takesOut).Target(c.Target)
 }
 
 // last says what modec did last with a file.

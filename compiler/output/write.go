@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -125,9 +124,6 @@ type Options struct {
 	FS       fs.FS
 	Progress Progress
 
-	// Local is the folder below Dir with the locks of a person's own project; "": those of the team's.
-	Local string
-
 	step func(step) // for tests: called before each change of the disk
 }
 
@@ -137,25 +133,6 @@ func (c *Change) Texts() (have, want []byte) { return c.have, c.data }
 // PendingLock is the lock of a build that is being written. An interrupted
 // build leaves it behind, and the next one recognises the files of both.
 const PendingLock = ".modec/lock.next"
-
-// Locks returns the paths of the lock and of the one that is being written of the project in a
-// folder; "": of the team's.
-func Locks(local string) (lock, pending string) {
-	if local == "" {
-		return LockFile, PendingLock
-	}
-	return path.Join(local, LockFile), path.Join(local, path.Base(PendingLock))
-}
-
-func (o *Options) lockFile() string {
-	lock, _ := Locks(o.Local)
-	return lock
-}
-
-func (o *Options) pendingLock() string {
-	_, pending := Locks(o.Local)
-	return pending
-}
 
 // Build is what a build wants on disk.
 type Build struct {
@@ -209,12 +186,12 @@ func Eject(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 		if err := w.apply(b, changes); err != nil {
 			return err
 		}
-		if err := w.remove(w.opt.lockFile()); err != nil {
+		if err := w.remove(LockFile); err != nil {
 			return err
 		}
 		return w.leave(changes)
 	})
-	return append(changes, Change{Path: w.opt.lockFile(), Action: Remove, Target: "modec"}), list
+	return append(changes, Change{Path: LockFile, Action: Remove, Target: "modec"}), list
 }
 
 // stopOnce reports what a build opens only because an older modec wrote the last one, for
@@ -224,7 +201,7 @@ func (w *writer) stopOnce(b Build) {
 		return
 	}
 	if released := b.Released(); len(released) > 0 {
-		w.diags.Errorf(diag.NewMeaning, diag.Pos{File: w.opt.lockFile()},
+		w.diags.Errorf(diag.NewMeaning, diag.Pos{File: LockFile},
 			"an older modec wrote the last build, and asked about what is unsaid; this one leaves to the agents %s",
 			strings.Join(released, "; ")).
 			Hint(`write silence = "ask" into modec.toml to keep it closed, or silence = "agent" to release it`)
@@ -256,10 +233,10 @@ func Clean(ctx context.Context, opt Options) ([]Change, diag.List) {
 		if err := w.commit(changed(changes)); err != nil {
 			return err
 		}
-		return errors.Join(w.remove(w.opt.lockFile()), w.remove(w.opt.pendingLock()))
+		return errors.Join(w.remove(LockFile), w.remove(PendingLock))
 	})
 	if w.lockRaw != nil {
-		changes = append(changes, Change{Path: w.opt.lockFile(), Action: Remove, Target: "modec"})
+		changes = append(changes, Change{Path: LockFile, Action: Remove, Target: "modec"})
 	}
 	return changes, list
 }
@@ -273,11 +250,11 @@ func (w *writer) announce(changes []Change) error {
 	if err := w.keepSettled(); err != nil {
 		return err
 	}
-	data, err := w.text(&Lock{Version: lockVersion, Modec: w.opt.Version})
+	data, err := (&Lock{Version: lockVersion, Modec: w.opt.Version}).marshal()
 	if err != nil {
 		return err
 	}
-	return w.replace(contract.File{Path: w.opt.pendingLock(), Data: data})
+	return w.replace(contract.File{Path: PendingLock, Data: data})
 }
 
 // finish makes the changes, unless a problem was found, the run is dry or the context
@@ -348,28 +325,28 @@ type writer struct {
 }
 
 func (w *writer) readLocks() {
-	b, err := w.read(w.opt.lockFile())
+	b, err := w.read(LockFile)
 	if err == nil {
 		w.lockRaw = b
 		if w.lock, w.pending, err = parseSides(b); err != nil {
 			w.badLock(err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		w.diags.Errorf(diag.BadLock, diag.Pos{File: w.opt.lockFile()}, "cannot be read: %v", diag.WithoutPath(err))
+		w.diags.Errorf(diag.BadLock, diag.Pos{File: LockFile}, "cannot be read: %v", diag.WithoutPath(err))
 	}
-	if b, err := w.read(w.opt.pendingLock()); err == nil {
+	if b, err := w.read(PendingLock); err == nil {
 		if l, err := parseLock(b); err == nil { // else torn: as if it were not there
 			w.pending = l
 		}
 	} else if errors.Is(err, errFolder) {
-		w.inTheWay(w.opt.pendingLock(), "")
+		w.inTheWay(PendingLock, "")
 	}
 	w.settle()
 }
 
 // badLock reports a lock that cannot be read. Only force builds without it.
 func (w *writer) badLock(why error) {
-	at := diag.Pos{File: w.opt.lockFile()}
+	at := diag.Pos{File: LockFile}
 	if !w.opt.Force {
 		w.diags.Errorf(diag.BadLock, at, "%v", why).Hint("restore it from version control; " +
 			"`--force` builds without it, overwrites what is there, and forgets what was there before modec")
@@ -521,7 +498,7 @@ func (w *writer) merge(name, p string, f *contract.File) (c Change, ok bool) {
 		unmerged(&w.diags, name, p, err)
 		return c, false
 	}
-	if conflicts(&w.diags, name, p, res.Conflicts, w.opt.movesIn()) {
+	if conflicts(&w.diags, name, p, res.Conflicts) {
 		return c, false
 	}
 	again := w.again(p, have, entries, res.Added)
@@ -695,25 +672,13 @@ func (w *writer) inTheWay(p, target string) {
 		Target(target)
 }
 
-// movesIn says what becomes of an edit.
-func (o *Options) movesIn() string {
-	return "move the change into the source (`" + o.importing() + "` offers a patch), " +
+// What becomes of an edit, and of a file that somebody removed.
+const (
+	movesIn = "move the change into the source (`modec migrate` offers a patch), " +
 		"or `modec build --force` overwrites it, and keeps a copy"
-}
-
-// takesOut says what becomes of a file that somebody removed.
-func (o *Options) takesOut() string {
-	return "`modec build --force` writes it again, with people's own entries as far as they are known, or take what " +
-		"it said out of the source (`" + o.importing() + " --apply` does)"
-}
-
-// importing returns the command that makes a source of what people wrote.
-func (o *Options) importing() string {
-	if o.Local != "" {
-		return "modec migrate --local"
-	}
-	return "modec migrate"
-}
+	takesOut = "`modec build --force` writes it again, with people's own entries as far as they are known, " +
+		"or take what it said out of the source (`modec migrate --apply` does)"
+)
 
 // mine reports whether a file may be replaced or removed, and otherwise that modec did
 // not write it or that it changed since.
@@ -751,7 +716,7 @@ func (w *writer) mine(c *Change) bool {
 			Hint("nobody edits it by hand: `modec build --force` writes it again").Target(c.Target)
 	case recorded:
 		w.diags.Errorf(diag.Edited, at, "somebody edited this file since modec wrote it; modec leaves it alone").
-			Hint(w.opt.movesIn()).Target(c.Target)
+			Hint(movesIn).Target(c.Target)
 	case w.left(c.Path, sum):
 		w.diags.Errorf(diag.NotOurs, at, "`modec eject` left this file to the team, and modec leaves it alone").
 			Hint("`modec build --force` takes it over again, and keeps a copy").Target(c.Target)
@@ -782,7 +747,7 @@ func (w *writer) removable(c *Change) bool {
 // apply puts a build in place: the lock to come, so that an interrupted build is
 // recognised, the files, and the lock.
 func (w *writer) apply(b Build, changes []Change) error {
-	lock, err := w.text(w.nextLock(b, changes))
+	lock, err := w.nextLock(b, changes).marshal()
 	if err != nil {
 		return err
 	}
@@ -792,25 +757,25 @@ func (w *writer) apply(b Build, changes []Change) error {
 	w.noteWritten(changes)
 	t := changed(changes)
 	if len(t.write) == 0 && len(t.remove) == 0 && bytes.Equal(lock, w.lockRaw) {
-		return errors.Join(w.remove(w.opt.pendingLock()), w.forgetEdits(changes))
+		return errors.Join(w.remove(PendingLock), w.forgetEdits(changes))
 	}
 	if err := w.keepSettled(); err != nil {
 		return err
 	}
-	if err := w.replace(contract.File{Path: w.opt.pendingLock(), Data: lock}); err != nil {
+	if err := w.replace(contract.File{Path: PendingLock, Data: lock}); err != nil {
 		return err
 	}
 	w.begun = false
 	if err := w.commit(t); err != nil {
 		if !w.begun { // nothing of this build is there to be recognised
-			err = errors.Join(err, w.remove(w.opt.pendingLock()))
+			err = errors.Join(err, w.remove(PendingLock))
 		}
 		return err
 	}
-	if err := w.rename(w.opt.pendingLock(), w.opt.lockFile()); err != nil {
+	if err := w.rename(PendingLock, LockFile); err != nil {
 		return err
 	}
-	w.prune(w.opt.pendingLock()) // no hook reads a policy beside it
+	w.prune(PendingLock) // no hook reads a policy beside it
 	return w.forgetEdits(changes)
 }
 
@@ -837,7 +802,7 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 	if w.lock != nil && w.lock.Unheld == nil { // that a newer modec keeps lists is no drift
 		next.Unheld, next.Known = nil, w.lock.Known
 	}
-	c := Change{Target: "modec", Path: w.opt.lockFile(), Action: Update, State: Stale, have: w.lockRaw}
+	c := Change{Target: "modec", Path: LockFile, Action: Update, State: Stale, have: w.lockRaw}
 	if w.lockRaw == nil {
 		c.Action, c.State = Create, Missing
 	} else if _, _, conflict := sides(w.lockRaw); !conflict { // else it is built again
@@ -846,7 +811,7 @@ func (w *writer) checkLock(b Build, changes []Change) []Change {
 			return nil
 		}
 	}
-	c.data, _ = w.text(next)
+	c.data, _ = next.marshal()
 	c.Bytes, c.SHA256 = len(c.data), Sum(c.data)
 	return []Change{c}
 }
@@ -1046,9 +1011,7 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 		case len(c.entries) > 0:
 			l.Artifacts[c.Path] = artifactLine(c.Target, mergedFile)
 			l.remember(c.Path, c.entries)
-			if w.opt.Local == "" {
-				l.left(c.Path, w.sumLeft(c))
-			}
+			l.left(c.Path, w.sumLeft(c))
 		}
 	}
 	l.Unheld, l.Known = w.unheld(l, theirs), w.known(l)

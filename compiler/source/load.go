@@ -31,9 +31,6 @@ const (
 	maxFiles = 20_000
 )
 
-// Local is the folder of a person's own source, with a modec.toml of its own. It belongs to no other source.
-const Local = "modec/local"
-
 // Served is the folder of the source in which modec serve writes what its clients set.
 const Served = "served"
 
@@ -175,9 +172,9 @@ func (l *loader) files() []string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && p != l.dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "cue.mod" || p == Local):
+		case d.IsDir() && p != l.dir && (strings.HasPrefix(d.Name(), ".") || d.Name() == "cue.mod"):
 			return fs.SkipDir
-		case d.IsDir() || strings.HasPrefix(d.Name(), ".") || p == Local+"/modec.toml":
+		case d.IsDir() || strings.HasPrefix(d.Name(), "."):
 			return nil
 		case slices.Contains(dataFiles, path.Ext(p)):
 			names = append(names, p)

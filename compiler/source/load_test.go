@@ -70,21 +70,6 @@ func TestHash(t *testing.T) {
 
 // A source that is made to break a reader is refused: a stack that overflows
 // cannot be recovered, and a build must end.
-// What one person permits to themselves is a source of its own, with its modec.toml in it.
-func TestLocal(t *testing.T) {
-	files := memfs.FS{
-		"modec/a.cue":            []byte("package modec\nroles: team: {}\n"),
-		"modec/local/modec.toml": []byte("name = \"mine\"\n"),
-		"modec/local/a.cue":      []byte("package modec\nroles: own: {}\n"),
-	}
-	for dir, want := range map[string]string{"modec": "modec/a.cue", ".": "modec/a.cue", Local: "modec/local/a.cue"} {
-		tree, diags := Load(files, dir)
-		if len(tree.Data) != 1 || tree.Data[want] == nil || diags.HasErrors() {
-			t.Errorf("%s: got %v, %v, want %s", dir, slices.Collect(maps.Keys(tree.Data)), diags, want)
-		}
-	}
-}
-
 func TestHostileSources(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
 		"selectors":    {"a.cue", "package modec\nmodes: " + strings.Repeat("a.", 1<<20) + "a", "levels"},

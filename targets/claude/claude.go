@@ -186,8 +186,8 @@ const (
 	profileBeside   = ".servers.json" // beside the user's own servers
 )
 
-func (c claude) Owns() []string {
-	return []string{profiles + "*", format.AgentsFolder + "/*.md", c.settings, format.ProjectServers}
+func (claude) Owns() []string {
+	return []string{profiles + "*", format.AgentsFolder + "/*.md", format.ProjectSettings, format.ProjectServers}
 }
 
 // OwnsPlaced returns the folder in which extra.claude.file of a mode may place a subagent.
@@ -205,9 +205,9 @@ func (claude) HasPermissionModes() {}
 
 // Governs returns both halves for settings, and access for a subagent's tools and for a
 // list of servers.
-func (c claude) Governs(path string, g ir.Group) contract.Halves {
+func (claude) Governs(path string, g ir.Group) contract.Halves {
 	switch {
-	case path == c.settings, strings.HasPrefix(path, profiles) && strings.HasSuffix(path, profileSettings):
+	case path == format.ProjectSettings, strings.HasPrefix(path, profiles) && strings.HasSuffix(path, profileSettings):
 		return contract.Both
 	case strings.HasPrefix(path, format.AgentsFolder+"/"):
 		return contract.Access
@@ -247,7 +247,7 @@ func newEmitter(in contract.Input) *emitter {
 }
 
 // Emit compiles roles, modes and servers.
-func (c claude) Emit(in contract.Input) ([]contract.File, diag.List) {
+func (claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := newEmitter(in)
 	e.checkNames()
 	e.lostFields()
@@ -265,7 +265,7 @@ func (c claude) Emit(in contract.Input) ([]contract.File, diag.List) {
 		}
 		files = append(files, contract.File{Path: format.AgentPath(m), Data: data})
 	}
-	if f, ok := e.everybody(c.settings); ok {
+	if f, ok := e.everybody(); ok {
 		files = append(files, f)
 	}
 	if shared := e.sharedServers(); len(shared) > 0 {

@@ -36,10 +36,10 @@ func (e *emitter) isBaseline(r *ir.Role) bool { return r.Name == e.baseline }
 // folder, where Claude Code does not read them.
 func (e *emitter) inProject(r *ir.Role) bool { return e.isBaseline(r) && !e.in.Shared && !e.elsewhere }
 
-// everybody builds the project's settings file, or one person's. It reports false where there is nothing to
+// everybody builds the project's settings file. It reports false where there is nothing to
 // say. The file is the baseline role's, whole. Without a baseline it has what all roles deny,
 // because a session may name no role.
-func (e *emitter) everybody(file string) (contract.File, bool) {
+func (e *emitter) everybody() (contract.File, bool) {
 	var settings contract.Object
 	mode := ""
 	if r := e.in.Project.Role(e.baseline); r != nil {
@@ -64,7 +64,7 @@ func (e *emitter) everybody(file string) (contract.File, bool) {
 	if len(settings) == 0 {
 		return contract.File{}, false
 	}
-	return contract.File{Path: file, Data: contract.JSON(settings), Places: settingsPlaces,
+	return contract.File{Path: format.ProjectSettings, Data: contract.JSON(settings), Places: settingsPlaces,
 		Programs:  format.Helpers,
 		Restrains: restraining(mode), Spelled: spelled, Strict: true}, true
 }

@@ -16,15 +16,10 @@ import (
 
 // claude joins the emitter with the model, the importer and the hook, which do not know
 // each other.
-type claude struct {
-	settings string // the file of the project's own sessions
-}
+type claude struct{}
 
 // New returns the target.
-func New() contract.Target { return claude{format.ProjectSettings} }
-
-// ForOne returns the target that writes the settings of one person in place of the team's.
-func (claude) ForOne() contract.Target { return claude{format.LocalSettings} }
+func New() contract.Target { return claude{} }
 
 // Codes documents what the target reports.
 func (claude) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
