@@ -120,7 +120,7 @@ func (e *env) original(file string) []byte {
 	}
 	lock := e.lock()
 	switch {
-	case lock == nil: // what was before modec says nothing of a file that an eject left to them
+	case lock == nil: // what was before modec says nothing of a file that `clean --keep` left to them
 		return nil
 	case known:
 		return o.Data

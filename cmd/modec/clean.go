@@ -22,11 +22,12 @@ type cleanCmd struct {
 	textOrJSON
 	acceptFlag
 	Out    string `placeholder:"DIR" help:"Clean this output root. Default: the project."`
-	DryRun bool   `help:"Change nothing; list what would be removed."`
+	Keep   bool   `help:"Leave the agents' files to the team, and remove the hooks and the lock alone."`
+	DryRun bool   `help:"Change nothing; list what would change, with --keep and -v line by line."`
 	Force  bool   `help:"Also remove files and entries that were edited since."`
 }
 
-func (cleanCmd) reports() []any { return []any{cleanReport{}, outcome{}} }
+func (cleanCmd) reports() []any { return []any{cleanReport{}, keepReport{}, outcome{}} }
 
 // cleanReport is the JSON of a clean.
 type cleanReport struct {
@@ -73,6 +74,9 @@ func (e *env) importedPoints(files memfs.FS) ([]accepted.Point, error) {
 }
 
 func (c *cleanCmd) Run(e *env) error {
+	if c.Keep {
+		return c.keep(e)
+	}
 	opt := e.outputs(e.output(c.Out))
 	opt.Force, opt.DryRun = c.Force, c.DryRun
 	if !c.DryRun {

@@ -233,12 +233,12 @@ func (d *doctor) disarmed() {
 	switch {
 	case r.Broken:
 		d.wrong("hooks", "the record of `modec off` is not as modec wrote it: it does not count, and the hooks are on").
-			hint("`modec on` begins a new one")
+			hint("`modec off --end` begins a new one")
 	case off:
-		d.add(checkup{Level: levelNote, What: "hooks", Text: offText(entry), Hint: "`modec on` turns them on"})
+		d.add(checkup{Level: levelNote, What: "hooks", Text: offText(entry), Hint: "`modec off --end` turns them on"})
 	case len(r.Entries) > 0:
 		last := r.Entries[len(r.Entries)-1]
-		d.note("hooks", "are on; `modec off` and `modec on` were last used on %s",
+		d.note("hooks", "are on; `modec off` was last used on %s",
 			last.At.Local().Format("2006-01-02 15:04"))
 	}
 }

@@ -19,14 +19,16 @@ import (
 
 type explainCmd struct {
 	textOrJSON
-	Subject string   `arg:"" optional:"" help:"A mode's slug or a role's name; mode:x or role:x where both exist."`
+	Subject string   `arg:"" optional:"" help:"A mode's slug or a role's name, or alone FILE:LINE or FILE of an agent."`
 	Action  string   `arg:"" optional:"" help:"read, edit, command, web, mcp, modes or unknown."`
 	Arg     []string `arg:"" optional:"" help:"The path, command line in quotes, host, server:tool, slug or tool."`
 	Role    string   `placeholder:"NAME" help:"The role that works in the mode."`
 	Code    string   `placeholder:"CODE" help:"Explain a diagnostic's code instead; list: list the codes."`
 }
 
-func (explainCmd) reports() []any { return []any{explainReport{}, codeReport{}, outcome{}} }
+func (explainCmd) reports() []any {
+	return []any{explainReport{}, lineReport{}, codeReport{}, outcome{}}
+}
 
 // explainReport is the JSON of an explained decision.
 type explainReport struct {
@@ -46,9 +48,11 @@ func (c *explainCmd) Run(e *env) error {
 		return c.code(e)
 	}
 	switch {
+	case c.Subject != "" && c.Action == "":
+		return c.line(e)
 	case len(c.Arg) == 0 || c.Arg[0] == "":
 		return errors.New("an explanation needs a subject, an action and its argument: " +
-			"`modec explain SUBJECT ACTION ARG`, or `modec explain --code CODE`")
+			"`modec explain SUBJECT ACTION ARG`, `modec explain FILE:LINE`, or `modec explain --code CODE`")
 	case len(c.Arg) > 1:
 		return fmt.Errorf("got %d arguments of the action %s, want one: put it in quotes", len(c.Arg), c.Action)
 	}

@@ -32,7 +32,7 @@ const (
 
 // wayOut is what a person can do where a hook refuses because it cannot decide.
 const wayOut = "a person can turn the hooks off for an hour, in a terminal, by `modec off`, " +
-	"or leave modec by `modec eject`"
+	"or leave modec by `modec clean --keep`"
 
 // Run always answers: whatever goes wrong is a refusal.
 func (c *hookCmd) Run(e *env) error {

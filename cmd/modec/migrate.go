@@ -292,12 +292,12 @@ func (c *migrateCmd) built(e *env, req *migrate.Request) (found bool, err error)
 	if !c.again(e, req) {
 		return c.joinOne(e, req)
 	}
-	c.asks(e, req, originals.Load(e.dir))
+	c.asks(req, originals.Load(e.dir))
 	return c.edits(e, req)
 }
 
 // asks makes an import of a project that was built one of all files that modec has to do with.
-func (c *migrateCmd) asks(e *env, req *migrate.Request, record *originals.Record) {
+func (c *migrateCmd) asks(req *migrate.Request, record *originals.Record) {
 	lock, _ := fs.ReadFile(req.Root, output.LockFile)
 	built := output.Built(lock)
 	req.Must = func(file string) bool {
@@ -323,11 +323,11 @@ func (c *migrateCmd) stays(e *env, req *migrate.Request) bool {
 	if _, err := fs.Stat(req.Root, config.File); err != nil {
 		return false
 	}
-	return wasBuilt(e, req) || len(c.Approved) == 0 && !c.Suggest && stands(originals.Load(e.dir), req.Root)
+	return wasBuilt(req) || len(c.Approved) == 0 && !c.Suggest && stands(originals.Load(e.dir), req.Root)
 }
 
-// stands reports whether the source is there that a migration made, as far as people have it, or whose files an eject
-// left to the team.
+// stands reports whether the source is there that a migration made, as far as people have it, or whose files
+// `clean --keep` left to the team.
 func stands(record *originals.Record, root fs.FS) bool {
 	if len(record.Left) > 0 {
 		return true

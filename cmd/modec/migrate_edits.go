@@ -39,13 +39,13 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	case len(coming) > 0:
 		return true, c.join(e, req, was.Before, coming)
 	default:
-		if !c.DryRun && !wasBuilt(e, req) {
+		if !c.DryRun && !wasBuilt(req) {
 			if err := c.readAgain(e, req, record, was); err != nil {
 				return true, err
 			}
 		}
 		files := migrate.AgentFiles(e.ctx, *req)
-		if err := c.nothing(e, req, files, "current", saysAlready, nil); err != nil || e.ui.json || !wasBuilt(e, req) {
+		if err := c.nothing(e, req, files, "current", saysAlready, nil); err != nil || e.ui.json || !wasBuilt(req) {
 			return true, err
 		}
 		c.tellKept(e, was.Before)
@@ -203,7 +203,7 @@ func movedFrom(root fs.FS, lock []byte, record *originals.Record, was *migrate.E
 
 // say records the files of which the source says everything from now on.
 func (c *migrateCmd) say(e *env, req *migrate.Request, record *originals.Record, was *migrate.Edited) error {
-	if !wasBuilt(e, req) {
+	if !wasBuilt(req) {
 		return c.readAgain(e, req, record, was)
 	}
 	if record.Edits == nil {
@@ -257,7 +257,7 @@ func (e *env) says() func(path string) bool {
 		}
 		defer end()
 		record := originals.Load(e.dir)
-		c.asks(e, &req, record)
+		c.asks(&req, record)
 		was, diags := migrate.Edits(e.ctx, req, e.request(), record)
 		if diags.HasErrors() {
 			return nil
@@ -271,7 +271,7 @@ func (e *env) says() func(path string) bool {
 }
 
 // wasBuilt reports whether a project has the lock of a build.
-func wasBuilt(e *env, req *migrate.Request) bool {
+func wasBuilt(req *migrate.Request) bool {
 	_, err := fs.Stat(req.Root, output.LockFile)
 	return err == nil
 }

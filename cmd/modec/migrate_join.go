@@ -34,7 +34,7 @@ func hasTarget(res *compiler.Result, name string) bool {
 func (c *migrateCmd) coming(
 	e *env, req migrate.Request, record *originals.Record, was *migrate.Edited,
 ) (names, files []string) {
-	known := familiar(e, &req, record)
+	known := familiar(&req, record)
 	for _, t := range req.Targets {
 		if _, ok := t.(contract.Importer); !ok {
 			continue
@@ -58,7 +58,7 @@ func (c *migrateCmd) coming(
 }
 
 // familiar returns what tells the files that an import has read, or that a build has written.
-func familiar(e *env, req *migrate.Request, record *originals.Record) func(file string) bool {
+func familiar(req *migrate.Request, record *originals.Record) func(file string) bool {
 	lock, _ := fs.ReadFile(req.Root, output.LockFile)
 	wrote := output.Knows(lock)
 	read := func(name string) ([]byte, error) { return fs.ReadFile(req.Root, name) }
@@ -153,7 +153,7 @@ func (c *migrateCmd) joinOne(e *env, req *migrate.Request) (found bool, err erro
 	} else if of := migrate.Formats(req.Targets)[req.From]; of != nil {
 		names = []string{of.(contract.Target).Name()}
 	}
-	known := familiar(e, req, originals.Load(e.dir))
+	known := familiar(req, originals.Load(e.dir))
 	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
 		_, fresh := begun(res, n, known)
 		return hasTarget(res, n) && !(fresh && stays)

@@ -23,17 +23,12 @@ type offCmd struct {
 	textOrJSON
 	For    time.Duration `default:"1h" placeholder:"TIME" help:"For how long, at most 8h: 20m, 1h30m. Default: 1h."`
 	Reason string        `placeholder:"TEXT" help:"Why, for the record."`
+	End    bool          `help:"Turn them on again, at once."`
 }
 
 func (offCmd) reports() []any { return []any{offReport{}} }
 
-type onCmd struct {
-	textOrJSON
-}
-
-func (onCmd) reports() []any { return []any{offReport{}} }
-
-// offReport is the JSON of off and on.
+// offReport is the JSON of off.
 type offReport struct {
 	envelope
 	Hooks string         `json:"hooks" enum:"on,off"`
@@ -76,7 +71,7 @@ func offText(e disarm.Entry) string {
 func (e *env) tellOff() {
 	if x := disarmed(e.dir); x != nil && !e.ui.json {
 		text := offText(disarm.Entry{Until: x.Until, By: x.By, Reason: x.Reason})
-		fmt.Fprintf(e.ui.err, "modec: the hooks %s; `modec on` turns them on\n", diag.Clean(text))
+		fmt.Fprintf(e.ui.err, "modec: the hooks %s; `modec off --end` turns them on\n", diag.Clean(text))
 	}
 }
 
@@ -84,6 +79,9 @@ var errNoPerson = errors.New("only a person in a terminal turns the hooks off, a
 	"an agent that needs it asks you to run `modec off`")
 
 func (c *offCmd) Run(e *env) error {
+	if c.End {
+		return c.end(e)
+	}
 	if c.For <= 0 || c.For > disarm.Longest {
 		return fmt.Errorf("got --for %s, want a time of at most %s", briefly(c.For), briefly(disarm.Longest))
 	}
@@ -106,11 +104,12 @@ func (c *offCmd) Run(e *env) error {
 		return e.ui.emit(offReport{e.ui.envelope(), "off", &hooksOff{entry.At, entry.Until, entry.By, entry.Reason},
 			r.Entries})
 	}
-	e.ui.printf("the hooks %s; `modec on` turns them on before\n", diag.Clean(offText(entry)))
+	e.ui.printf("the hooks %s; `modec off --end` turns them on before\n", diag.Clean(offText(entry)))
 	return nil
 }
 
-func (c *onCmd) Run(e *env) error {
+// end turns the hooks on.
+func (c *offCmd) end(e *env) error {
 	if err := e.inAProject(); err != nil {
 		return err
 	}
@@ -121,7 +120,7 @@ func (c *onCmd) Run(e *env) error {
 		if err := r.On(start, userName()); err != nil {
 			return err
 		}
-		e.recordCommand("on", "", start)
+		e.recordCommand("off --end", "", start)
 	}
 	switch {
 	case e.ui.json:

@@ -117,7 +117,7 @@ func TestOff(t *testing.T) {
 			t.Errorf("%s does not tell of it: %s%s", args, &out, &err)
 		}
 	}
-	answer(t, "-C", dir, "on")
+	answer(t, "-C", dir, "off", "--end")
 	if got := hook(); !strings.Contains(got, `"deny"`) {
 		t.Errorf("the hook is still off: %s", got)
 	}
@@ -145,8 +145,8 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// Eject asks where something is no longer held.
-func TestEjectAsks(t *testing.T) {
+// A clean that keeps the files asks where something is no longer refused.
+func TestCleanKeepAsks(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	for _, c := range []struct {
 		say  string
@@ -163,7 +163,7 @@ func TestEjectAsks(t *testing.T) {
 		person, program := terminalPair(t)
 		go answers(person, regexp.MustCompile(`\[y/N\] `), func([]string) string { return c.say })
 		var out bytes.Buffer
-		code := run(t.Context(), targets.All(), []string{"-C", dir, "eject"}, program, &out, program)
+		code := run(t.Context(), targets.All(), []string{"-C", dir, "clean", "--keep"}, program, &out, program)
 		_, err := os.Stat(filepath.Join(dir, "modec.lock"))
 		if code != c.code || os.IsNotExist(err) != (code == 0) {
 			t.Errorf("%s: exit %d, the lock: %v\n%s", c.say, code, err, &out)

@@ -92,7 +92,7 @@ func secretStays(t *testing.T, s, file, text, entry string) {
 		t.Errorf("the report does not say how to move the secret %s:\n%s", s, out)
 	}
 	for _, line := range []string{
-		"build", "build --check", "verify", "list", "list --json", "why .claude/settings.json", "doctor",
+		"build", "build --check", "verify", "show", "show --json", "explain .claude/settings.json", "doctor",
 	} {
 		want := 0
 		if line == "doctor" {
@@ -177,11 +177,11 @@ roles: dev: {env: {MY_TOKEN: S}, can: command: {allow: ["curl -H 'Authorization:
 		tell("lint")
 		tell("build", "--diff")
 		tell("build")
-		tell("why", ".mcp.json:6")
-		tell("why", ".roo/mcp.json:7")
+		tell("explain", ".mcp.json:6")
+		tell("explain", ".roo/mcp.json:7")
 		tell("explain", "dev", "mcp", "a:get")
 		tell("explain", "dev", "command", "curl -H 'Authorization: Bearer "+s+"' x")
-		tell("list", "--json")
+		tell("show", "--json")
 		before := dir
 		dir = t.TempDir()
 		mustWrite(t, filepath.Join(dir, "modec.toml"), []byte("[targets.claude]\n[targets.roo]\n[targets.cursor]\n"))

@@ -27,6 +27,15 @@ type matrixReport struct {
 	HooksOff *hooksOff     `json:"hooksOff,omitempty"`
 	Groups   []ir.Group    `json:"groups"`
 	Subjects []explain.Row `json:"subjects" jsonschema:"modes first, in the order of the source"`
+	Servers  []toolList    `json:"servers"`
+}
+
+// toolList is a server of the source with the names of its tools.
+type toolList struct {
+	Server string   `json:"server"`
+	Pos    diag.Pos `json:"pos"`
+	ir.Place
+	Tools []string `json:"tools"`
 }
 
 // sheetReport is the JSON of one subject.
@@ -91,7 +100,15 @@ func (c *showCmd) matrix(e *env) error {
 		return err
 	}
 	if e.ui.json {
-		return e.ui.emit(matrixReport{e.ui.envelope(), disarmed(e.dir), ir.Decided, rows})
+		servers := []toolList{}
+		for _, sv := range res.Project.Servers {
+			x := toolList{sv.Name, sv.Pos, sv.Place, []string{}}
+			for _, t := range sv.Tools {
+				x.Tools = append(x.Tools, t.Name)
+			}
+			servers = append(servers, x)
+		}
+		return e.ui.emit(matrixReport{e.ui.envelope(), disarmed(e.dir), ir.Decided, rows, servers})
 	}
 	e.ui.matrix(rows)
 	e.tellOff()

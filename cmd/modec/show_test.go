@@ -39,7 +39,7 @@ func TestMatrixFits(t *testing.T) {
 // Nothing of a source is markup in the page.
 func TestPageEscapes(t *testing.T) {
 	const evil = "</title><script>alert(1)</script>\"'\u202e"
-	x := explain.Sheet{Row: explain.Row{Subject: "role " + evil}, Description: evil, Elsewhere: []string{evil},
+	x := explain.Sheet{Row: explain.Row{Subject: "role " + evil, Description: evil}, Elsewhere: []string{evil},
 		Source: []explain.Source{{Subject: evil, PermissionMode: evil, Groups: []explain.Group{{Group: ir.Read,
 			Rules: []explain.Rule{{Server: evil, Pattern: evil}}}}}},
 		Servers: []explain.Server{{Server: evil, Tools: []explain.Tool{{Name: evil}, {Name: "b", Decision: ir.Ask}}}},

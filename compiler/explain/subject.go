@@ -19,9 +19,11 @@ import (
 
 // Row is what a subject may do, group by group.
 type Row struct {
-	Subject string   `json:"subject"`
-	Pos     diag.Pos `json:"pos"`
-	Cells   []Cell   `json:"cells"`
+	Subject     string   `json:"subject"`
+	Description string   `json:"description,omitempty"`
+	Pos         diag.Pos `json:"pos"`
+	ir.Place
+	Cells []Cell `json:"cells"`
 	// Steers are the groups whose denies do not hold, since the subject's commands are open.
 	Steers []ir.Group `json:"steers" jsonschema:"groups whose denies steer and do not hold: the commands are open"`
 	// Kept are rules that only one agent understands: no cell shows them.
@@ -85,8 +87,7 @@ type Cell struct {
 // Sheet is all that there is to know of a subject.
 type Sheet struct {
 	Row
-	Description string     `json:"description,omitempty"`
-	Own         []ownField `json:"own,omitempty" jsonschema:"what the source says for one agent alone, beside rules"`
+	Own []ownField `json:"own,omitempty" jsonschema:"what the source says for one agent alone, beside rules"`
 	// Source has one part, for a role in a mode two.
 	Source  []Source `json:"source" jsonschema:"of a role in a mode: the role's part and the mode's"`
 	Servers []Server `json:"servers"`
@@ -189,11 +190,12 @@ func Matrix(res *compiler.Result) (rows []Row, err error) {
 // RowOf returns the cells of a subject. What it may do with MCP is read from its tools.
 func RowOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef, servers []Server) Row {
 	r := Row{Subject: ref.String(), Steers: s.Steers(), Kept: keptOf(p.Native(ref))}
-	switch {
-	case ref.Role != "":
-		r.Pos = p.Role(ref.Role).Pos
-	default:
-		r.Pos = p.Mode(ref.Mode).Pos
+	if ref.Role != "" {
+		x := p.Role(ref.Role)
+		r.Description, r.Pos, r.Place = x.Description, x.Pos, x.Place
+	} else {
+		x := p.Mode(ref.Mode)
+		r.Description, r.Pos, r.Place = x.Description, x.Pos, x.Place
 	}
 	for _, g := range ir.Decided {
 		c := Cell{Group: g}
@@ -274,7 +276,6 @@ func (x *Sheet) Describe(res *compiler.Result, ref ir.SubjectRef) error {
 	p := res.Project
 	x.Servers = Servers(p, s)
 	x.Row = RowOf(p, s, ref, x.Servers)
-	x.Description = descriptionOf(p, ref)
 	sides := []ir.SubjectRef{ref}
 	if ref.Role != "" && ref.Mode != "" {
 		sides = []ir.SubjectRef{{Role: ref.Role}, {Mode: ref.Mode}}
@@ -292,13 +293,6 @@ func (x *Sheet) Describe(res *compiler.Result, ref ir.SubjectRef) error {
 		}
 	}
 	return nil
-}
-
-func descriptionOf(p *ir.Project, ref ir.SubjectRef) string {
-	if ref.Role != "" {
-		return p.Role(ref.Role).Description
-	}
-	return p.Mode(ref.Mode).Description
 }
 
 // SourceOf returns what the source says of a mode or a role.

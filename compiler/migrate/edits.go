@@ -103,7 +103,7 @@ func unpatched(record *originals.Record, root fs.FS) *originals.Record {
 	return &out
 }
 
-// ejected returns the files as `modec eject` may have left them: as a build made them, and without hooks.
+// ejected returns the files as `modec clean --keep` may have left them: as a build made them, and without hooks.
 func (e *editor) ejected() []memfs.FS {
 	out := []memfs.FS{e.base(e.built)}
 	of := e.of

@@ -46,7 +46,7 @@ type Lock struct {
 	Theirs map[string][]string `toml:"theirs,omitempty"`
 	// Left are the hashes of what such files say as the last build left them, by path, so that a check notices
 	// what people change beside modec's entries: whatever the layout, since agents write their files again in
-	// their own. A person's own project has none: the agent itself writes there.
+	// their own.
 	Left map[string]string `toml:"left,omitempty"`
 	// Unheld are the files of agents that are no targets which lay there when the first build was made: a check tells
 	// of others. Nil: an older modec wrote the lock, and nobody knows.

@@ -718,7 +718,7 @@ func (w *writer) mine(c *Change) bool {
 		w.diags.Errorf(diag.Edited, at, "somebody edited this file since modec wrote it; modec leaves it alone").
 			Hint(movesIn).Target(c.Target)
 	case w.left(c.Path, sum):
-		w.diags.Errorf(diag.NotOurs, at, "`modec eject` left this file to the team, and modec leaves it alone").
+		w.diags.Errorf(diag.NotOurs, at, "`modec clean --keep` left this file to the team, and modec leaves it alone").
 			Hint("`modec build --force` takes it over again, and keeps a copy").Target(c.Target)
 	default:
 		w.diags.Errorf(diag.NotOurs, at, "modec did not write this file and leaves it alone").

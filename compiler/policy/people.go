@@ -10,7 +10,7 @@ import (
 )
 
 // ForPeople reports whether a command line does what only a person in a terminal may: it takes modec's
-// hooks away (`modec off`, `modec eject`) or accepts a project for its user (`--accept`), also behind
+// hooks away (`modec off`, `modec clean --keep`) or accepts a project for its user (`--accept`), also behind
 // wrappers and in scripts of other shells. It finds what a line says, and not what a program computes:
 // modec itself asks for a terminal.
 func ForPeople(line string) bool {
@@ -28,7 +28,7 @@ func ForPeople(line string) bool {
 }
 
 // peoples are the words of these commands.
-var peoples = []string{"off", "eject", "--accept"}
+var peoples = []string{"off", "--keep", "--accept"}
 
 // containedIn returns whether a text contains a word.
 func containedIn(text string) func(string) bool {
@@ -42,12 +42,12 @@ var bareWords = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
 var starters = []string{"spawn", "system", "exec", "popen", "subprocess"}
 
 // takesAway matches such a command in a line that no grammar reads.
-var takesAway = lazy.Regexp(`\bmodec(\.exe)?[ \t]+([^\n;&|]*[ \t])?(off|eject|--accept)\b`)
+var takesAway = lazy.Regexp(`\bmodec(\.exe)?[ \t]+([^\n;&|]*[ \t])?(off|--keep|--accept)\b`)
 
 // people decides with rules that deny these commands and allow the rest.
 var people = sync.OnceValue(func() *Engine {
 	t := &ir.Table{Default: &ir.Default{Decision: ir.Allow}}
-	for _, name := range append(slices.Clone(peoples), "--accept=*") {
+	for _, name := range append(slices.Clone(peoples), "--keep=*", "--accept=*") {
 		for _, text := range []string{"modec " + name + " *", "modec * " + name + " *", "modec.exe " + name + " *"} {
 			t.Rules = append(t.Rules, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: text}})
 		}

@@ -7,7 +7,7 @@ func TestForPeople(t *testing.T) {
 	for _, line := range []string{
 		"modec off", "modec off --for 8h", "modec -C . off", "/usr/bin/modec off", "mo''dec off", `"modec" 'off'`,
 		"cd x && modec off", "env -i modec off", "script -qc 'modec off' /dev/null", "sh -c 'modec off'",
-		"sudo modec eject --yes", "modec eject --yes; ls", "yes | modec off", "eval modec off",
+		"sudo modec clean --keep --yes", "modec clean --keep=true; ls", "yes | modec off", "eval modec off",
 		"if true; then modec off; fi", "python3 -c 'import pty; pty.spawn([\"sh\", \"-c\", \"modec off\"])'",
 		"x=$(modec off)", "FOO=1 modec off", "modec run --accept dev -- claude", "modec run --accept=true dev -- claude", "claude $(modec args dev --accept)",
 	} {
@@ -16,7 +16,7 @@ func TestForPeople(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"modec on", "modec args dev", "git add --accept modec", "modec build", "modec show off-duty", "grep off modec/a.cue", "modec help | less",
+		"modec args dev", "git add --accept modec", "modec build", "modec show off-duty", "grep off modec/a.cue", "modec help | less",
 		"for f in modec/*; do sed -i 's/off/on/' $f; done", "ls", "", "git commit -m 'turn modec off'",
 	} {
 		if ForPeople(line) {

@@ -15,15 +15,8 @@ import (
 	"modec.dev/modec/compiler/why"
 )
 
-type whyCmd struct {
-	textOrJSON
-	Place string `arg:"" name:"file[:line]" help:"An artifact, and a line of it as it lies on disk."`
-}
-
-func (whyCmd) reports() []any { return []any{whyReport{}, outcome{}} }
-
-// whyReport is the JSON of a why.
-type whyReport struct {
+// lineReport is the JSON of an explained line of an artifact.
+type lineReport struct {
 	envelope
 	File   string  `json:"file"`
 	Line   int     `json:"line,omitempty"`
@@ -37,8 +30,9 @@ type cause struct {
 	Text string `json:"text,omitempty" jsonschema:"its line of the source"`
 }
 
-func (c *whyCmd) Run(e *env) error {
-	file, line, err := c.place(e)
+// line explains which parts of the source made a line of an artifact, or are in it.
+func (c *explainCmd) line(e *env) error {
+	file, line, err := e.place(c.Subject)
 	if err != nil {
 		return err
 	}
@@ -48,7 +42,8 @@ func (c *whyCmd) Run(e *env) error {
 	}
 	emitter, ok := res.Emitter(file)
 	if !ok {
-		return fmt.Errorf("no target of this project writes %s: `modec build -v` lists what they write", file)
+		return fmt.Errorf("no target of this project writes %s: `modec build -v` lists what they write; "+
+			"a decision is explained by `modec explain SUBJECT ACTION ARG`", file)
 	}
 	emit := func(p *ir.Project) ([]byte, bool) {
 		if e.ctx.Err() != nil {
@@ -56,7 +51,7 @@ func (c *whyCmd) Run(e *env) error {
 		}
 		return emitter(p)
 	}
-	report := whyReport{envelope: e.ui.envelope(), File: file, Line: line}
+	report := lineReport{envelope: e.ui.envelope(), File: file, Line: line}
 	var causes []why.Cause
 	if line == 0 {
 		causes, err = why.File(res.Project, emit)
@@ -86,8 +81,7 @@ func (c *whyCmd) Run(e *env) error {
 }
 
 // place returns the file that was named, relative to the project, and the line.
-func (c *whyCmd) place(e *env) (file string, line int, err error) {
-	file = c.Place
+func (e *env) place(file string) (_ string, line int, err error) {
 	if i := strings.LastIndexByte(file, ':'); i >= 0 {
 		if n, err := strconv.Atoi(file[i+1:]); err == nil {
 			file, line = file[:i], n
@@ -109,7 +103,7 @@ func (c *whyCmd) place(e *env) (file string, line int, err error) {
 const mostCauses = 5
 
 // causes prints what made a line, or what is in a file.
-func (u *ui) causes(r whyReport) {
+func (u *ui) causes(r lineReport) {
 	if r.Line > 0 {
 		u.printf("%s:%d: %s\n", diag.Clean(r.File), r.Line, diag.Clean(strings.TrimSpace(r.Text)))
 	}
@@ -163,7 +157,7 @@ func (e *env) emittedLine(file string, line int, emitted []byte) (made int, text
 	}
 	if asBuilt, ok := e.built(); ok && asBuilt(file, data) {
 		return 0, "", fmt.Errorf("line %d of %s does not come from this source: people wrote it, and a build leaves "+
-			"it as it is; `modec why %s` lists what of the source is in the file", line, file, file)
+			"it as it is; `modec explain %s` lists what of the source is in the file", line, file, file)
 	}
 	return 0, "", fmt.Errorf("line %d of %s does not come from this source: somebody else wrote it, "+
 		"or the file is stale, as `modec build --check` would say", line, file)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,16 +13,8 @@ import (
 	"modec.dev/modec/compiler/output"
 )
 
-type ejectCmd struct {
-	textOrJSON
-	DryRun bool `help:"Change nothing; list what would change, with -v line by line."`
-	Yes    bool `help:"Eject although something is no longer held."`
-}
-
-func (ejectCmd) reports() []any { return []any{ejectReport{}, outcome{}} }
-
-// ejectReport is the JSON of an eject.
-type ejectReport struct {
+// keepReport is the JSON of a clean that keeps the files.
+type keepReport struct {
 	envelope
 	Status  string          `json:"status" enum:"ok"`
 	DryRun  bool            `json:"dryRun,omitempty" jsonschema:"nothing was changed"`
@@ -40,7 +33,11 @@ type departure struct {
 	allowed bool     // what was denied or asked about is allowed
 }
 
-func (c *ejectCmd) Run(e *env) error {
+// keep leaves the agents' files to the team, with the rules that they have.
+func (c *cleanCmd) keep(e *env) error {
+	if c.Out != "" || c.Force {
+		return errors.New("--keep leaves the project's files as they are built: leave out --out and --force")
+	}
 	before, diags := compiler.Compile(e.ctx, e.request())
 	if diags.HasErrors() {
 		return e.ui.fail(diags)
@@ -70,8 +67,8 @@ func (c *ejectCmd) Run(e *env) error {
 		e.ui.departures("no longer held", yellow, loosens, departure.isNotAllowed)
 		e.ui.departures("narrower", "", narrows, departure.isNotAllowed)
 	}
-	if len(loosens) > 0 && !c.DryRun && !c.Yes {
-		if err := e.confirm("Leave modec although that is no longer held?", "--yes"); err != nil {
+	if len(loosens) > 0 && !c.DryRun && !c.Accept {
+		if err := e.confirm("Leave modec although that is no longer held?", "--accept"); err != nil {
 			return err
 		}
 	}
@@ -82,9 +79,9 @@ func (c *ejectCmd) Run(e *env) error {
 	case diags.HasErrors():
 		return e.ui.fail(diags)
 	case e.ui.json:
-		return e.ui.emit(ejectReport{e.ui.envelope(), "ok", c.DryRun, changes, loosens, narrows})
+		return e.ui.emit(keepReport{e.ui.envelope(), "ok", c.DryRun, changes, loosens, narrows})
 	}
-	e.ui.ejected(changes, c.DryRun)
+	e.ui.keptFiles(changes, c.DryRun)
 	return nil
 }
 
@@ -193,8 +190,8 @@ func (u *ui) departures(word, colour string, list []departure, is func(departure
 	}
 }
 
-// ejected prints what became of the files.
-func (u *ui) ejected(changes []output.Change, dry bool) {
+// keptFiles prints what became of the files.
+func (u *ui) keptFiles(changes []output.Change, dry bool) {
 	words := map[output.Action]string{output.Update: "rewrote without the hook", output.Create: "wrote",
 		output.Remove: "removed"}
 	if dry {
