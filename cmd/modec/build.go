@@ -444,7 +444,8 @@ func (e *env) mended(drift []output.Change) string {
 	case len(drift) == 0:
 		return ""
 	case slices.ContainsFunc(drift, removed) && !slices.ContainsFunc(drift, theirs):
-		return "`modec build --force` writes again what people removed, `modec migrate --apply` takes it out of the source"
+		return "`modec build --force` writes again what people removed, " +
+			"`modec migrate --apply` takes it out of the source"
 	case slices.ContainsFunc(drift, theirs), slices.ContainsFunc(drift, removed):
 		return "move what people changed into the source (`modec migrate` offers a patch), " +
 			"or `modec build --force`, which keeps a copy of it"

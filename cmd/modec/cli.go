@@ -39,7 +39,8 @@ func commands() []entry {
 		{name: "diff", group: "build", command: &diffCmd{},
 			help: "Show which permissions differ between two versions of the source."},
 		{name: "fmt", group: "build", command: &fmtCmd{}, help: "Format the CUE files of the source."},
-		{name: "clean", group: "build", command: &cleanCmd{}, help: "Remove what builds wrote, or leave it without modec."},
+		{name: "clean", group: "build", command: &cleanCmd{},
+			help: "Remove what builds wrote, or leave it without modec."},
 
 		{name: "show", group: "ask", command: &showCmd{},
 			help: "Show what modes and roles may do, and what holds them to it."},
