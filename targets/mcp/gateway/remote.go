@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -101,6 +102,11 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 	}
 	if isAnswer(sent) {
 		return r.answer(req, sent)
+	}
+	if names(sent, discover) {
+		ctx, cancel := context.WithTimeout(req.Context(), discoverLimit)
+		defer time.AfterFunc(discoverLimit, cancel) // its answer may be a stream
+		req = req.WithContext(ctx)
 	}
 	over, part := calls(), callRead
 	if isStream(req) {
@@ -189,7 +195,7 @@ func isAnswer(body []byte) bool { return len(body) > 0 && !names(body, "") }
 // body has. A server that refuses one call with 403 costs that call alone. What passes is left to the SDK.
 func costsSession(req *http.Request, sent []byte, res *http.Response) bool {
 	if req.Method != http.MethodPost || !strings.Contains(req.Header.Get("Accept"), "text/event-stream") ||
-		names(sent, "initialize") || names(sent, "server/discover") { // before which there is none
+		names(sent, "initialize") || names(sent, discover) { // before which there is none
 		return false
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode == http.StatusOK {
@@ -297,6 +303,13 @@ func (r *remote) rename(req *http.Request) (body []byte, err error) {
 	}
 	return body, nil
 }
+
+// discover is the method by which a server of the newest revision says what it speaks, and discoverLimit how long one of
+// an earlier revision may leave it without an answer.
+const (
+	discover      = "server/discover"
+	discoverLimit = 10 * time.Second
+)
 
 // methodKey is how the SDK begins the method of a message.
 const methodKey = `"method":"`
