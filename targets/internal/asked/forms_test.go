@@ -215,6 +215,13 @@ var project = map[string]func(c question) memfs.FS{
 		}
 		return memfs.FS{".codex/modec/session.config.toml": bytes.ReplaceAll(config, []byte("$URL"), []byte("http://x"))}
 	},
+	"cursor": func(c question) memfs.FS {
+		var files map[string]json.RawMessage
+		if err := json.Unmarshal(c.Config, &files); err != nil {
+			panic(err)
+		}
+		return memfs.FS{".cursor/cli.json": files["cli.json"]}
+	},
 	"gemini": func(c question) memfs.FS {
 		if c.Mode {
 			return nil
@@ -252,7 +259,12 @@ func (r *record) compare(t *testing.T, agent string, c question, calls [][]any, 
 		if agent != "gemini" {
 			o = o.WithBaseline(ref.Role)
 		}
-		model = replay.Decider(t, target, files, o)
+		if agent == "cursor" {
+			deciders, _ := target.Open(files, o)
+			model = contract.OnSurface(deciders, "cli")
+		} else {
+			model = replay.Decider(t, target, files, o)
+		}
 	}
 	var wider, narrower []string
 	for _, pair := range calls {
