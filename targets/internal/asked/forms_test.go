@@ -207,6 +207,23 @@ var project = map[string]func(c question) memfs.FS{
 	"vscode": func(c question) memfs.FS {
 		return memfs.FS{".vscode/settings.json": c.Config, ".vscode/mcp.json": []byte("{}")}
 	},
+	"roo": func(c question) memfs.FS {
+		var files map[string]json.RawMessage
+		if err := json.Unmarshal(c.Config, &files); err != nil {
+			panic(err)
+		}
+		if files[".roomodes"] == nil {
+			return nil // Zoo's
+		}
+		fsys := memfs.FS{".roomodes": files[".roomodes"]}
+		if list := files[".roo/mcp.json"]; list != nil {
+			fsys[".roo/mcp.json"] = list
+		}
+		if files[".rooignore"] != nil {
+			fsys[".rooignore"] = c.lines(".rooignore")
+		}
+		return fsys
+	},
 	// Rules and profiles are not what modec writes, and its model does not know them.
 	"codex": func(c question) memfs.FS {
 		config := c.lines("config.toml")
@@ -245,7 +262,7 @@ func (c question) lines(name string) []byte {
 func (r *record) compare(t *testing.T, agent string, c question, calls [][]any, said answers, source *policy.Subject) (n int) {
 	var model contract.Decider
 	ref := ir.SubjectRef{Role: "session"}
-	if c.Mode {
+	if c.Mode || agent == "roo" {
 		ref = ir.SubjectRef{Mode: "docs-writer"}
 	}
 	var files memfs.FS

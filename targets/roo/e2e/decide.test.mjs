@@ -1,19 +1,14 @@
 // Holds modec's model of Roo Code (../model) against what Roo Code 3.52.1 is made of: the
-// published schema, npm yaml, npm ignore and the engine's own RegExp. The
-// functions below are Roo's, as src/core/config/CustomModesManager.ts,
-// src/core/tools/validateToolUse.ts and src/core/ignore/RooIgnoreController.ts
-// have them. testdata/decide.json is what the decider says. MODEC_RECORD=1 writes
+// published schema, npm yaml, npm ignore and the engine's own RegExp.
+// testdata/decide.json is what the decider says. MODEC_RECORD=1 writes
 // testdata/record.json.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { customModesSettingsSchema } from '@roo-code/types';
-import ignore from 'ignore';
-import stripBom from 'strip-bom';
-import YAML from 'yaml';
 import { agent, artifacts, digest, Record, recording } from '../../internal/replay/record.mjs';
+import { Controller, groupName, load } from './engine.mjs';
 
 const cases = JSON.parse(readFileSync(new URL('testdata/decide.json', import.meta.url), 'utf8'));
 const record = new Record({
@@ -32,55 +27,6 @@ after(() => recording && record.write(fileURLToPath(new URL('testdata/record.jso
 
 // bits writes an answer for each of a list as decide.json does: 1 for yes.
 const bits = (list) => list.map((yes) => (yes ? '1' : '0')).join('');
-
-const replaced = { '\u00A0': ' ', '\u200B': '', '\u200C': '', '\u200D': '', '\u2018': "'", '\u2019': "'", '\u201C': '"', '\u201D': '"' };
-const clean = (s) => s.replace(/[\u00A0\u200B-\u200D\u2010-\u2015\u2212\u2018\u2019\u201C\u201D]/g, (c) => replaced[c] ?? '-');
-
-// load returns the modes of a file, null where Roo takes none from it.
-function load(text) {
-  let data;
-  try {
-    data = YAML.parse(clean(stripBom(text))) ?? {};
-  } catch {
-    try {
-      data = JSON.parse(text);
-    } catch {
-      return null;
-    }
-  }
-  if (!data || typeof data !== 'object' || !data.customModes) return null;
-  const result = customModesSettingsSchema.safeParse(data);
-  return result.success ? result.data.customModes : null;
-}
-
-const groupName = (g) => (typeof g === 'string' ? g : g[0]);
-
-const cwd = '/workspace/project';
-
-class Controller {
-  constructor(content) {
-    this.content = content;
-    this.ignore = ignore();
-    this.ignore.add(content);
-    this.ignore.add('.rooignore');
-  }
-
-  validateAccess(path) {
-    if (!this.content) return true;
-    try {
-      return !this.ignore.ignores(relative(cwd, resolve(cwd, path)).replace(/\\/g, '/'));
-    } catch {
-      return true;
-    }
-  }
-
-  validateCommand(command) {
-    if (!this.content) return undefined;
-    const parts = command.trim().split(/\s+/);
-    if (!['cat', 'less', 'more', 'head', 'tail', 'grep', 'awk', 'sed', 'get-content', 'gc', 'type', 'select-string', 'sls'].includes(parts[0].toLowerCase())) return undefined;
-    return parts.slice(1).find((arg) => !arg.startsWith('-') && !arg.startsWith('/') && !arg.includes(':') && !this.validateAccess(arg));
-  }
-}
 
 test('a modes file loads in Roo where the decider says so, with the same groups', () => {
   const got = cases.loads.map((c) => {
