@@ -40,7 +40,7 @@ type gatewayCmd struct {
 
 	HTTP        string   `name:"http" placeholder:"ADDR" help:"Serve many callers: /mcp, /mcp/ROLE, /mcp/ROLE/MODE."`
 	Address     string   `placeholder:"URL" help:"How clients reach /mcp from outside, for the metadata."`
-	Host        []string `placeholder:"NAME" help:"Host names that requests may use beside localhost; may be repeated."`
+	Host        []string `placeholder:"NAME" help:"Host names besides localhost in requests; may be repeated."`
 	Origin      []string `placeholder:"ORIGIN" help:"Origins whose pages may ask; may be repeated."`
 	TLSCert     string   `name:"tls-cert" placeholder:"FILE" help:"Serve HTTPS with the certificates of FILE."`
 	TLSKey      string   `name:"tls-key" placeholder:"FILE" help:"The private key of --tls-cert."`
@@ -139,7 +139,7 @@ func (c *gatewayCmd) fits(ref ir.SubjectRef) error {
 		return errors.New("the gateway serves one role or mode: name it with --role, --mode or both; " +
 			"--http serves many callers")
 	case c.Target != "" && (ref != (ir.SubjectRef{}) || c.HTTP != "" || !c.AgentAsks):
-		return errors.New("--target serves several subjects to an agent that holds each to its own: it needs " +
+		return errors.New("--target serves several subjects to an agent that enforces what each may do: it needs " +
 			"--agent-asks, and goes without --role, --mode and --http")
 	case c.HTTP == "" && (c.Address != "" || c.TLSCert != "" || c.TLSKey != "" || c.SessionKeys != "" ||
 		c.Metrics != "" || c.MaxSessions != 0 || len(c.Host)+len(c.Origin) > 0):
@@ -379,7 +379,7 @@ type gatewayLoader struct {
 	log     *slog.Logger
 	ref     ir.SubjectRef
 	gateway interface {
-		Settle(map[string]gateway.ServerOptions) []string
+		UpdateServers(map[string]gateway.ServerOptions) []string
 		Reload(*policy.Engine, *pins.Set) []string
 		Digest() string
 	}
@@ -447,7 +447,7 @@ func (l *gatewayLoader) reload() {
 		l.log.Error("[gateway.auth] of modec.toml cannot be followed; the last good one is", "error", err)
 		return
 	}
-	waiting = append(waiting, l.gateway.Settle(settings(res.Config.Gateway))...)
+	waiting = append(waiting, l.gateway.UpdateServers(settings(res.Config.Gateway))...)
 	waiting = append(waiting, l.gateway.Reload(res.Policy, pinned)...)
 	collectOften()
 	l.reloaded(l.gateway.Digest(), waiting)

@@ -234,7 +234,7 @@ func exact(raw map[string]json.RawMessage, now time.Time) error {
 	for name := range raw {
 		for _, registered := range []string{"iss", "sub", "aud", "exp", "nbf", "iat"} {
 			if name != registered && strings.EqualFold(name, registered) {
-				return fmt.Errorf("it has a claim %q beside or in the place of %q", name, registered)
+				return fmt.Errorf("it has a claim %q, which is not %q", name, registered)
 			}
 		}
 	}

@@ -103,7 +103,7 @@ const approvalKey = "approval"
 // else.
 func (g *Gateway) ask(ctx context.Context, q question) (sdk.Result, error) {
 	res, err := g.askPerson(ctx, q)
-	asked(ctx, res, err)
+	noteAsked(ctx, res, err)
 	return res, err
 }
 
@@ -139,13 +139,13 @@ func (g *Gateway) askPerson(ctx context.Context, q question) (sdk.Result, error)
 		return nil, declined(res.Action)
 	}
 	if now, err := q.again(ctx); err != nil || digest(now.raw) != ap.Says || g.Table().digest != ap.Policy {
-		return nil, stale
+		return nil, answerStale
 	}
 	return nil, nil
 }
 
-const stale = refusal("The answer does not hold for this call: it is too old, was used before, was given for other " +
-	"arguments, or the policy, or what the server says of the item, is another one now. Nothing was done.")
+const answerStale = refusal("The answer does not count for this call: it is too old, was used before, was given for " +
+	"other arguments, or the policy, or what the server says of the item, is another one now. Nothing was done.")
 
 // askAgain asks by a result, and takes the answer from the call that follows.
 func (g *Gateway) askAgain(q question, ap Approval, params *sdk.ElicitParams) (sdk.Result, error) {
@@ -160,7 +160,7 @@ func (g *Gateway) askAgain(q question, ap Approval, params *sdk.ElicitParams) (s
 			"inputRequests": requests, "requestState": state}}, nil
 	}
 	if !g.asks.open(q.state, ap) {
-		return nil, stale
+		return nil, answerStale
 	}
 	if answered.Action != "accept" {
 		return nil, declined(answered.Action)

@@ -21,27 +21,27 @@ type note struct {
 	outcome audit.Outcome // "": of the answer
 	detail  string
 	// otherwise is set where the item is hidden because it is not as it was pinned.
-	otherwise bool
+	unpinned bool
 }
 
 type noteKey struct{}
 
-// found notes the item that a call is about.
-func found(ctx context.Context, o *offer) {
+// noteOffer notes the item that a call is about.
+func noteOffer(ctx context.Context, o *offer) {
 	if n, ok := ctx.Value(noteKey{}).(*note); ok {
 		n.offer = o
 	}
 }
 
-// foundOtherwise notes that an item is hidden because it is not as it was pinned.
-func foundOtherwise(ctx context.Context) {
+// foundUnpinned notes that an item is hidden because it is not as it was pinned.
+func foundUnpinned(ctx context.Context) {
 	if n, ok := ctx.Value(noteKey{}).(*note); ok {
-		n.otherwise = true
+		n.unpinned = true
 	}
 }
 
-// asked notes what became of a question to a person.
-func asked(ctx context.Context, res sdk.Result, err error) {
+// noteAsked notes what became of a question to a person.
+func noteAsked(ctx context.Context, res sdk.Result, err error) {
 	n, ok := ctx.Value(noteKey{}).(*note)
 	switch {
 	case !ok:
@@ -66,7 +66,7 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 	start, n := time.Now(), &note{}
 	t := g.Table() // by which it is decided, or one that a reload puts in its place meanwhile
 	res, err := do(context.WithValue(ctx, noteKey{}, n))
-	why := over(ctx)
+	why := cutReason(ctx)
 	if why != nil {
 		res, err = nil, why
 	}
@@ -79,7 +79,7 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 	if n.offer == nil {
 		e.Outcome = audit.Refused
 		g.hidden(t, &e, k, name)
-		if n.otherwise {
+		if n.unpinned {
 			e.Decision, e.Rule, e.Place = ir.Deny.String(), "it is not as it was pinned", pins.File
 		} else if e.Decision == ir.Allow.String() || e.Decision == ir.Ask.String() {
 			e.Outcome, e.Detail = audit.Failed, "it is not offered now"

@@ -87,7 +87,7 @@ func passed(a *answer, r request) *answer {
 		for key, value := range meta {
 			own[key] = value
 		}
-		if own = hop(own); len(own) == len(meta) {
+		if own = passedMeta(own); len(own) == len(meta) {
 			own = nil // nothing is taken away
 		}
 		if own != nil {
@@ -122,7 +122,7 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 	if err != nil {
 		return nil, err
 	}
-	found(ctx, o)
+	noteOffer(ctx, o)
 	args := r.Params.Arguments
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
@@ -179,7 +179,7 @@ func (g *Gateway) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.R
 	if err != nil {
 		return nil, err
 	}
-	found(ctx, o)
+	noteOffer(ctx, o)
 	args, err := json.Marshal(r.Params.Arguments)
 	if err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (g *Gateway) readResource(ctx context.Context, r *sdk.ReadResourceRequest) 
 	if err != nil {
 		return nil, err
 	}
-	found(ctx, o)
+	noteOffer(ctx, o)
 	if o.grant.Access == Asked {
 		args, _ := json.Marshal(map[string]string{"uri": r.Params.URI}) // a text can be written
 		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "read the resource", offer: o,
@@ -260,7 +260,7 @@ func (g *Gateway) complete(ctx context.Context, r *sdk.CompleteRequest) (sdk.Res
 	if r.Params.Context != nil {
 		p.Context = r.Params.Context
 	}
-	p.Meta = hop(r.Params.GetMeta())
+	p.Meta = passedMeta(r.Params.GetMeta())
 	a, err := o.up.call(ctx, "completion/complete", p)
 	if err != nil {
 		return nil, err

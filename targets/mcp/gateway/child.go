@@ -30,14 +30,14 @@ import (
 const (
 	maxMessage = 8 << 20         // bytes of one message of a server
 	maxNoise   = 1000            // lines of a server that are no messages
-	farewell   = 2 * time.Second // that a program has to end by itself, and again after it was told to
+	stopGrace  = 2 * time.Second // that a program has to end by itself, and again after it was told to
 )
 
-// basics are the variables of the gateway's own environment that every server has: programs do not run, or
+// inheritedVars are the variables of the gateway's own environment that every server has: programs do not run, or
 // are not found, without them. They are those that the official SDKs give a server.
-var basics = basicsOf(runtime.GOOS)
+var inheritedVars = inheritedVarsOf(runtime.GOOS)
 
-func basicsOf(system string) []string {
+func inheritedVarsOf(system string) []string {
 	if system == "windows" {
 		return []string{"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROGRAMFILES",
 			"SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"}
@@ -92,7 +92,7 @@ func command(e secret.Entry, root string, lookup func(string) (string, bool)) *e
 		}
 	}
 	cmd.Env = []string{}
-	for _, name := range basics {
+	for _, name := range inheritedVars {
 		if value, ok := lookup(name); ok {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
@@ -128,7 +128,7 @@ func (c *child) Connect(ctx context.Context) (sdk.Connection, error) {
 	}
 	c.err.log = c.log
 	c.cmd.Stderr = &c.err
-	c.cmd.WaitDelay = farewell // a grandchild may hold the pipes open
+	c.cmd.WaitDelay = stopGrace // a grandchild may hold the pipes open
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (c *child) Connect(ctx context.Context) (sdk.Connection, error) {
 		own: make(chan jsonrpc.Message), life: life, end: end, flow: newFlow()}
 	go conn.loop(out)
 	context.AfterFunc(ctx, func() {
-		time.Sleep(farewell)
+		time.Sleep(stopGrace)
 		_ = conn.Close() // it has ended, mostly
 	})
 	return conn, nil
@@ -241,7 +241,7 @@ func (c *childConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 func (c *childConn) Write(_ context.Context, msg jsonrpc.Message) error {
 	if req, ok := msg.(*jsonrpc.Request); ok && req.Method == discover {
-		none := &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer"}}
+		none := &jsonrpc.Response{ID: req.ID, Error: noMethod(discover)}
 		time.AfterFunc(discoverLimit, func() { // the SDK passes over a second answer
 			select {
 			case c.own <- none:
@@ -277,7 +277,7 @@ func (c *childConn) Close() error {
 			case <-done:
 				kill(c.cmd) // what it started and left behind
 				return
-			case <-time.After(farewell):
+			case <-time.After(stopGrace):
 				stop(c.cmd)
 			}
 		}

@@ -36,24 +36,24 @@ var (
 	gatewayLeaves = &cutShort{"the stream was ended, since the gateway ends: open it again"}
 )
 
-// over returns why a request has no other answer; nil: it has its own.
-func over(ctx context.Context) error {
+// cutReason returns why a request has no other answer; nil: it has its own.
+func cutReason(ctx context.Context) error {
 	if why, ok := errors.AsType[*cutShort](context.Cause(ctx)); ok {
 		return why
 	}
 	return nil
 }
 
-// lasting are the methods whose answer is a stream that stays open.
-const lasting = "subscriptions/listen"
+// listenMethod are the methods whose answer is a stream that stays open.
+const listenMethod = "subscriptions/listen"
 
-// lives returns the context of a message, which ends with the request that it came with and with the gateway.
-func (g *Gateway) lives(ctx context.Context, method string, req sdk.Request) (own context.Context, done func()) {
+// withLifetime returns the context of a message, which ends with the request that it came with and with the gateway.
+func (g *Gateway) withLifetime(ctx context.Context, method string, req sdk.Request) (own context.Context, done func()) {
 	own, end := context.WithCancelCause(ctx)
 	dones := []func(){func() { end(nil) }}
 	if life := g.opt.life; life != nil {
 		of := life.calls
-		if method == lasting {
+		if method == listenMethod {
 			of = life.streams
 		}
 		stop := context.AfterFunc(of, func() { end(context.Cause(of)) })
@@ -105,7 +105,7 @@ func (v *visit) begin(method string, end context.CancelCauseFunc) (done func()) 
 	switch {
 	case v.gone:
 		end(notAnyMore)
-	case v.late && method == lasting:
+	case v.late && method == listenMethod:
 		end(noMoreTime)
 	}
 	if v.messages == nil {
@@ -125,7 +125,7 @@ func (v *visit) endStream() {
 	defer v.mu.Unlock()
 	v.late = true
 	for m := range v.messages {
-		if m.method == lasting {
+		if m.method == listenMethod {
 			m.end(noMoreTime)
 		}
 	}

@@ -44,8 +44,8 @@ type Options struct {
 	// left to the agent is passed on.
 	AgentAsks bool
 	// Unite returns the subjects of a source that the gateway serves together, in the place of Subject, for an
-	// agent that asks and holds each of them to its own. Who names them for people. Nothing is open at times then: the
-	// files that hold the others do not know of it.
+	// agent that asks and enforces what each of them may do. Who names them for people. Rules with times allow nothing
+	// then: the agent's files have no times.
 	Unite func(*ir.Project) []ir.SubjectRef
 	Who   string
 	// Explicit says that a call of what is denied is answered with the rule that denies it. Otherwise the answer is
@@ -74,13 +74,13 @@ type Gateway struct {
 	reloading sync.Mutex
 	clock     clock // of a gateway that is not one of many
 
-	told onceEach // of what is not as pinned
-	late late     // lists
+	logged logOnce // of what is not as pinned
+	late   late    // lists
 
-	mu       sync.Mutex
-	progress map[string]progress
-	telling  map[*kind]bool      // whether the item that announces it is there
-	heard    map[string]*hearing // by the addresses of resources
+	mu            sync.Mutex
+	progress      map[string]progress
+	telling       map[*kind]bool                   // whether the item that announces it is there
+	subscriptions map[string]*resourceSubscription // by the addresses of resources
 }
 
 // state is a table with the servers that it needs.
@@ -128,7 +128,7 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 // withTable returns a gateway that serves a table. start makes its servers; nil: each as its entry says.
 func withTable(t *Table, opt Options, start func(*Gateway, *ir.Server) caller) *Gateway {
 	g := &Gateway{opt: opt, asks: opt.asks, caches: opt.caches, progress: map[string]progress{},
-		telling: map[*kind]bool{}, heard: map[string]*hearing{}}
+		telling: map[*kind]bool{}, subscriptions: map[string]*resourceSubscription{}}
 	if g.asks == nil {
 		g.asks = newApprover(nil)
 	}
@@ -142,13 +142,13 @@ func withTable(t *Table, opt Options, start func(*Gateway, *ir.Server) caller) *
 			return start(g, sv)
 		}
 		u := newUpstream(sv, opt.Root, opt.Version, opt.Logger, g, g.caches)
-		u.settle((*g.settings.Load())[sv.Name])
+		u.setOptions((*g.settings.Load())[sv.Name])
 		return u
 	}
 	g.sdk = g.server()
 	g.use(t)
-	if silent := t.Silent(); len(silent) > 0 {
-		opt.Logger.Warn(unlisted(silent))
+	if names := t.Unlisted(); len(names) > 0 {
+		opt.Logger.Warn(unlisted(names))
 	}
 	if len(t.moved) > 0 {
 		opt.Logger.Warn(pinnedOtherwise(t.moved))
@@ -221,7 +221,7 @@ func (g *Gateway) tableOf(m model, at *policy.Engine) *Table {
 	t, err := g.opt.tableOf(at, m.pins)
 	if err != nil {
 		g.opt.Logger.Warn("nothing is served any more", "why", err)
-		t = nothing(m.Engine, g.opt.Subject)
+		t = emptyTable(m.Engine, g.opt.Subject)
 	}
 	return t
 }
@@ -324,10 +324,10 @@ func (g *Gateway) receive(next sdk.MethodHandler) sdk.MethodHandler {
 					Message: "the gateway failed at " + method}
 			}
 		}()
-		ctx, done := g.lives(ctx, method, req)
+		ctx, done := g.withLifetime(ctx, method, req)
 		defer done()
 		res, err = g.handle(ctx, method, req, next)
-		if why := over(ctx); why != nil {
+		if why := cutReason(ctx); why != nil {
 			res, err = nil, why
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
@@ -362,12 +362,12 @@ func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, ne
 	case *sdk.CompleteRequest:
 		return g.complete(ctx, r)
 	}
-	if v, ok := req.(request); ok && method == lasting && v.ProtocolVersion() < stateless {
+	if v, ok := req.(request); ok && method == listenMethod && v.ProtocolVersion() < stateless {
 		return nil, noMethod(method) // in its revision
 	}
 	switch method {
 	case "initialize", "ping", "server/discover", "resources/subscribe", "resources/unsubscribe",
-		lasting, "notifications/initialized", "notifications/cancelled", "notifications/progress",
+		listenMethod, "notifications/initialized", "notifications/cancelled", "notifications/progress",
 		"notifications/roots/list_changed":
 		return next(ctx, method, req)
 	}
@@ -386,8 +386,8 @@ type offer struct {
 	grant  Grant
 	up     caller // nil in a join, which several gateways may have
 	// otherwise is set where it is hidden because it is not as it was pinned.
-	otherwise bool
-	down      bool // its server does not answer now: nobody else answers in its place
+	unpinned bool
+	down     bool // its server does not answer now: nobody else answers in its place
 }
 
 // at returns an offer with the server that answers for it in a state.
@@ -402,7 +402,7 @@ type join struct {
 	offers []*offer
 	byName map[string]*offer
 	// otherwise are the names of what is hidden because it is not as it was pinned.
-	otherwise map[string]bool
+	unpinned map[string]bool
 }
 
 // joined asks the servers that offer something of a kind to the subject, all at once. One that fails, or does not
@@ -526,7 +526,7 @@ func (s *serverTable) offers(k *kind) bool {
 // order of the source, also while that one does not answer: so none takes away what another one before it offers, or
 // stands in for it.
 func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
-	j := &join{byName: map[string]*offer{}, otherwise: map[string]bool{}}
+	j := &join{byName: map[string]*offer{}, unpinned: map[string]bool{}}
 	for i, s := range t.servers {
 		if lists[i] == nil {
 			continue
@@ -534,8 +534,8 @@ func (g *Gateway) join(t *Table, k *kind, lists []*list) *join {
 		for _, it := range lists[i].items {
 			o, ok := g.offer(t, s, k, it)
 			if !ok {
-				if o.otherwise {
-					j.otherwise[o.name] = true
+				if o.unpinned {
+					j.unpinned[o.name] = true
 				}
 				continue
 			}
@@ -568,17 +568,17 @@ func (g *Gateway) offer(t *Table, s *serverTable, k *kind, it item) (*offer, boo
 	if k == tools || k == prompts {
 		o.name = s.prefix + it.key
 	}
-	if o.grant.Access > Hidden && !s.holds(k, &it) {
-		o.grant, o.otherwise = Grant{}, true
-		g.tellUnpinned(s, k, &it)
+	if o.grant.Access > Hidden && !s.isAsPinned(k, &it) {
+		o.grant, o.unpinned = Grant{}, true
+		g.logUnpinned(s, k, &it)
 	}
 	return o, o.grant.Access > Hidden
 }
 
-// tellUnpinned tells once what is hidden because it is not as it was pinned, and how it differs.
-func (g *Gateway) tellUnpinned(s *serverTable, k *kind, it *item) {
+// logUnpinned logs once that an item is hidden because it is not as it was pinned, and how it differs.
+func (g *Gateway) logUnpinned(s *serverTable, k *kind, it *item) {
 	was, ok := s.pins.Items[k.pin][it.key]
-	if !g.told.first(pins.ID(s.entry.Name, k.pin, it.key) + " " + was.Sum) {
+	if !g.logged.first(pins.ID(s.entry.Name, k.pin, it.key) + " " + was.Sum) {
 		return
 	}
 	how := "not pinned"
@@ -591,7 +591,7 @@ func (g *Gateway) tellUnpinned(s *serverTable, k *kind, it *item) {
 		if more := len(parts) - mostParts; more > 0 {
 			how += fmt.Sprintf("; and %d more", more)
 		}
-		how = cmp.Or(how, "its digest is another one than that of the object beside it in "+pins.File)
+		how = cmp.Or(how, "its digest is not that of its object in "+pins.File)
 	}
 	g.opt.Logger.Warn("the "+k.noun()+" is hidden, because it is not as pinned", "server", s.entry.Name,
 		"name", shorten(it.key), "difference", how, "accept",
@@ -601,13 +601,13 @@ func (g *Gateway) tellUnpinned(s *serverTable, k *kind, it *item) {
 // mostParts is how many differences of an object are told.
 const mostParts = 5
 
-// onceEach remembers what was told. It tells no more than a list may have items, so that no server fills a log.
-type onceEach struct {
+// logOnce remembers what was logged. Nothing more is logged after [maxItems] times, so that no server fills a log.
+type logOnce struct {
 	mu   sync.Mutex
 	told map[string]bool
 }
 
-func (o *onceEach) first(what string) bool {
+func (o *logOnce) first(what string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.told[what] || len(o.told) >= maxItems {
@@ -629,8 +629,8 @@ func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 		return nil, g.unknown(st.table, tools, name, unknownTool(name))
 	}
 	s := st.table.server(n.server)
-	if !s.mayHold(tools, n.tool) {
-		foundOtherwise(ctx)
+	if !s.mayBeAsPinned(tools, n.tool) {
+		foundUnpinned(ctx)
 		return nil, g.unknown(st.table, tools, name, unknownTool(name))
 	}
 	l, err := st.servers[n.server].list(ctx, tools)
@@ -645,8 +645,8 @@ func (g *Gateway) tool(ctx context.Context, name string) (*offer, error) {
 	if ok {
 		return o.at(st), nil
 	}
-	if o.otherwise {
-		foundOtherwise(ctx)
+	if o.unpinned {
+		foundUnpinned(ctx)
 	}
 	return nil, g.unknown(st.table, tools, name, unknownTool(name))
 }
@@ -657,8 +657,8 @@ func (g *Gateway) prompt(ctx context.Context, name string) (*offer, error) {
 	if j.byName[name] != nil {
 		return j.byName[name].at(st), nil
 	}
-	if j.otherwise[name] {
-		foundOtherwise(ctx)
+	if j.unpinned[name] {
+		foundUnpinned(ctx)
 	}
 	none := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", name)}
 	return nil, g.unknown(st.table, prompts, name, none)
@@ -707,7 +707,7 @@ func (g *Gateway) resource(ctx context.Context, uri string) (*offer, error) {
 // updated tells the client that a resource changed, if it may know the resource and it is that server's.
 func (g *Gateway) updated(server, uri string) {
 	g.mu.Lock()
-	h := g.heard[uri]
+	h := g.subscriptions[uri]
 	g.mu.Unlock()
 	if h != nil { // a server may tell of anything, and without end
 		h.news.tell(func() { g.tellUpdated(server, uri) })
@@ -736,7 +736,7 @@ func (g *Gateway) progressed(p *sdk.ProgressNotificationParams) {
 		return
 	}
 	own := *p
-	own.ProgressToken, own.Meta = to.token, hop(p.Meta)
+	own.ProgressToken, own.Meta = to.token, passedMeta(p.Meta)
 	if meta, err := json.Marshal(own.Meta); err != nil || len(meta) > maxErrorData {
 		own.Meta = nil
 	}
@@ -751,7 +751,7 @@ func (g *Gateway) progressed(p *sdk.ProgressNotificationParams) {
 // follow gives a call a token of its own for its progress, where the client has asked for progress. done ends it.
 func (g *Gateway) follow(ctx context.Context, s *sdk.ServerSession, meta map[string]any) (
 	own map[string]any, done func()) {
-	own = hop(meta)
+	own = passedMeta(meta)
 	token, ok := own["progressToken"]
 	if !ok {
 		return own, func() {}

@@ -35,7 +35,7 @@ func (s *Shared) forwarded(r *http.Request) (headers map[string]map[string]strin
 			m, read := maps[o.Map]
 			if !read {
 				if m, err = readHeaderMap(r.Header.Values(o.Map)); err != nil {
-					return nil, "", &turnedAway{http.StatusBadRequest, fmt.Sprintf("the header %s cannot be read: %v",
+					return nil, "", &rejection{http.StatusBadRequest, fmt.Sprintf("the header %s cannot be read: %v",
 						http.CanonicalHeaderKey(o.Map), err)}
 				}
 				maps[o.Map] = m

@@ -13,20 +13,20 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// hub is a server that several gateways share: those of all principals, or those of one. What it tells of one call or
-// resource goes to the gateway that asked, and that another list is there to all.
+// hub is a server that several gateways share: those of all principals, or those of one. Progress and changes of a
+// resource go to the gateway that asked for them, changes of a list to all.
 type hub struct {
 	up  *upstream
 	of  *Shared
 	key hubKey
 
-	mu      sync.Mutex
-	members []*Gateway
-	left    time.Time                    // when nobody was there any more
-	retired bool                         // nobody joins any more
-	busy    int                          // calls under way
-	heard   map[string]map[*Gateway]bool // who is told of the changes of a resource
-	calls   map[string]*Gateway          // whose they are, by the tokens of their progress
+	mu            sync.Mutex
+	members       []*Gateway
+	left          time.Time                    // when nobody was there any more
+	retired       bool                         // nobody joins any more
+	busy          int                          // calls under way
+	subscriptions map[string]map[*Gateway]bool // who is told of the changes of a resource
+	calls         map[string]*Gateway          // whose they are, by the tokens of their progress
 }
 
 // hubKey is what a hub is for: a server by its name and, where principals do not share it, whose it is and a digest
@@ -48,7 +48,7 @@ func (s *Shared) join(
 		h = &hub{of: s, key: key}
 		h.up = newUpstream(sv, s.opt.Root, s.opt.Version, log, h, s.caches)
 		h.up.forwarded, h.up.reticent = forwarded, true
-		h.up.settle(s.setting(sv.Name))
+		h.up.setOptions(s.setting(sv.Name))
 		s.hubs[key] = h
 	}
 	h.mu.Lock()
@@ -56,7 +56,7 @@ func (s *Shared) join(
 	if !slices.Contains(h.members, g) {
 		h.members = append(h.members, g)
 	}
-	return spoke{h, g}
+	return hubServer{h, g}
 }
 
 // retire ends the server once nobody uses it. The lock of all hubs is held.
@@ -103,7 +103,7 @@ func (h *hub) changed(k *kind) {
 
 func (h *hub) updated(server, uri string) {
 	h.mu.Lock()
-	members := slices.Collect(maps.Keys(h.heard[uri]))
+	members := slices.Collect(maps.Keys(h.subscriptions[uri]))
 	h.mu.Unlock()
 	for _, g := range members {
 		g.updated(server, uri)
@@ -121,15 +121,15 @@ func (h *hub) progressed(p *sdk.ProgressNotificationParams) {
 	}
 }
 
-// spoke is a shared server as one gateway sees it.
-type spoke struct {
+// hubServer is a shared server as one gateway sees it.
+type hubServer struct {
 	*hub
 	gateway *Gateway
 }
 
-func (s spoke) list(ctx context.Context, k *kind) (*list, error) { return s.up.list(ctx, k) }
+func (s hubServer) list(ctx context.Context, k *kind) (*list, error) { return s.up.list(ctx, k) }
 
-func (s spoke) call(ctx context.Context, method string, p *params) (*answer, error) {
+func (s hubServer) call(ctx context.Context, method string, p *params) (*answer, error) {
 	s.mu.Lock()
 	s.busy++
 	s.mu.Unlock()
@@ -157,10 +157,10 @@ func (s spoke) call(ctx context.Context, method string, p *params) (*answer, err
 	return s.up.call(ctx, method, p)
 }
 
-func (s spoke) subscribe(ctx context.Context, uri string, to subscription) error {
+func (s hubServer) subscribe(ctx context.Context, uri string, to subscription) error {
 	s.mu.Lock()
 	own := 0
-	for _, who := range s.heard {
+	for _, who := range s.subscriptions {
 		if who[s.gateway] {
 			own++
 		}
@@ -169,18 +169,18 @@ func (s spoke) subscribe(ctx context.Context, uri string, to subscription) error
 		s.mu.Unlock()
 		return refusal("There are as many subscriptions to this server as there may be.")
 	}
-	others := len(s.heard[uri])
-	if s.heard[uri][s.gateway] {
+	others := len(s.subscriptions[uri])
+	if s.subscriptions[uri][s.gateway] {
 		others--
 	}
 	if to == begun {
-		if s.heard == nil {
-			s.heard = map[string]map[*Gateway]bool{}
+		if s.subscriptions == nil {
+			s.subscriptions = map[string]map[*Gateway]bool{}
 		}
-		if s.heard[uri] == nil {
-			s.heard[uri] = map[*Gateway]bool{}
+		if s.subscriptions[uri] == nil {
+			s.subscriptions[uri] = map[*Gateway]bool{}
 		}
-		s.heard[uri][s.gateway] = true
+		s.subscriptions[uri][s.gateway] = true
 	} else {
 		s.leave(uri)
 	}
@@ -198,15 +198,15 @@ func (s spoke) subscribe(ctx context.Context, uri string, to subscription) error
 }
 
 // leave ends a gateway's subscription, with the lock held.
-func (s spoke) leave(uri string) {
-	delete(s.heard[uri], s.gateway)
-	if len(s.heard[uri]) == 0 {
-		delete(s.heard, uri)
+func (s hubServer) leave(uri string) {
+	delete(s.subscriptions[uri], s.gateway)
+	if len(s.subscriptions[uri]) == 0 {
+		delete(s.subscriptions, uri)
 	}
 }
 
 // close leaves the server to the others. That of one principal ends with its last gateway.
-func (s spoke) close() {
+func (s hubServer) close() {
 	s.of.hubMu.Lock()
 	defer s.of.hubMu.Unlock()
 	s.mu.Lock()
@@ -219,20 +219,20 @@ func (s spoke) close() {
 			delete(s.of.hubs, s.key)
 		}
 	}
-	for uri, who := range s.heard {
+	for uri, who := range s.subscriptions {
 		if who[s.gateway] && len(who) == 1 && !s.retired {
-			go s.silence(uri)
+			go s.endSubscription(uri)
 		}
 		s.leave(uri)
 	}
 	s.endUnused()
 }
 
-// silence ends a subscription that nobody has any more.
-func (s spoke) silence(uri string) {
+// endSubscription unsubscribes from a resource that no client is subscribed to any more.
+func (s hubServer) endSubscription(uri string) {
 	ctx, cancel := context.WithTimeout(s.up.life, listLimit)
 	defer cancel()
 	if err := s.up.subscribe(ctx, uri, ended); err != nil {
-		s.up.log().Info("a subscription stays", "uri", shorten(uri), "error", err)
+		s.up.log().Info("a subscription could not be ended", "uri", shorten(uri), "error", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // started in root, with the environment that they have behind the gateway. What is not well formed is left out, and
 // told to the log.
 func Ask(ctx context.Context, sv ir.Server, root, version string, log *slog.Logger) (o inventory.Offered, err error) {
-	u := newUpstream(&sv, root, version, log, deaf{}, newCaches())
+	u := newUpstream(&sv, root, version, log, noEvents{}, newCaches())
 	defer u.close()
 	lists := map[*kind]*list{}
 	for _, k := range kinds {
@@ -73,9 +73,9 @@ func toolOf(it item) inventory.Tool {
 	return t
 }
 
-// deaf hears nothing of what a server tells.
-type deaf struct{}
+// noEvents hears nothing of what a server tells.
+type noEvents struct{}
 
-func (deaf) changed(*kind)                              {}
-func (deaf) updated(string, string)                     {}
-func (deaf) progressed(*sdk.ProgressNotificationParams) {}
+func (noEvents) changed(*kind)                              {}
+func (noEvents) updated(string, string)                     {}
+func (noEvents) progressed(*sdk.ProgressNotificationParams) {}

@@ -37,7 +37,8 @@ func newCaches() *caches {
 	return c
 }
 
-// keep keeps a list, and returns its sum. The lists that were not used for longest go where there are too many bytes.
+// keep adds a list, and returns its sum. Where there are too many bytes, it removes the lists that were not used for
+// longest.
 func (c *caches) keep(l *list) sum {
 	of := l.sum()
 	c.mu.Lock()
@@ -82,7 +83,7 @@ func share[T any](ctx context.Context, of *singleflight.Group, key string, do fu
 // newsGap is how long a server waits at least between two times that clients hear that a list of it changed.
 const newsGap = 200 * time.Millisecond
 
-// news tells that something happened: at once, and what happens in the gap after it together, once that has passed.
+// news limits how often something is reported: at once, and then once a gap for all that happened in it.
 type news struct {
 	limit *rate.Limiter
 	due   atomic.Bool
@@ -122,8 +123,8 @@ const (
 	mostAsked   = 64 // calls of a server that have no answer
 )
 
-// flow bounds how fast the messages of a server are read that answer no call: the SDK keeps any number of them until
-// they are worked off. Nor is more read while a server waits for many answers, or does not read them.
+// flow limits how fast notifications and requests of a server are read: the SDK keeps any number of them until they are
+// handled. Nothing more is read while the server waits for [mostAsked] answers, or does not read them.
 type flow struct {
 	told  *rate.Limiter
 	asked chan struct{} // one for each call that has no answer
@@ -133,7 +134,7 @@ func newFlow() *flow {
 	return &flow{rate.NewLimiter(toldASecond, toldAtOnce), make(chan struct{}, mostAsked)}
 }
 
-// came waits until a message of the server may be passed on, of which so many bytes were read.
+// came waits until a message of the server of that length in bytes may be passed on.
 func (f *flow) came(ctx context.Context, msg jsonrpc.Message, length int) error {
 	req, ok := msg.(*jsonrpc.Request)
 	if !ok {
@@ -149,7 +150,7 @@ func (f *flow) came(ctx context.Context, msg jsonrpc.Message, length int) error 
 	return f.told.WaitN(ctx, 1+min(length, maxMessage)/toldPart)
 }
 
-// answered notes that a message was written to the server.
+// answered records that a message was written to the server.
 func (f *flow) answered(msg jsonrpc.Message) {
 	if _, ok := msg.(*jsonrpc.Response); ok {
 		select {
@@ -159,9 +160,9 @@ func (f *flow) answered(msg jsonrpc.Message) {
 	}
 }
 
-// strangers writes the requests of unknown callers into the audit: one at once, and then once a minute how many more
-// there were. So nobody drives out of the audit what is written of others.
-type strangers struct {
+// unknownCallers writes the requests of callers without a valid token into the audit: one at once, and then once a
+// minute how many more there were. So they cannot drive out of the audit what is written of others.
+type unknownCallers struct {
 	write func(audit.Event)
 	news  *news
 
@@ -170,12 +171,12 @@ type strangers struct {
 	last audit.Event // of them
 }
 
-func newStrangers(write func(audit.Event)) *strangers {
-	return &strangers{write: write, news: newNews(quiet)}
+func newUnknownCallers(write func(audit.Event)) *unknownCallers {
+	return &unknownCallers{write: write, news: newNews(quiet)}
 }
 
 // add writes an event, now or counted with others.
-func (s *strangers) add(e audit.Event) {
+func (s *unknownCallers) add(e audit.Event) {
 	s.mu.Lock()
 	s.more, s.last = s.more+1, e
 	s.mu.Unlock()
@@ -183,7 +184,7 @@ func (s *strangers) add(e audit.Event) {
 }
 
 // tell writes how many there were.
-func (s *strangers) tell() {
+func (s *unknownCallers) tell() {
 	s.mu.Lock()
 	n, e := s.more, s.last
 	s.more = 0

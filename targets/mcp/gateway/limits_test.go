@@ -314,7 +314,7 @@ func TestErrorsOfServers(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ev := &written{}
-		s := newStrangers(ev.add)
+		s := newUnknownCallers(ev.add)
 		want := func(want ...string) {
 			t.Helper()
 			synctest.Wait()

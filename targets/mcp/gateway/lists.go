@@ -149,7 +149,7 @@ func (l *list) sum() sum {
 	return l.of
 }
 
-// ofItem is about how many bytes an item takes beside its definition.
+// ofItem is about how many bytes an item takes in addition to its definition.
 const ofItem = 256
 
 // ofStep is about how many bytes a step of a template's expression takes.
@@ -173,8 +173,8 @@ func (l *list) size() int {
 	return n
 }
 
-// list returns what the server offers of a kind; with an error, what it offered last. Where the lists of others took its
-// place, it is fetched again.
+// list returns what the server offers of a kind; with an error, what it offered last. A list that was removed to make
+// room for those of others is fetched again.
 func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
 	own := u.listing(k)
 	for range mostAgain {
@@ -190,7 +190,7 @@ func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
 		}
 		own.drop()
 	}
-	return nil, u.failed(ctx, errors.New("its list is too long beside those of others"))
+	return nil, u.failed(ctx, errors.New("its list is too long: the lists of other servers take all the room"))
 }
 
 // mostAgain is how often a list is fetched that others drive out before it is read.
@@ -258,7 +258,7 @@ func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, er
 				err = errors.New("its name is in the list twice")
 			}
 			if err != nil {
-				if name := shorten(it.key); u.told.first(k.field + " " + name + " " + err.Error()) {
+				if name := shorten(it.key); u.logged.first(k.field + " " + name + " " + err.Error()) {
 					u.log().Warn("something that the server offers is left out", "of", k.field, "name", name,
 						"error", err)
 				}

@@ -210,14 +210,14 @@ func (s *Shared) Metrics() http.Handler {
 // Status serves /metrics, /healthz and /readyz, and asks nobody who they are.
 func (s *Shared) Status() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", well)
+	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.Metrics())
 	return mux
 }
 
-// well answers that the gateway runs.
-func well(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") }
+// healthy answers that the gateway runs.
+func healthy(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") }
 
 // onlyHere serves requests of this machine that no other program passes on, and knows nothing of others.
 func onlyHere(next http.Handler) http.Handler {
@@ -243,5 +243,5 @@ func (s *Shared) ready(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the gateway ends", http.StatusServiceUnavailable)
 		return
 	}
-	well(w, r)
+	healthy(w, r)
 }

@@ -159,7 +159,7 @@ func TestReloadOfPins(t *testing.T) {
 
 // However many items a server invents, the log stays short.
 func TestUnpinnedIsToldInBounds(t *testing.T) {
-	var o onceEach
+	var o logOnce
 	n := 0
 	for i := range 3 * maxItems {
 		for range 2 {

@@ -40,18 +40,18 @@ func connections(buffer int) *http.Transport {
 // mostIdle is how many connections to a server are kept for calls to come.
 const mostIdle = 32
 
-// alias stands before a method of the protocol that is called as one of modec's own: the SDK would decode
+// methodPrefix stands before a method of the protocol that is called as one of modec's own: the SDK would decode
 // the answer to the method itself into types that lack what modec does not know.
-const alias = "modec/"
+const methodPrefix = "modec/"
 
 // ownName returns a message with the name that its method has in the protocol.
 func ownName(msg jsonrpc.Message) jsonrpc.Message {
 	req, ok := msg.(*jsonrpc.Request)
-	if !ok || !strings.HasPrefix(req.Method, alias) {
+	if !ok || !strings.HasPrefix(req.Method, methodPrefix) {
 		return msg
 	}
 	named := *req
-	named.Method = strings.TrimPrefix(req.Method, alias)
+	named.Method = strings.TrimPrefix(req.Method, methodPrefix)
 	return &named
 }
 
@@ -103,7 +103,7 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 	if isAnswer(sent) {
 		return r.answer(req, sent)
 	}
-	if names(sent, discover) {
+	if hasMethod(sent, discover) {
 		ctx, cancel := context.WithTimeout(req.Context(), discoverLimit)
 		defer time.AfterFunc(discoverLimit, cancel) // its answer may be a stream
 		req = req.WithContext(ctx)
@@ -121,7 +121,7 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 		return nil, errNoSession
 	}
 	if costsSession(req, sent, res) {
-		res.Body = &lone{Closer: res.Body, sent: sent, status: res.Status, from: &bounded{res.Body, maxMessage}}
+		res.Body = &singleAnswer{Closer: res.Body, sent: sent, status: res.Status, from: &bounded{res.Body, maxMessage}}
 		res.StatusCode, res.Status, res.ContentLength = http.StatusOK, "200 OK", -1
 		res.Header.Set("Content-Type", "application/json")
 		res.Header.Del("Content-Length")
@@ -130,7 +130,7 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/event-stream" {
 		res.Body = &bounded{res.Body, maxMessage}
 	} else if r.progressed != nil {
-		res.Body = &inOrder{Closer: res.Body, lines: bufio.NewReaderSize(res.Body, part), tell: r.progressed,
+		res.Body = &progressStream{Closer: res.Body, lines: bufio.NewReaderSize(res.Body, part), tell: r.progressed,
 			flow: r.flow, ctx: req.Context()}
 	}
 	return res, nil
@@ -139,13 +139,13 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 // errNoSession is why a request was not taken: the server does not know its session any more, as after a restart.
 var errNoSession = errors.New("it does not know the session any more")
 
-// lost reports whether the server does not know the session of a request any more. Some say so with 404, and some refuse
-// whatever is sent in it with 400, which a ping finds out.
+// lost reports whether the server does not know the session of a request any more. Some servers say so with 404. Others
+// refuse every request of it with 400, so a ping is sent to find out.
 func (r *remote) lost(req *http.Request, sent []byte, res *http.Response) bool {
 	if req.Method != http.MethodPost || req.Header.Get("Mcp-Session-Id") == "" {
 		return false
 	}
-	if res.StatusCode != http.StatusBadRequest || names(sent, "ping") {
+	if res.StatusCode != http.StatusBadRequest || hasMethod(sent, "ping") {
 		return res.StatusCode == http.StatusNotFound
 	}
 	const body = `{"jsonrpc":"2.0","id":"modec","method":"ping"}`
@@ -189,13 +189,13 @@ func isStream(req *http.Request) bool {
 }
 
 // isAnswer reports whether a body that the SDK wrote answers a call of the server.
-func isAnswer(body []byte) bool { return len(body) > 0 && !names(body, "") }
+func isAnswer(body []byte) bool { return len(body) > 0 && !hasMethod(body, "") }
 
 // costsSession reports whether the SDK may end the session for an answer to a request: by its status, or by what its
 // body has. A server that refuses one call with 403 costs that call alone. What passes is left to the SDK.
 func costsSession(req *http.Request, sent []byte, res *http.Response) bool {
 	if req.Method != http.MethodPost || !strings.Contains(req.Header.Get("Accept"), "text/event-stream") ||
-		names(sent, "initialize") || names(sent, discover) { // before which there is none
+		hasMethod(sent, "initialize") || hasMethod(sent, discover) { // before which there is none
 		return false
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode == http.StatusOK {
@@ -204,8 +204,8 @@ func costsSession(req *http.Request, sent []byte, res *http.Response) bool {
 	return 400 <= res.StatusCode && res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests
 }
 
-// lone is the body of an answer to one request. What it has counts for that request alone, and once it is read.
-type lone struct {
+// singleAnswer is the body of an answer to one request. What it has counts for that request alone, and once it is read.
+type singleAnswer struct {
 	io.Closer
 	from   io.Reader
 	sent   []byte
@@ -213,7 +213,7 @@ type lone struct {
 	read   *bytes.Reader
 }
 
-func (l *lone) Read(p []byte) (int, error) {
+func (l *singleAnswer) Read(p []byte) (int, error) {
 	if l.read == nil {
 		data, err := io.ReadAll(l.from)
 		l.read = bytes.NewReader(l.answer(data, err))
@@ -222,7 +222,7 @@ func (l *lone) Read(p []byte) (int, error) {
 }
 
 // answer returns the body for the SDK: as it came where it answers the request, and else an error that says why not.
-func (l *lone) answer(data []byte, err error) []byte {
+func (l *singleAnswer) answer(data []byte, err error) []byte {
 	sent, _ := jsonrpc.DecodeMessage(l.sent)
 	call, ok := sent.(*jsonrpc.Request)
 	if !ok || !call.IsCall() {
@@ -280,17 +280,17 @@ func (r *remote) rename(req *http.Request) (body []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if names(body, alias) {
-		body = bytes.Replace(body, []byte(methodKey+alias), []byte(methodKey), 1)
+	if hasMethod(body, methodPrefix) {
+		body = bytes.Replace(body, []byte(methodKey+methodPrefix), []byte(methodKey), 1)
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	req.ContentLength = int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	method := req.Header.Get("Mcp-Method")
-	if !strings.HasPrefix(method, alias) {
+	if !strings.HasPrefix(method, methodPrefix) {
 		return body, nil
 	}
-	req.Header.Set("Mcp-Method", strings.TrimPrefix(method, alias))
+	req.Header.Set("Mcp-Method", strings.TrimPrefix(method, methodPrefix))
 	repeat(req)
 	var of struct {
 		Params struct{ Name, URI string }
@@ -304,8 +304,8 @@ func (r *remote) rename(req *http.Request) (body []byte, err error) {
 	return body, nil
 }
 
-// discover is the method by which a server of the newest revision says what it speaks, and discoverLimit how long one of
-// an earlier revision may leave it without an answer.
+// discover is the method by which a server of the newest revision says what it speaks. One that does not answer within
+// discoverLimit is of an earlier revision.
 const (
 	discover      = "server/discover"
 	discoverLimit = 10 * time.Second
@@ -314,8 +314,8 @@ const (
 // methodKey is how the SDK begins the method of a message.
 const methodKey = `"method":"`
 
-// names reports whether the method of a message that the SDK wrote begins so.
-func names(body []byte, method string) bool {
+// hasMethod reports whether the method of a message that the SDK wrote begins so.
+func hasMethod(body []byte, method string) bool {
 	return bytes.Contains(body[:min(len(body), 100)], []byte(methodKey+method))
 }
 
@@ -332,8 +332,8 @@ func headerText(s string) string {
 // maxProgress is how many bytes an event that tells of progress has at most. A longer one is left to the SDK.
 const maxProgress = 16 << 10
 
-// inOrder is a stream of events from which those about progress are told as they are read, and taken out.
-type inOrder struct {
+// progressStream is a stream of events from which those about progress are told as they are read, and taken out.
+type progressStream struct {
 	io.Closer
 	lines *bufio.Reader
 	tell  func(*sdk.ProgressNotificationParams)
@@ -352,7 +352,7 @@ const (
 	firstRead = 1 << 10
 )
 
-func (o *inOrder) Read(p []byte) (int, error) {
+func (o *progressStream) Read(p []byte) (int, error) {
 	for len(o.rest) == 0 {
 		line, err := o.lines.ReadSlice('\n')
 		part := errors.Is(err, bufio.ErrBufferFull)
@@ -379,7 +379,7 @@ func (o *inOrder) Read(p []byte) (int, error) {
 }
 
 // came waits until a line, or a part of one that is longer, may be passed on: of a message, or more of the last one.
-func (o *inOrder) came(line []byte, more bool) error {
+func (o *progressStream) came(line []byte, more bool) error {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	if !more && (!ok || !bytes.Contains(data, []byte(`"method"`))) {
 		return nil
@@ -392,7 +392,7 @@ func (o *inOrder) came(line []byte, more bool) error {
 }
 
 // progress tells of a line that is about a call's progress.
-func (o *inOrder) progress(line []byte) bool {
+func (o *progressStream) progress(line []byte) bool {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	if !ok || !bytes.Contains(data, []byte("notifications/progress")) {
 		return false

@@ -72,8 +72,8 @@ func TestLongEvents(t *testing.T) {
 	}
 }
 
-func eventsOf(stream string, tell func(message string)) *inOrder {
-	return &inOrder{lines: bufio.NewReaderSize(strings.NewReader(stream), firstRead),
+func eventsOf(stream string, tell func(message string)) *progressStream {
+	return &progressStream{lines: bufio.NewReaderSize(strings.NewReader(stream), firstRead),
 		flow: newFlow(), ctx: context.Background(),
 		tell: func(p *sdk.ProgressNotificationParams) { tell(p.Message) }}
 }

@@ -15,8 +15,8 @@ import (
 // The settings of servers narrow while a gateway runs, as the policy does: what was there at the start and is there
 // still holds, and what is more waits for a new start.
 
-// meet returns what holds of settings that were others at the start, and in words what only the later ones permit.
-func (o ServerOptions) meet(name string, next ServerOptions) (both ServerOptions, wider []string) {
+// narrowTo returns what both the settings of the start and later ones permit, and in words what only the later ones do.
+func (o ServerOptions) narrowTo(name string, next ServerOptions) (both ServerOptions, wider []string) {
 	server := strconv.Quote(name)
 	both = ServerOptions{Shared: o.Shared && next.Shared, Raw: o.Raw && next.Raw, Map: o.Map}
 	for _, h := range next.Forward {
@@ -48,34 +48,34 @@ func (o ServerOptions) meet(name string, next ServerOptions) (both ServerOptions
 	return both, wider
 }
 
-// settled returns what holds of all settings, by the servers' names, and in words what waits.
-func settled(first, next map[string]ServerOptions) (both map[string]ServerOptions, wider []string) {
+// narrowSettings does so for all servers, by their names.
+func narrowSettings(first, next map[string]ServerOptions) (both map[string]ServerOptions, wider []string) {
 	both = map[string]ServerOptions{}
 	for name := range first {
 		both[name] = ServerOptions{}
 	}
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		var more []string
-		both[name], more = first[name].meet(name, next[name])
+		both[name], more = first[name].narrowTo(name, next[name])
 		wider = append(wider, more...)
 	}
 	return both, wider
 }
 
-// Settle takes other settings of the servers, of which it reads Open and Raw, as far as they are narrower than those of
-// the start. It returns in words what else they permit.
-func (g *Gateway) Settle(next map[string]ServerOptions) (waiting []string) {
+// UpdateServers takes other settings of the servers, of which it reads Open and Raw, as far as they are narrower than
+// those of the start. It returns in words what else they permit.
+func (g *Gateway) UpdateServers(next map[string]ServerOptions) (waiting []string) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
 	own := map[string]ServerOptions{}
 	for name, o := range next { // there is one caller, without a request of HTTP
 		own[name] = ServerOptions{Raw: o.Raw, Open: o.Open}
 	}
-	both, waiting := settled(g.opt.servers(), own)
+	both, waiting := narrowSettings(g.opt.servers(), own)
 	g.settings.Store(&both)
 	for name, c := range g.state.Load().servers {
 		if u, ok := c.(*upstream); ok {
-			u.settle(both[name])
+			u.setOptions(both[name])
 		}
 	}
 	return waiting
@@ -93,13 +93,13 @@ func (o *Options) servers() map[string]ServerOptions {
 	return list
 }
 
-// Settle takes other settings of the servers, as far as they are narrower than those of the start. It returns in words
-// what else they permit. Where the headers of callers do not go to a server any more, or it is not shared any more,
-// callers have another session with it from the next call on.
-func (s *Shared) Settle(next map[string]ServerOptions) (waiting []string) {
+// UpdateServers takes other settings of the servers, as far as they are narrower than those of the start. It returns in
+// words what else they permit. Where the headers of callers do not go to a server any more, or it is not shared any
+// more, callers have another session with it from the next call on.
+func (s *Shared) UpdateServers(next map[string]ServerOptions) (waiting []string) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	both, waiting := settled(s.opt.Servers, next)
+	both, waiting := narrowSettings(s.opt.Servers, next)
 	s.latest = next
 	old := *s.settings.Swap(&both)
 	anew := map[string]bool{}
@@ -113,7 +113,7 @@ func (s *Shared) Settle(next map[string]ServerOptions) (waiting []string) {
 	s.mu.Unlock()
 	s.hubMu.Lock()
 	for key, h := range s.hubs {
-		h.up.settle(both[key.server])
+		h.up.setOptions(both[key.server])
 		if anew[key.server] {
 			delete(s.hubs, key)
 			h.retire()
@@ -122,7 +122,7 @@ func (s *Shared) Settle(next map[string]ServerOptions) (waiting []string) {
 	s.hubMu.Unlock()
 	if len(anew) > 0 {
 		for _, m := range members {
-			m.gateway.renew(anew)
+			m.gateway.reconnect(anew)
 		}
 	}
 	return waiting
@@ -148,7 +148,7 @@ func (s *Shared) digestOf(m model) string {
 		text, _ := json.Marshal(s.latest[name]) // texts can be written
 		parts = append(parts, name, string(text))
 	}
-	return digest([]byte(strings.Join(parts, between)))[:shortDigest]
+	return digest([]byte(strings.Join(parts, roleSeparator)))[:shortDigest]
 }
 
 // Digest returns the digest of the policy, as the last reload has it.
@@ -157,8 +157,8 @@ func (s *Shared) Digest() string { return *s.digest.Load() }
 // setting returns what holds of a server's settings.
 func (s *Shared) setting(server string) ServerOptions { return (*s.settings.Load())[server] }
 
-// passes returns the headers of a caller that a server gets, of those that it got at the start.
-func (s *Shared) passes(server string, headers map[string]string) map[string]string {
+// forwardedTo returns the headers of a caller that a server gets, of those that it got at the start.
+func (s *Shared) forwardedTo(server string, headers map[string]string) map[string]string {
 	var out map[string]string
 	for _, h := range s.setting(server).Forward {
 		if value, ok := headers[http.CanonicalHeaderKey(h)]; ok {
@@ -171,8 +171,8 @@ func (s *Shared) passes(server string, headers map[string]string) map[string]str
 	return out
 }
 
-// renew begins anew with servers. Calls under way come to their answers, and subscriptions go on.
-func (g *Gateway) renew(names map[string]bool) {
+// reconnect begins anew with servers. Calls under way come to their answers, and subscriptions go on.
+func (g *Gateway) reconnect(names map[string]bool) {
 	old := g.state.Load()
 	next := &state{table: old.table, servers: maps.Clone(old.servers)}
 	moved := map[caller]caller{}
@@ -188,7 +188,7 @@ func (g *Gateway) renew(names map[string]bool) {
 	}
 	g.state.Store(next)
 	g.mu.Lock()
-	for uri, h := range g.heard {
+	for uri, h := range g.subscriptions {
 		up := moved[h.up]
 		if up == nil {
 			continue
@@ -211,8 +211,8 @@ func (g *Gateway) renew(names map[string]bool) {
 	}
 }
 
-// settle takes other settings of the server.
-func (u *upstream) settle(o ServerOptions) {
+// setOptions takes other settings of the server.
+func (u *upstream) setOptions(o ServerOptions) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.raw, u.open = o.Raw, o.Open

@@ -55,7 +55,7 @@ func TestSettleHeaders(t *testing.T) {
 				if got := alice.says("s_read", object{}); !strings.HasPrefix(got, c.before) {
 					t.Fatalf("before: got %q", got)
 				}
-				if d := cmp.Diff(c.waiting, o.Settle(map[string]ServerOptions{"s": c.next})); d != "" {
+				if d := cmp.Diff(c.waiting, o.UpdateServers(map[string]ServerOptions{"s": c.next})); d != "" {
 					t.Error(d)
 				}
 				bob := o.visit(t, "/mcp", o.tokens.of(t, "bob", time.Hour, "dev"), era)
@@ -65,7 +65,7 @@ func TestSettleHeaders(t *testing.T) {
 						t.Errorf("%s, after: got %q", who, got)
 					}
 				}
-				if d := cmp.Diff([]string(nil), o.Settle(map[string]ServerOptions{"s": c.first})); d != "" {
+				if d := cmp.Diff([]string(nil), o.UpdateServers(map[string]ServerOptions{"s": c.first})); d != "" {
 					t.Error(d)
 				}
 				if got := alice.says("s_read", object{}); !strings.HasPrefix(got, c.before) {
@@ -91,7 +91,7 @@ func TestSettleShared(t *testing.T) {
 	}
 	call("alice")
 	want := []string{`server "t" as one for all callers`}
-	if d := cmp.Diff(want, o.Settle(map[string]ServerOptions{"s": {}, "t": {Shared: true}})); d != "" {
+	if d := cmp.Diff(want, o.UpdateServers(map[string]ServerOptions{"s": {}, "t": {Shared: true}})); d != "" {
 		t.Error(d)
 	}
 	call("alice")
@@ -144,7 +144,7 @@ func TestSettleOpen(t *testing.T) {
 		{nil, "true true true", nil},
 		{[]string{"elicitation"}, "false true true", nil},
 	} {
-		if d := cmp.Diff(c.waiting, g.Settle(map[string]ServerOptions{"s": {Open: c.open}})); d != "" {
+		if d := cmp.Diff(c.waiting, g.UpdateServers(map[string]ServerOptions{"s": {Open: c.open}})); d != "" {
 			t.Errorf("%v: %s", c.open, d)
 		}
 		if said, bad := textOf(t, w.result("tools/call", object{"name": "s_greedy"})); said != c.want || bad {
@@ -239,11 +239,11 @@ func TestDigest(t *testing.T) {
 	o.Reload(engine(t, source), nil)
 	check("a token's name")
 	o.Restrict(list("one"))
-	o.Settle(map[string]ServerOptions{"s": {}})
+	o.UpdateServers(map[string]ServerOptions{"s": {}})
 	o.Reload(engine(t, source), nil)
 	check("a server's settings")
 	e := engine(t, source)
-	o.Settle(servers)
+	o.UpdateServers(servers)
 	o.Reload(e, pinned(t, e, "s"))
 	check("a pin")
 	o.Reload(engine(t, source), nil)

@@ -97,21 +97,21 @@ type Shared struct {
 	reloading sync.Mutex
 	auth      atomic.Pointer[auth.Verifier] // of the last reload; nil: that of the start
 
-	mu        sync.Mutex
-	first     model     // of the start
-	now       model     // of the last reload
-	moment    time.Time // that is served, where something depends on the time
-	members   map[memberKey]*member
-	open      map[string]int // requests under way, by principal
-	visits    map[*visit]bool
-	tables    map[tableKey]*Table
-	closed    bool
-	stop      chan struct{}
-	asks      *approver
-	life      *life
-	ended     serve.Endings
-	caches    *caches
-	strangers *strangers // nil: nothing is written down
+	mu       sync.Mutex
+	first    model     // of the start
+	now      model     // of the last reload
+	servedAt time.Time // that is served, where something depends on the time
+	members  map[memberKey]*member
+	open     map[string]int // requests under way, by principal
+	visits   map[*visit]bool
+	tables   map[tableKey]*Table
+	closed   bool
+	stop     chan struct{}
+	asks     *approver
+	life     *life
+	ended    serve.Endings
+	caches   *caches
+	unknown  *unknownCallers // nil: nothing is written down
 
 	addresses map[string]string // of the servers, at the start
 
@@ -140,7 +140,7 @@ type memberKey struct {
 // tableKey is what a table depends on.
 type tableKey struct {
 	role, mode string // of the endpoint
-	roles      string // that are held, on the endpoint of all of them
+	roles      string // of the caller, on the endpoint of all of them
 }
 
 // member is a gateway of one principal.
@@ -204,7 +204,7 @@ func (s *Shared) count() {
 		took: map[string]*histogram{}, known: func(server string) bool { return p.Server(server) != nil }}
 	write := s.opt.Audit
 	if write != nil {
-		s.strangers = newStrangers(write)
+		s.unknown = newUnknownCallers(write)
 	}
 	s.opt.Audit = func(e audit.Event) {
 		s.counts.observe(&e)
@@ -289,19 +289,19 @@ func (s *Shared) Handler() (http.Handler, error) {
 			ResourceMetadataURL: where, AllowMissingExpiration: true, // the verifier judges it
 			ClockSkew: auth.MaxSkew,
 		})(mcp)
-		mcp = challenged(where, once(mcp))
+		mcp = challenged(where, singleToken(mcp))
 	}
 	for _, path := range []string{"/mcp", "/mcp/{role}", "/mcp/{role}/{mode}"} {
 		mux.Handle(path, mcp)
 	}
-	guarded, err := serve.Guard(mux, s.opt.HTTP, s.opt.Logger)
+	guarded, err := serve.FilterRequests(mux, s.opt.HTTP, s.opt.Logger)
 	if err != nil {
 		return nil, err
 	}
-	all := http.NewServeMux() // without the questions of Guard
-	all.HandleFunc("GET /healthz", well)
+	all := http.NewServeMux() // without FilterRequests
+	all.HandleFunc("GET /healthz", healthy)
 	all.HandleFunc("GET /readyz", s.ready)
-	counted, err := serve.Guard(s.Metrics(), serve.HTTPOptions{}, s.opt.Logger)
+	counted, err := serve.FilterRequests(s.Metrics(), serve.HTTPOptions{}, s.opt.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -310,8 +310,8 @@ func (s *Shared) Handler() (http.Handler, error) {
 	return serve.InTime(all, s.opt.HTTP), nil
 }
 
-// once refuses a request with two tokens: another server between may have looked at the other one.
-func once(next http.Handler) http.Handler {
+// singleToken refuses a request with two tokens: another server between may have looked at the other one.
+func singleToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.Header.Values("Authorization")) > 1 {
 			http.Error(w, "got more than one Authorization header", http.StatusBadRequest)
@@ -342,7 +342,7 @@ func challenged(where string, next http.Handler) http.Handler {
 	})
 }
 
-// challenger writes the header beside the status that it belongs to.
+// challenger adds the header to the responses whose status requires it.
 type challenger struct {
 	http.ResponseWriter
 	where string
@@ -502,7 +502,7 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := s.enter(v, r); err != nil {
 		p := v.who
-		var no *turnedAway
+		var no *rejection
 		if errors.As(err, &no) {
 			s.opt.Logger.Info("a request is refused", "why", no.words, "principal", p.ID)
 			s.refused(r, p.ID, no.words)
@@ -532,27 +532,27 @@ func (s *Shared) serve(w http.ResponseWriter, r *http.Request) {
 func (s *Shared) refused(r *http.Request, principal, why string) {
 	e := audit.Event{Time: time.Now(), Via: audit.ViaGateway, Principal: principal, Tool: shorten(r.URL.Path),
 		Outcome: audit.Refused, Detail: why}
-	if principal != "" || s.strangers == nil {
+	if principal != "" || s.unknown == nil {
 		s.opt.Audit(e)
 		return
 	}
 	s.counts.observe(&e)
-	s.strangers.add(e)
+	s.unknown.add(e)
 }
 
-// turnedAway is why a request has no gateway.
-type turnedAway struct {
+// rejection is why a request has no gateway.
+type rejection struct {
 	status int
 	words  string
 }
 
-func (t *turnedAway) Error() string { return t.words }
+func (t *rejection) Error() string { return t.words }
 
 var (
-	noEndpoint = &turnedAway{http.StatusNotFound, "there is no such endpoint for you"}
-	noRole     = &turnedAway{http.StatusForbidden, "no role's claims fit you"}
-	tooMany    = &turnedAway{http.StatusTooManyRequests, "you have as many requests under way as you may"}
-	noRoom     = &turnedAway{http.StatusServiceUnavailable, "the gateway serves as many callers as it may; try later"}
+	noEndpoint = &rejection{http.StatusNotFound, "there is no such endpoint for you"}
+	noRole     = &rejection{http.StatusForbidden, "no role's claims fit you"}
+	tooMany    = &rejection{http.StatusTooManyRequests, "you have as many requests under way as you may"}
+	noRoom     = &rejection{http.StatusServiceUnavailable, "the gateway serves as many callers as it may; try later"}
 )
 
 // enter gives a request the principal's gateway for its endpoint. Its caller leaves it.
@@ -621,7 +621,7 @@ func (s *Shared) table(p *auth.Principal, role, mode string) (key tableKey, t *T
 			return key, nil, noRole
 		}
 		if role == "" {
-			key.roles = strings.Join(held, between)
+			key.roles = strings.Join(held, roleSeparator)
 		}
 	}
 	if known := s.tables[key]; known != nil {
@@ -638,10 +638,10 @@ func (s *Shared) table(p *auth.Principal, role, mode string) (key tableKey, t *T
 	return key, t, nil
 }
 
-// between stands between the roles of a key: no name has it.
-const between = "\x00"
+// roleSeparator stands between the roles of a key: no name has it.
+const roleSeparator = "\x00"
 
-// held returns the roles of a principal: those that it has by both policies.
+// held returns the roles that a principal has by both policies, that of the start and that of now.
 func (s *Shared) held(p *auth.Principal) []string {
 	claims := p.Claims
 	if s.opt.Auth == nil {
@@ -664,9 +664,9 @@ func (s *Shared) compiled(key tableKey) (*Table, error) {
 		ref = s.opt.Subject
 	}
 	of := func(m model) (*Table, error) {
-		e := m.At(s.moment)
+		e := m.At(s.servedAt)
 		if key.roles != "" {
-			return newTableOf(e, strings.Split(key.roles, between), s.opt.Naming, m.pins)
+			return newTableOf(e, strings.Split(key.roles, roleSeparator), s.opt.Naming, m.pins)
 		}
 		return tableOf(e, ref, s.opt.Naming, noAgent, m.pins)
 	}
@@ -753,7 +753,7 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 		if s.setting(sv.Name).Shared {
 			return s.join(g, hubKey{server: sv.Name}, sv, s.opt.Logger, nil)
 		}
-		passed := s.passes(sv.Name, headers[sv.Name])
+		passed := s.forwardedTo(sv.Name, headers[sv.Name])
 		text, _ := json.Marshal(passed) // texts, sorted
 		return s.join(g, hubKey{sv.Name, p.ID, digest(text)}, sv, log, passed)
 	})
@@ -809,7 +809,7 @@ func (s *Shared) Reload(e *policy.Engine, set *pins.Set) (waiting []string) {
 	s.now = model{e, set}
 	s.sum(s.now)
 	waiting = s.wider()
-	next := s.afresh()
+	next := s.newTables()
 	s.hubMu.Lock()
 	for key, h := range s.hubs {
 		if sv := e.Project().Server(key.server); sv == nil || !sameEntry(h.up.entry, sv) {
@@ -836,14 +836,14 @@ func (s *Shared) tick() {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	s.mu.Lock()
-	before, now := s.moment, time.Now()
+	before, now := s.servedAt, time.Now()
 	if s.opt.Now != nil {
 		now = s.opt.Now()
 	}
-	s.moment = now
+	s.servedAt = now
 	var next map[*Gateway]*Table
 	if s.first.At(before) != s.first.At(now) || s.now.At(before) != s.now.At(now) {
-		next = s.afresh()
+		next = s.newTables()
 	}
 	s.mu.Unlock()
 	for g, t := range next {
@@ -851,8 +851,8 @@ func (s *Shared) tick() {
 	}
 }
 
-// afresh returns the tables of the gateways that are there, by the models and the time of now, with the lock held.
-func (s *Shared) afresh() map[*Gateway]*Table {
+// newTables returns the tables of the gateways that are there, by the models and the time of now, with the lock held.
+func (s *Shared) newTables() map[*Gateway]*Table {
 	next := map[*Gateway]*Table{}
 	s.tables = map[tableKey]*Table{}
 	for id, m := range s.members {
@@ -984,7 +984,7 @@ func (s *Shared) Close() {
 		all.Go(h.up.close)
 	}
 	all.Wait()
-	if s.strangers != nil {
-		s.strangers.tell()
+	if s.unknown != nil {
+		s.unknown.tell()
 	}
 }

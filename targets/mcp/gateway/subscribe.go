@@ -8,8 +8,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// hearing is a resource whose changes are told, and to whom.
-type hearing struct {
+// resourceSubscription is a resource whose changes are reported, and to which sessions.
+type resourceSubscription struct {
 	up caller
 	by map[*sdk.ServerSession]bool
 
@@ -25,9 +25,9 @@ func (g *Gateway) subscribe(ctx context.Context, to *sdk.ServerSession, uri stri
 	if o.grant.Access == Asked {
 		return refusal("a person is asked before this is read, so changes of it are not told")
 	}
-	again := g.hear(to, uri, o.up) // before the server is asked, so that one who leaves does not end it for this one
+	again := g.addSubscriber(to, uri, o.up) // first, so that one who leaves does not end it for this one
 	if err = o.up.subscribe(ctx, uri, begun); err != nil && !again {
-		g.unhear(to, uri)
+		g.removeSubscriber(to, uri)
 	}
 	return err
 }
@@ -37,22 +37,22 @@ func (g *Gateway) subscribe(ctx context.Context, to *sdk.ServerSession, uri stri
 func (g *Gateway) unsubscribe(ctx context.Context, to *sdk.ServerSession, uri string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listLimit) // the end of a stream is one of these
 	defer cancel()
-	up, was := g.unhear(to, uri)
+	up, was := g.removeSubscriber(to, uri)
 	if !was {
 		_, err := g.resource(ctx, uri) // for the answer about what does not exist
 		return err
 	}
-	return g.silence(ctx, up, uri)
+	return g.endSubscription(ctx, up, uri)
 }
 
-// silence ends a subscription that nobody has any more.
-func (g *Gateway) silence(ctx context.Context, up caller, uri string) error {
+// endSubscription unsubscribes from a resource that no client is subscribed to any more.
+func (g *Gateway) endSubscription(ctx context.Context, up caller, uri string) error {
 	if up == nil {
 		return nil
 	}
 	err := up.subscribe(ctx, uri, ended)
 	g.mu.Lock()
-	h := g.heard[uri]
+	h := g.subscriptions[uri]
 	g.mu.Unlock()
 	if h != nil && h.up == up { // somebody came meanwhile
 		return up.subscribe(ctx, uri, begun)
@@ -60,15 +60,19 @@ func (g *Gateway) silence(ctx context.Context, up caller, uri string) error {
 	return err
 }
 
-// hear notes who hears of a resource, and reports whether it did before. Sessions end without a word.
-func (g *Gateway) hear(to *sdk.ServerSession, uri string, up caller) (again bool) {
+// addSubscriber records that a session is subscribed to a resource, and reports whether it was before. Sessions end
+// without unsubscribing, so the first subscription of one waits for its end.
+func (g *Gateway) addSubscriber(to *sdk.ServerSession, uri string, up caller) (again bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	known := slices.ContainsFunc(slices.Collect(maps.Values(g.heard)), func(h *hearing) bool { return h.by[to] })
-	h := g.heard[uri]
+	known := false
+	for _, s := range g.subscriptions {
+		known = known || s.by[to]
+	}
+	h := g.subscriptions[uri]
 	if h == nil || h.up != up {
-		h = &hearing{up: up, by: map[*sdk.ServerSession]bool{}, news: newNews(newsGap)}
-		g.heard[uri] = h
+		h = &resourceSubscription{up: up, by: map[*sdk.ServerSession]bool{}, news: newNews(newsGap)}
+		g.subscriptions[uri] = h
 	}
 	again = h.by[to]
 	h.by[to] = true
@@ -81,32 +85,32 @@ func (g *Gateway) hear(to *sdk.ServerSession, uri string, up caller) (again bool
 	return again
 }
 
-// unhear notes who hears of a resource no longer, and reports whether it did. up is the server that nobody hears any
-// more about it; nil: somebody does.
-func (g *Gateway) unhear(to *sdk.ServerSession, uri string) (up caller, was bool) {
+// removeSubscriber records that a session is not subscribed to a resource any more, and reports whether it was. up is
+// the server to unsubscribe from; nil: other sessions are subscribed.
+func (g *Gateway) removeSubscriber(to *sdk.ServerSession, uri string) (up caller, was bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	h := g.heard[uri]
+	h := g.subscriptions[uri]
 	if h == nil || !h.by[to] {
 		return nil, false
 	}
 	if delete(h.by, to); len(h.by) > 0 {
 		return nil, true
 	}
-	delete(g.heard, uri)
+	delete(g.subscriptions, uri)
 	return h.up, true
 }
 
 // left ends what a session subscribed to that has ended.
 func (g *Gateway) left(s *sdk.ServerSession) {
 	g.mu.Lock()
-	uris := slices.Collect(maps.Keys(g.heard))
+	uris := slices.Collect(maps.Keys(g.subscriptions))
 	g.mu.Unlock()
 	for _, uri := range uris {
-		up, _ := g.unhear(s, uri)
+		up, _ := g.removeSubscriber(s, uri)
 		ctx, cancel := context.WithTimeout(context.Background(), listLimit)
-		if err := g.silence(ctx, up, uri); err != nil {
-			g.opt.Logger.Info("a subscription stays", "uri", shorten(uri), "error", err)
+		if err := g.endSubscription(ctx, up, uri); err != nil {
+			g.opt.Logger.Info("a subscription could not be ended", "uri", shorten(uri), "error", err)
 		}
 		cancel()
 	}

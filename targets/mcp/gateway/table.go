@@ -82,7 +82,7 @@ func (o *Options) newTable(e *policy.Engine) (*Table, error) {
 			return nil, err
 		}
 		if t, err = o.tableOf(e, o.Pins); err != nil { // it may not be entered now
-			t = nothing(e, o.Subject)
+			t = emptyTable(e, o.Subject)
 		}
 		return t, t.index()
 	}
@@ -107,7 +107,7 @@ func tableOf(e *policy.Engine, ref ir.SubjectRef, naming Naming, asks bool, set 
 	if err != nil {
 		return nil, err
 	}
-	if err := enters(e, ref); err != nil {
+	if err := checkMode(e, ref); err != nil {
 		return nil, err
 	}
 	t := &Table{who: ref.String(), ref: ref, digest: e.Digest(ref)}
@@ -118,7 +118,7 @@ func tableOf(e *policy.Engine, ref ir.SubjectRef, naming Naming, asks bool, set 
 	return t, nil
 }
 
-// unitedTable compiles the table of several subjects at once, for an agent that holds each of them to its own.
+// unitedTable compiles the table of several subjects at once, for an agent that enforces what each of them may do.
 func unitedTable(e *policy.Engine, who string, refs []ir.SubjectRef, naming Naming, set *pins.Set) *Table {
 	var sums []string
 	for _, ref := range refs {
@@ -167,8 +167,8 @@ func newTableOf(e *policy.Engine, roles []string, naming Naming, set *pins.Set) 
 	return t, nil
 }
 
-// nothing returns a table of a subject that is gone.
-func nothing(e *policy.Engine, ref ir.SubjectRef) *Table {
+// emptyTable returns a table of a subject that is gone.
+func emptyTable(e *policy.Engine, ref ir.SubjectRef) *Table {
 	t := &Table{who: ref.String(), ref: ref, digest: "none"}
 	t.compile(e.Project(), nil, nil, func(policy.Action) (policy.Result, Access) { return policy.Result{}, Hidden })
 	return t
@@ -231,8 +231,8 @@ func (s *serverTable) leaveAlike() (left []toolName) {
 // alikeKey returns what some agents make of a name.
 func alikeKey(name string) string { return strings.ToLower(policy.AgentName(name)) }
 
-// enters fails where a role may not work in a mode.
-func enters(e *policy.Engine, ref ir.SubjectRef) error {
+// checkMode fails where a role may not work in a mode.
+func checkMode(e *policy.Engine, ref ir.SubjectRef) error {
 	if ref.Role == "" || ref.Mode == "" {
 		return nil
 	}
@@ -258,13 +258,13 @@ func accessOf(d ir.Decision, asks bool) Access {
 	return Hidden
 }
 
-// holds reports whether an item is as it was pinned, where its server is pinned.
-func (s *serverTable) holds(k *kind, it *item) bool {
+// isAsPinned reports whether an item is as it was pinned. Without pins of its server every item is.
+func (s *serverTable) isAsPinned(k *kind, it *item) bool {
 	return s.pins == nil || k.pin == "" || s.pins.Items[k.pin][it.key].Sum == it.pin.Sum
 }
 
-// mayHold reports whether an item of a name can be as it was pinned.
-func (s *serverTable) mayHold(k *kind, key string) bool {
+// mayBeAsPinned reports whether there is a pin for the item of a name, or its server has none.
+func (s *serverTable) mayBeAsPinned(k *kind, key string) bool {
 	if s.pins == nil || k.pin == "" {
 		return true
 	}
@@ -341,9 +341,9 @@ func (t *Table) Servers() (list []*ir.Server) {
 	return list
 }
 
-// Silent returns the servers that the subject may use and whose tools the inventory does not list: the
-// gateway offers none of them.
-func (t *Table) Silent() (names []string) {
+// Unlisted returns the servers that the subject may use and whose tools the inventory does not list. The gateway offers
+// no tool of them.
+func (t *Table) Unlisted() (names []string) {
 	for _, s := range t.servers {
 		if len(s.entry.Tools) == 0 {
 			names = append(names, s.entry.Name)
@@ -385,7 +385,7 @@ func narrow(old, next *Table) (both *Table, wider []string) {
 			}
 		}
 		var more []string
-		s.pins, more = meet(o, n, s)
+		s.pins, more = narrowPins(o, n, s)
 		wider = append(wider, more...)
 		if s.used() {
 			both.servers = append(both.servers, s)
@@ -394,8 +394,8 @@ func narrow(old, next *Table) (both *Table, wider []string) {
 	return both, wider
 }
 
-// meet returns the pins that hold both before and after a change, and in words what of both is pinned anew.
-func meet(old, next, both *serverTable) (pinned *pins.Server, wider []string) {
+// narrowPins returns the pins that hold both before and after a change, and in words what of both is pinned anew.
+func narrowPins(old, next, both *serverTable) (pinned *pins.Server, wider []string) {
 	server := strconv.Quote(next.entry.Name)
 	switch {
 	case old.pins == nil:

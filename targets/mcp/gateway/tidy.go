@@ -28,10 +28,10 @@ func tidy(raw []byte, text func(key, s string) (string, error)) (json.RawMessage
 	if !utf8.Valid(raw) {
 		return nil, errors.New("got text that is not UTF-8")
 	}
-	half := jsontext.AllowInvalidUTF8(true) // of a pair of \u: it becomes U+FFFD
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw), half)
+	lenient := jsontext.AllowInvalidUTF8(true) // of a pair of \u: it becomes U+FFFD
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), lenient)
 	out := bytes.NewBuffer(make([]byte, 0, len(raw)+1))
-	e := jsontext.NewEncoder(out, half)
+	e := jsontext.NewEncoder(out, lenient)
 	keys := make([]string, 1, 8) // the last one above what stands at each depth
 	for {
 		tok, err := d.ReadToken()
@@ -85,7 +85,7 @@ func untidy(err error) error {
 	bad := (*jsontext.SyntacticError)(nil)
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("got half a value")
+		return errors.New("got a value that is cut off")
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &bad):
 		return fmt.Errorf("got the key %q twice in an object", bad.JSONPointer.LastToken())
 	}

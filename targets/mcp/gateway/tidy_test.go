@@ -17,7 +17,7 @@ func TestTidy(t *testing.T) {
 		`[{"x":{"k":1,"k":1}}]`:                           "!twice",
 		`{"a":"` + "\xff" + `"}`:                          "!UTF-8",
 		strings.Repeat("[", 65) + strings.Repeat("]", 65): "!nested",
-		`{"a":1`: "!", `1 2`: "!more than one", ``: "!half", `{"a" 1}`: "!",
+		`{"a":1`: "!", `1 2`: "!more than one", ``: "!cut off", `{"a" 1}`: "!",
 	} {
 		got, err := tidy([]byte(in), nil)
 		if why, bad := strings.CutPrefix(want, "!"); bad {

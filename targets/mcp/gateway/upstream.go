@@ -28,15 +28,15 @@ import (
 
 // Limits of time. A server's entry may set that of a call.
 const (
-	startLimit = 60 * time.Second // until a server has answered for the first time
-	listLimit  = 15 * time.Second // that a client waits for a server's list
-	fetchLimit = 60 * time.Second // of fetching a list, for the next one who asks
-	callLimit  = 10 * time.Minute
-	listTTL    = 5 * time.Minute // of a list, where the server says nothing
-	failedTTL  = 3 * time.Second // of a list that could not be fetched
-	backOff    = time.Second     // after a server ended or did not start; twice as long each time
-	maxBackOff = time.Minute
-	steady     = time.Minute // a server that ran so long starts again at once
+	startLimit  = 60 * time.Second // until a server has answered for the first time
+	listLimit   = 15 * time.Second // that a client waits for a server's list
+	fetchLimit  = 60 * time.Second // of fetching a list, for the next one who asks
+	callLimit   = 10 * time.Minute
+	listTTL     = 5 * time.Minute // of a list, where the server says nothing
+	failedTTL   = 3 * time.Second // of a list that could not be fetched
+	backOff     = time.Second     // after a server ended or did not start; twice as long each time
+	maxBackOff  = time.Minute
+	stableAfter = time.Minute // a server that ran so long starts again at once
 )
 
 // caller calls a server. The tests have others than upstream.
@@ -73,8 +73,8 @@ type params struct {
 // reserved begins the keys of _meta that are the protocol's own, which hold for one hop.
 const reserved = "io.modelcontextprotocol/"
 
-// hop returns the metadata of a message that are passed on.
-func hop(meta map[string]any) map[string]any {
+// passedMeta returns the metadata of a message that are passed on.
+func passedMeta(meta map[string]any) map[string]any {
 	out := maps.Clone(meta)
 	maps.DeleteFunc(out, func(key string, _ any) bool { return strings.HasPrefix(key, reserved) })
 	return out
@@ -210,7 +210,7 @@ type upstream struct {
 	flights singleflight.Group  // starts of the server, and fetches of its lists
 	lists   [len(kinds)]listing // in the order of kinds
 	caches  *caches             // of what the lists say
-	told    onceEach            // of what the server tries or offers, and does not get
+	logged  logOnce             // of what the server tries or offers, and does not get
 
 	mu         sync.Mutex
 	raw        bool      // the texts of results are passed on as they are
@@ -365,7 +365,7 @@ func (u *upstream) leave(s *session) {
 	u.mu.Unlock()
 	if mine {
 		u.dropLists()
-		time.AfterFunc(farewell, s.end)
+		time.AfterFunc(stopGrace, s.end)
 	}
 }
 
@@ -377,7 +377,7 @@ func (u *upstream) dropLists() {
 
 // Close ends the session, and soon what still waits for the server.
 func (s *session) Close() error {
-	defer time.AfterFunc(farewell, s.stop).Stop()
+	defer time.AfterFunc(stopGrace, s.stop).Stop()
 	return s.ClientSession.Close()
 }
 
@@ -396,7 +396,7 @@ func (u *upstream) watch(s *session) {
 	if mine && u.life.Err() == nil {
 		u.session = nil
 	}
-	if time.Since(s.started) > steady {
+	if time.Since(s.started) > stableAfter {
 		u.failures = 0
 	}
 	u.mu.Unlock()
@@ -554,7 +554,7 @@ func (u *upstream) client() *sdk.Client {
 				if u.opens(method) {
 					break
 				}
-				if u.told.first(method) {
+				if u.logged.first(method) {
 					u.log().Warn("a request of the server to the client is refused", "method", method)
 				}
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
@@ -564,7 +564,7 @@ func (u *upstream) client() *sdk.Client {
 		}
 	})
 	for _, m := range methods {
-		if err := sdk.AddSendingCustomMethod[*params, *answer](c, alias+m); err != nil {
+		if err := sdk.AddSendingCustomMethod[*params, *answer](c, methodPrefix+m); err != nil {
 			panic(err) // of a name that the protocol has, which these are not
 		}
 	}
@@ -581,7 +581,7 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	defer context.AfterFunc(u.life, func() { end(errNotServed) })()
 	var a *answer
 	if err := u.inSession(ctx, method, func(s *session) (err error) {
-		a, err = sdk.CallCustomMethod[*params, *answer](ctx, s.ClientSession, alias+method, p)
+		a, err = sdk.CallCustomMethod[*params, *answer](ctx, s.ClientSession, methodPrefix+method, p)
 		return err
 	}); err != nil {
 		return nil, u.failed(ctx, err)
@@ -649,7 +649,7 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 	if slices.ContainsFunc(gone, func(x error) bool { return errors.Is(err, x) }) {
 		err = errors.New("it ended while the call was under way")
 	}
-	why := u.masked(strings.ReplaceAll(err.Error(), alias, ""))
+	why := u.masked(strings.ReplaceAll(err.Error(), methodPrefix, ""))
 	if u.reticent {
 		u.log().Warn("the server is not available", "error", shorten(why))
 		why = "the gateway's log says why"
@@ -748,7 +748,7 @@ func (u *upstream) close() {
 	u.end()
 	select { // of a start under way, else of this nothing
 	case <-u.flights.DoChan("start", func() (any, error) { return nil, errNotServed }):
-	case <-time.After(3 * farewell):
+	case <-time.After(3 * stopGrace):
 	}
 	u.mu.Lock()
 	s := u.session

@@ -116,7 +116,7 @@ func TestEnvironment(t *testing.T) {
 	said, _ := textOf(t, w.result("tools/call", object{"name": "s_env"}))
 	var names []string
 	for line := range strings.Lines(said) {
-		if name, _, ok := strings.Cut(line, "="); ok && !slices.Contains(basics, name) {
+		if name, _, ok := strings.Cut(line, "="); ok && !slices.Contains(inheritedVars, name) {
 			names = append(names, strings.TrimSpace(line))
 		}
 	}
@@ -338,7 +338,7 @@ func TestGreedyProgram(t *testing.T) {
 		}
 	}
 	w.result("ping", nil)
-	if took := time.Since(start); took > farewell {
+	if took := time.Since(start); took > stopGrace {
 		t.Errorf("two calls take %s", took)
 	}
 }

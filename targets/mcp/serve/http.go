@@ -30,8 +30,8 @@ type HTTPOptions struct {
 	BodyTime    time.Duration // within which they have to come; 0: 30 s
 	Idle        time.Duration // after which a session of the protocol ends; 0: half an hour
 	Connections int           // most sessions of the protocol at once; 0: 1,000
-	Origins     []string      // origins that browsers may ask from, beside the server's own
-	Hosts       []string      // host names beside those of the loopback interface that requests may name
+	Origins     []string      // origins that browsers may ask from, in addition to the server's own
+	Hosts       []string      // host names that requests may name, in addition to those of the loopback interface
 	Keys        *seal.Keys    // servers with the same ones take over sessions of the protocol; nil: none does
 }
 
@@ -46,7 +46,7 @@ func (s *Server) Handler(opt HTTPOptions) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
 	mux.Handle("/mcp/{mode}", h)
-	guarded, err := Guard(mux, opt, s.opt.Logger)
+	guarded, err := FilterRequests(mux, opt, s.opt.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +60,16 @@ func (o HTTPOptions) orDefault() HTTPOptions {
 	return o
 }
 
-// Guard refuses requests for other hosts than the loopback interface and those allowed, and of other
+// FilterRequests refuses requests for other hosts than the loopback interface and those allowed, and of other
 // origins than its own and those allowed. The rest goes to a handler. [InTime] belongs around it.
-func Guard(next http.Handler, opt HTTPOptions, log *slog.Logger) (http.Handler, error) {
+func FilterRequests(next http.Handler, opt HTTPOptions, log *slog.Logger) (http.Handler, error) {
 	origins := http.NewCrossOriginProtection()
 	for _, o := range opt.Origins {
 		if err := origins.AddTrustedOrigin(o); err != nil {
 			return nil, err
 		}
 	}
-	g := guard{log}
+	g := requestFilter{log}
 	return g.hosts(opt.Hosts, g.sameOrigin(opt.Origins, origins, next)), nil
 }
 
@@ -145,8 +145,8 @@ type Endpoint struct {
 	shared            *shared // nil: without keys
 }
 
-// Idle returns since when the session of the longest idle client is idle, and a function that ends it; nil where all are
-// busy, or without keys.
+// Idle returns since when the session of the longest idle client is idle, and a function that ends it; nil where all
+// are busy, or without keys.
 func (e *Endpoint) Idle() (since time.Time, end func()) {
 	if e.shared == nil {
 		return since, nil
@@ -179,7 +179,7 @@ func NewEndpoint(server *sdk.Server, opt EndpointOptions) *Endpoint {
 		e.alone = &byProgress{sdk.NewStreamableHTTPHandler(of, &telling), e.alone}
 	}
 	if opt.Keys != nil {
-		e.shared = &shared{EndpointOptions: opt, server: server, next: e.inSessions, here: map[string]*taken{}}
+		e.shared = &shared{EndpointOptions: opt, server: server, next: e.inSessions, here: map[string]*localSession{}}
 		e.inSessions = e.shared
 	}
 	return e
@@ -212,7 +212,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func bare(w http.ResponseWriter, r *http.Request, most int64) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	body, err := io.ReadAll(r.Body)
-	r.Body = &again{io.MultiReader(bytes.NewReader(body), failing{err}), r.Body}
+	r.Body = &replayedBody{io.MultiReader(bytes.NewReader(body), failingReader{err}), r.Body}
 	var m struct {
 		ID     json.RawMessage
 		Method string
@@ -220,16 +220,16 @@ func bare(w http.ResponseWriter, r *http.Request, most int64) bool {
 	return err == nil && json.Unmarshal(body, &m) == nil && m.ID != nil && m.Method != "" && m.Method != "initialize"
 }
 
-// again is a body that was read.
-type again struct {
+// replayedBody is a body that was read, and can be read again.
+type replayedBody struct {
 	io.Reader
 	io.Closer
 }
 
-// failing ends as a body did that was read.
-type failing struct{ err error }
+// failingReader ends as a body did that was read.
+type failingReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, cmp.Or(f.err, io.EOF) }
+func (f failingReader) Read([]byte) (int, error) { return 0, cmp.Or(f.err, io.EOF) }
 
 // byProgress has a request that asks for progress answered by a stream, and others by one message.
 type byProgress struct{ stream, message http.Handler }
@@ -275,12 +275,12 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// guard refuses requests by their headers.
-type guard struct{ log *slog.Logger }
+// requestFilter refuses requests by their headers.
+type requestFilter struct{ log *slog.Logger }
 
 // sameOrigin refuses what comes from another origin, requests that only read too: an
 // event stream does. Pages of a trusted origin may read the answers.
-func (g guard) sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handler) http.Handler {
+func (g requestFilter) sameOrigin(trusted []string, p *http.CrossOriginProtection, next http.Handler) http.Handler {
 	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.forbid(w, "got a request of another origin", "origin", r.Header.Get("Origin"))
 	}))
@@ -312,14 +312,14 @@ func (g guard) sameOrigin(trusted []string, p *http.CrossOriginProtection, next 
 }
 
 // forbid refuses a request by one of its headers, and logs that: its client may be one that is set up wrongly.
-func (g guard) forbid(w http.ResponseWriter, words, header, value string) {
+func (g requestFilter) forbid(w http.ResponseWriter, words, header, value string) {
 	g.log.Info("a request is refused", "why", words, header, value)
 	http.Error(w, words, http.StatusForbidden)
 }
 
 // hosts refuses a request that names another host than those of the loopback interface
 // and the ones allowed: a page may have had its own name point here (DNS rebinding).
-func (g guard) hosts(allowed []string, next http.Handler) http.Handler {
+func (g requestFilter) hosts(allowed []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := r.Host
 		if h, port, err := net.SplitHostPort(r.Host); err == nil {

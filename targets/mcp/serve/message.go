@@ -100,9 +100,9 @@ func (m *message) decode() (jsonrpc.Message, error) {
 	return msg, err
 }
 
-// coded returns a function that gives the error of an answer a code, and modec's words where the SDK refused
+// errorCoder returns a function that gives the error of an answer a code, and modec's words where the SDK refused
 // parameters. fault is what is wrong with the request, nil where nothing shows.
-func coded(fault *jsonrpc.Error) func(error) *jsonrpc.Error {
+func errorCoder(fault *jsonrpc.Error) func(error) *jsonrpc.Error {
 	return func(err error) *jsonrpc.Error {
 		var wire *jsonrpc.Error
 		known := errors.As(err, &wire)
@@ -122,9 +122,9 @@ func encodeMessage(msg jsonrpc.Message, inWords func(error) *jsonrpc.Error) ([]b
 	return jsonrpc.EncodeMessage(msg)
 }
 
-// mended returns a message as it goes to a client that the SDK wrote it for: with a coded error. fault is what is wrong
-// with the request; nil: nothing that shows.
-func mended(data []byte, fault *jsonrpc.Error) []byte {
+// withCode returns a message of the SDK as it goes to a client: with a code in its error. fault is what is wrong with
+// the request; nil: nothing that shows.
+func withCode(data []byte, fault *jsonrpc.Error) []byte {
 	if !bytes.Contains(data, []byte(`"error"`)) {
 		return data
 	}
@@ -133,7 +133,7 @@ func mended(data []byte, fault *jsonrpc.Error) []byte {
 	if err != nil || !ok {
 		return data
 	}
-	out, err := encodeMessage(res, coded(fault))
+	out, err := encodeMessage(res, errorCoder(fault))
 	if err != nil {
 		return data
 	}

@@ -204,7 +204,7 @@ func (a *answers) Write(data []byte) (int, error) {
 		a.events = true
 		out = a.eventsOf(data)
 	case strings.HasPrefix(kind, jsonType):
-		out = mended(data, a.fault())
+		out = withCode(data, a.fault())
 	}
 	if _, err := a.ResponseWriter.Write(out); err != nil {
 		return 0, err
@@ -224,7 +224,7 @@ func (a *answers) mismatched(data []byte) json.RawMessage {
 			Error struct{ Code int64 }
 		}
 		if json.Unmarshal(text, &m) == nil && m.Error.Code == sdk.CodeHeaderMismatch {
-			return mended(text, a.fault())
+			return withCode(text, a.fault())
 		}
 	}
 	return nil
@@ -236,7 +236,7 @@ func (a *answers) eventsOf(data []byte) []byte {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for i, l := range lines {
 		if text, ok := bytes.CutPrefix(bytes.TrimSuffix(l, []byte("\n")), []byte(field)); ok && len(text) > 0 {
-			lines[i] = fmt.Appendf(nil, "%s%s\n", field, mended(text, a.fault()))
+			lines[i] = fmt.Appendf(nil, "%s%s\n", field, withCode(text, a.fault()))
 			a.told = a.told || answersTo(text)
 		}
 	}

@@ -290,7 +290,7 @@ func (s *Server) scope(mode string) *scope {
 		// The model may change at any time; all who may ask get the same answer.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 0, "public" },
 	})
-	sc.sdk.AddReceivingMiddleware(sc.guard)
+	sc.sdk.AddReceivingMiddleware(sc.aroundRequest)
 	sc.tools()
 	sc.templates()
 	sc.skills()
@@ -322,9 +322,9 @@ const instructions = "modec knows which modes and roles this project has, what e
 	"get_mode_info describe the modes. create_task starts a task in a mode and returns a session_id, which the " +
 	"other calls take. Do not attempt in another way what a rule refuses."
 
-// guard is around every request: a panic becomes an error, a call is answered in time,
+// aroundRequest is around every request: a panic becomes an error, a call is answered in time,
 // and every error is one of the protocol.
-func (s *Server) guard(next sdk.MethodHandler) sdk.MethodHandler {
+func (s *Server) aroundRequest(next sdk.MethodHandler) sdk.MethodHandler {
 	safely := func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
 		defer func() {
 			if r := recover(); r != nil {

@@ -39,7 +39,7 @@ type shared struct {
 	next   http.Handler // of the SDK
 
 	mu   sync.Mutex
-	here map[string]*taken // by the id that is sealed
+	here map[string]*localSession // by the id that is sealed
 }
 
 // Endings are the sealed sessions that clients ended, until when their ids would hold. The zero value is ready.
@@ -73,8 +73,8 @@ func (e *Endings) has(id string) bool {
 	return ended
 }
 
-// taken is a session of the SDK for a sealed one.
-type taken struct {
+// localSession is a session of the SDK for a sealed one.
+type localSession struct {
 	begin func() (*sdk.ServerSession, error) // once
 
 	session *sdk.ServerSession // nil: it has not begun
@@ -82,8 +82,8 @@ type taken struct {
 	used    time.Time
 }
 
-// idle returns since when the session of the longest idle client is idle, and a function that ends it; nil where all are
-// busy. Its client may go on with it: it begins anew then.
+// idle returns since when the session of the longest idle client is idle, and a function that ends it; nil where all
+// are busy. Its client may go on with it: it begins anew then.
 func (s *shared) idle() (since time.Time, end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *shared) idle() (since time.Time, end func()) {
 }
 
 // enter notes a request in a session, until done is called.
-func (s *shared) enter(t *taken) (done func()) {
+func (s *shared) enter(t *localSession) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.busy++
@@ -111,7 +111,7 @@ func (s *shared) enter(t *taken) (done func()) {
 func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text := r.Header.Get(sessionHeader)
 	if text == "" {
-		s.next.ServeHTTP(&headed{ResponseWriter: w, rename: s.sealNew}, r)
+		s.next.ServeHTTP(&renamedSession{ResponseWriter: w, rename: s.sealNew}, r)
 		return
 	}
 	session, until, err := s.open(text)
@@ -133,7 +133,7 @@ func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.Clone(r.Context())
 	r.Header.Set(sessionHeader, ss.ID())
-	s.next.ServeHTTP(&headed{ResponseWriter: w, rename: func(string) string { return text }}, r)
+	s.next.ServeHTTP(&renamedSession{ResponseWriter: w, rename: func(string) string { return text }}, r)
 }
 
 // open reads a session's id. It is for one endpoint.
@@ -159,7 +159,7 @@ func (s *shared) sealNew(id string) string {
 		if p := ss.InitializeParams(); p != nil && len(p.ProtocolVersion) <= len(statelessSince) {
 			session.Version = p.ProtocolVersion
 		}
-		t := &taken{begin: func() (*sdk.ServerSession, error) { return ss, nil }, session: ss, used: time.Now()}
+		t := &localSession{begin: func() (*sdk.ServerSession, error) { return ss, nil }, session: ss, used: time.Now()}
 		s.mu.Lock()
 		s.here[session.ID] = t
 		s.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *shared) find(id string) *sdk.ServerSession {
 }
 
 // forget removes a session once the SDK ended its own. The next request takes it again.
-func (s *shared) forget(id string, t *taken, ss *sdk.ServerSession) {
+func (s *shared) forget(id string, t *localSession, ss *sdk.ServerSession) {
 	if ss != nil {
 		_ = ss.Wait()
 	}
@@ -201,12 +201,12 @@ func (s *shared) end(id string, until time.Time) bool {
 
 // take returns the SDK's session for a sealed one, which begins here where another server
 // has it.
-func (s *shared) take(ctx context.Context, session sealed) *taken {
+func (s *shared) take(ctx context.Context, session sealed) *localSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.here[session.ID]
 	if t == nil {
-		t = &taken{}
+		t = &localSession{}
 		t.begin = sync.OnceValues(func() (*sdk.ServerSession, error) {
 			ss, err := s.begin(context.WithoutCancel(ctx), session)
 			if err != nil {
@@ -251,52 +251,52 @@ func (s *shared) post(ctx context.Context, id, body string) (session string, cod
 	if id != "" {
 		r.Header.Set(sessionHeader, id)
 	}
-	w := &unread{header: http.Header{}}
+	w := &discardedAnswer{header: http.Header{}}
 	s.next.ServeHTTP(w, r)
 	return w.header.Get(sessionHeader), w.code
 }
 
-// unread is an answer that nobody reads.
-type unread struct {
+// discardedAnswer is an answer that nobody reads.
+type discardedAnswer struct {
 	header http.Header
 	code   int
 }
 
-func (w *unread) Header() http.Header { return w.header }
+func (w *discardedAnswer) Header() http.Header { return w.header }
 
-func (w *unread) WriteHeader(code int) { w.code = cmp.Or(w.code, code) }
+func (w *discardedAnswer) WriteHeader(code int) { w.code = cmp.Or(w.code, code) }
 
-func (w *unread) Write(p []byte) (int, error) { return len(p), nil }
+func (w *discardedAnswer) Write(p []byte) (int, error) { return len(p), nil }
 
-// headed renames the session in the header of an answer.
-type headed struct {
+// renamedSession renames the session in the header of an answer.
+type renamedSession struct {
 	http.ResponseWriter
 	rename func(string) string
 	done   bool
 }
 
-func (w *headed) head() {
+func (w *renamedSession) head() {
 	if id := w.Header().Get(sessionHeader); !w.done && id != "" {
 		w.Header().Set(sessionHeader, w.rename(id))
 	}
 	w.done = true
 }
 
-func (w *headed) WriteHeader(code int) {
+func (w *renamedSession) WriteHeader(code int) {
 	w.head()
 	w.ResponseWriter.WriteHeader(code)
 }
 
-func (w *headed) Write(p []byte) (int, error) {
+func (w *renamedSession) Write(p []byte) (int, error) {
 	w.head()
 	return w.ResponseWriter.Write(p)
 }
 
 // Flush sends what was written so far.
-func (w *headed) Flush() {
+func (w *renamedSession) Flush() {
 	w.head()
 	_ = http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Unwrap is for http.ResponseController.
-func (w *headed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *renamedSession) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -296,7 +296,7 @@ func (c *lineConn) Write(_ context.Context, msg jsonrpc.Message) error {
 	inWords := StandardError
 	res, ok := msg.(*jsonrpc.Response)
 	if ok && !c.relays {
-		inWords = coded(c.pending[res.ID])
+		inWords = errorCoder(c.pending[res.ID])
 	}
 	data, err := encodeMessage(msg, inWords)
 	if err != nil {

@@ -316,7 +316,7 @@ func (sc *scope) modeTools() {
 	add(sc, tool[listRolesInput, listRolesOutput]{
 		name:  "list_roles",
 		title: "List roles",
-		doc: "Lists the roles of the project, sorted by name: each as it was written or set, and beside it the flags " +
+		doc: "Lists the roles of the project, sorted by name: each as it was written or set, with the flags " +
 			"of Claude Code that it is compiled to.",
 		handle: sc.listRoles,
 	})
@@ -500,7 +500,7 @@ func (sc *scope) asked(m *Model, session, slug, name string) (ir.SubjectRef, err
 	var ref ir.SubjectRef
 	if session != "" {
 		if slug != "" || name != "" {
-			return ref, fail(validationError, "got a session_id beside a mode or a role, want one of them")
+			return ref, fail(validationError, "got a session_id and a mode or a role, want one of them")
 		}
 		s, err := sc.session(session)
 		if err != nil {

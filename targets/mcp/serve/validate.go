@@ -20,7 +20,7 @@ import (
 type validateInput struct {
 	SessionID string `json:"session_id,omitempty" jsonschema:"the session that asks; or name a mode"`
 	Mode      string `json:"mode,omitempty" jsonschema:"a mode's slug, without a session"`
-	Role      string `json:"role,omitempty" jsonschema:"a role's name, alone or beside the mode"`
+	Role      string `json:"role,omitempty" jsonschema:"a role's name, alone or with the mode"`
 	callInput
 	Calls []callInput `json:"calls,omitempty" jsonschema:"several calls at once, in the place of the fields above"`
 }
@@ -136,7 +136,7 @@ func (sc *scope) validate(_ context.Context, in validateInput) (*validateOutput,
 	case len(calls) == 0:
 		calls = []callInput{in.callInput}
 	case in.callInput != callInput{}:
-		return nil, fail(validationError, "validate_tool_use: got tool_name beside calls, want one of them")
+		return nil, fail(validationError, "validate_tool_use: got tool_name and calls, want one of them")
 	case len(calls) > mostCalls:
 		return nil, fail(limitReached, "got %d calls, want at most %d", len(calls), mostCalls)
 	}
