@@ -154,7 +154,7 @@ func TestApprovalHolds(t *testing.T) {
 	}
 	refused := func(what string, r object) {
 		t.Helper()
-		if text, bad := textOf(t, r); !bad || !strings.Contains(text, "does not hold") {
+		if text, bad := textOf(t, r); !bad || !strings.Contains(text, "does not count") {
 			t.Errorf("%s: got %v", what, r)
 		}
 	}
@@ -199,7 +199,7 @@ func TestReloadWhileAsked(t *testing.T) {
 		g.Reload(engine(t, strings.Replace(asking, `"ask": ["a", "b"]`, `"deny": ["a", "b"]`, 1)), nil)
 		return object{"action": "accept", "content": object{}}
 	}
-	if text, bad := textOf(t, w.result("tools/call", object{"name": "s_a"})); !bad || !strings.Contains(text, "does not hold") {
+	if text, bad := textOf(t, w.result("tools/call", object{"name": "s_a"})); !bad || !strings.Contains(text, "does not count") {
 		t.Errorf("got %q", text)
 	}
 	if got := f.called(); len(got) > 0 {

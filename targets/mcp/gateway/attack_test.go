@@ -60,7 +60,7 @@ func TestApprovalOfOtherHeaders(t *testing.T) {
 	state := call("one", nil)["requestState"]
 	agreed := object{"requestState": state, "inputResponses": object{approvalKey: object{"action": "accept"}}}
 	for _, tenant := range []string{"two", "", "one, one"} {
-		if said, bad := textOf(t, call(tenant, agreed)); !bad || !strings.Contains(said, "does not hold") {
+		if said, bad := textOf(t, call(tenant, agreed)); !bad || !strings.Contains(said, "does not count") {
 			t.Errorf("with the tenant %q: got %s", tenant, said)
 		}
 	}
