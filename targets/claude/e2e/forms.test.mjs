@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { forms, place as lay, programs, servers } from '../../internal/asked/forms.mjs';
+import { forms, place as arrange, programs, servers } from '../../internal/asked/forms.mjs';
 import { agent } from '../../internal/replay/record.mjs';
 import { close, letter, listen, place, prompter, session, stub } from './session.mjs';
 
@@ -26,7 +26,7 @@ async function ask({ config, mode }, calls) {
   const files = { '.claude/settings.json': JSON.stringify(config['settings.json']) };
   const agents = { 'docs-writer': config['docs-writer.md'], ...(calls[0][0] === 'modes' ? Object.fromEntries(calls.map(([, name]) => [name.toLowerCase(), ['---', `name: ${name.toLowerCase()}`, 'description: x', '---', 'x']])) : {}) };
   for (const [name, lines] of Object.entries(agents)) if (lines) files[`.claude/agents/${name}.md`] = lines.join('\n') + '\n';
-  lay(at.root, calls, files);
+  arrange(at.root, calls, files);
   programs(at.bin);
   const stubs = calls.some(([group]) => group === 'mcp') ? Object.fromEntries(Object.entries(servers).map(([name, tools]) => [name, { command: process.execPath, args: [stub, ...tools] }])) : {};
   const made = calls.map(([group, arg]) => call[group](arg.replace('$ROOT', 'ROOT'))).map(([name, input]) => ({ name, input }));
@@ -34,4 +34,4 @@ async function ask({ config, mode }, calls) {
   assert.doesNotMatch(JSON.stringify(results), /has not been read yet/, 'a file to write was there');
   return results.map((r) => became[letter(r, log)]);
 }
-forms(here, { agent: agent(here, '@anthropic-ai/claude-code'), how: 'program', ask });
+forms(here, { agent: agent(here, '@anthropic-ai/claude-code'), how: 'program', ask, at: 2 });

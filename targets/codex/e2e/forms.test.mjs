@@ -53,4 +53,4 @@ async function ask({ config, mode }, calls) {
   return calls.map((c, i) => within(c, of.outputs[`agent_${i}`], offers));
 }
 
-forms(import.meta.dirname, { agent: agent(import.meta.dirname, '@openai/codex'), how: 'program', ask });
+forms(import.meta.dirname, { agent: agent(import.meta.dirname, '@openai/codex'), how: 'program', ask, at: 2 });

@@ -38,4 +38,4 @@ async function ask({ config, mode }, calls) {
   const { became, outputs } = await project.session(null, made, { args: ['--disable-builtin-mcps', ...config.args, ...started, ...(mode ? ['--agent', 'docs-writer'] : [])], env: { COPILOT_OFFLINE: 'false' } });
   return became.map((b, i) => (outputs[i]?.includes('Command blocked') ? 'deny' : b));
 }
-forms(here, { agent: agent(here, '@github/copilot-linux-x64'), how: 'program', ask });
+forms(here, { agent: agent(here, '@github/copilot-linux-x64'), how: 'program', ask, at: 2 });

@@ -40,8 +40,8 @@ export function programs(folder) {
 }
 
 // forms has an agent asked. ask(case, calls) answers "allow", "ask" or "deny" for each [group, argument], and "unknown" for
-// one about which a part of the agent that is not here decides.
-export function forms(here, { agent, how, ask }) {
+// one about which a part of the agent that is not here decides. So many cases are asked about at a time.
+export function forms(here, { agent, how, ask, at = 1 }) {
   const file = join(here, 'testdata/forms-record.json');
   const was = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
   const cases = JSON.parse(readFileSync(join(here, 'testdata/forms.json'), 'utf8')).map((c) => {
@@ -50,15 +50,18 @@ export function forms(here, { agent, how, ask }) {
     return { ...c, mode: q.mode === true, calls: [...q.calls, ...(c.calls ?? [])].map((call) => (Array.isArray(call) ? call : [q.group, call])) };
   });
   test(`what ${agent} does with plain forms`, async () => {
-    const answers = [];
-    for (const c of cases) {
+    const answers = [], rest = [...cases.entries()];
+    const next = async ([i, c]) => {
       const became = await ask(c, c.calls);
       const said = (d) => c.calls.flatMap(([group, arg], i) => (became[i] === d ? [`${group} ${arg}`] : []));
       const answer = { name: c.name, form: c.form, allow: said('allow'), ask: said('ask'), deny: said('deny') };
       if (became.includes('unknown')) answer.unknown = said('unknown');
       assert.deepEqual(became.filter((d) => !Object.hasOwn(answer, d)), [], c.name);
-      answers.push(answer);
-    }
+      answers[i] = answer;
+    };
+    await Promise.all(Array.from({ length: at }, async () => {
+      while (rest.length > 0) await next(rest.shift());
+    }));
     const key = digest(cases.map(({ name, form, config, calls }) => ({ name, form: form ?? '', config, calls })));
     if (recording) {
       const rows = (list, indent) => list.map((a) => indent + JSON.stringify(a)).join(',\n');
