@@ -105,7 +105,8 @@ var layers = []layer{
 	{pkg: "targets/...", may: append(slices.Clip(vocabulary), "compiler/located", "compiler/jsonedit", "targets/...")},
 	{pkg: "cue", cue: withCUE},
 	{pkg: "cmd/modec/console"},
-	{pkg: "cmd/modec", may: []string{"compiler/...", "targets/...", "cue", "cmd/modec/console"}, cue: withCUE},
+	{pkg: "cmd/modec/internal/report", may: []string{"compiler/...", "cue"}, cue: withCUE},
+	{pkg: "cmd/modec", may: []string{"compiler/...", "targets/...", "cue", "cmd/modec/..."}, cue: withCUE},
 	{pkg: "cmd/...", may: []string{"compiler/...", "targets/...", "cue"}, cue: withCUE},
 	{pkg: "golden"},
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/contract"
@@ -49,8 +50,8 @@ func (c *acceptFlag) acceptPoints(e *env, points []accepted.Point, all, some str
 			return err
 		}
 	}
-	if err := record.Accept(fresh); err != nil && !e.ui.json {
-		fmt.Fprintf(e.ui.err, "modec: %s\n", diag.Clean(err.Error()))
+	if err := record.Accept(fresh); err != nil && !e.ui.JSON {
+		fmt.Fprintf(e.ui.Err, "modec: %s\n", diag.Clean(err.Error()))
 	}
 	return nil
 }
@@ -68,19 +69,19 @@ func mainTree(dir string) string {
 
 // confirmPoints prints points and asks a person.
 func (e *env) confirmPoints(title string, points []accepted.Point) error {
-	if !e.ui.json {
-		fmt.Fprintf(e.ui.err, "%s\n", diag.Clean(title))
+	if !e.ui.JSON {
+		fmt.Fprintf(e.ui.Err, "%s\n", diag.Clean(title))
 		kind, of := accepted.Kind(""), ""
 		for _, p := range points {
 			if p.Kind != kind || p.Of != of {
-				fmt.Fprintf(e.ui.err, "  %s %s\n", diag.Clean(p.Of), e.ui.paint(bold, string(p.Kind)))
+				fmt.Fprintf(e.ui.Err, "  %s %s\n", diag.Clean(p.Of), e.ui.Paint(report.Bold, string(p.Kind)))
 				kind, of = p.Kind, p.Of
 			}
-			text := wrap(diag.Clean(p.Text), showWidth-6)
-			fmt.Fprintf(e.ui.err, "    %s\n", strings.ReplaceAll(text, "\n", "\n      "))
+			text := report.Wrap(diag.Clean(p.Text), report.ShowWidth-6)
+			fmt.Fprintf(e.ui.Err, "    %s\n", strings.ReplaceAll(text, "\n", "\n      "))
 		}
 	}
-	if !person(e.stdin) || !person(e.ui.err) {
+	if !person(e.stdin) || !person(e.ui.Err) {
 		return errors.New("nobody can be asked here whether that is accepted, and nothing was done: run this in a " +
 			"terminal, or read the list and add --accept")
 	}
@@ -207,9 +208,9 @@ func allowedTo(res *compiler.Result, ref ir.SubjectRef, session []ir.SubjectRef)
 		lines = append(lines, fmt.Sprintf("outside the project: read %s, edit %s", o.Read, o.Edit))
 	}
 	for i := range servers {
-		for _, tools := range byDecision(&servers[i]) {
-			if tools.decision == ir.Allow && may(ir.MCP) {
-				lines = append(lines, "mcp "+servers[i].Server+": allow "+tools.text())
+		for _, tools := range report.ByDecision(&servers[i]) {
+			if tools.Decision == ir.Allow && may(ir.MCP) {
+				lines = append(lines, "mcp "+servers[i].Server+": allow "+tools.Text())
 			}
 		}
 	}
@@ -242,8 +243,8 @@ func roleOf(session []ir.SubjectRef) string {
 func groupLine(g *explain.Group) string {
 	g.Guards = 0 // of the project, and no permission
 	parts := []string{fmt.Sprintf("%s %s", g.Group, g.Default)}
-	for _, l := range listsOf(g, inFull) {
-		parts = append(parts, strings.TrimSpace(l.title+" "+l.text()))
+	for _, l := range report.ListsOf(g, report.InFull) {
+		parts = append(parts, strings.TrimSpace(l.Title+" "+l.Text()))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/targets"
 )
 
@@ -45,7 +46,7 @@ roles: temp: {claims: roles: ["temp"], can: mcp: shop: {allow: ["@read"], defaul
 	code, out := modec("verify", "--disk")
 	const lead = "to accept this, paste into modec.toml, with your reason and your date:\n"
 	_, table, ok := strings.Cut(out, lead)
-	if code != int(exitFindings) || !ok {
+	if code != int(report.ExitFindings) || !ok {
 		t.Fatalf("got exit code %d and\n%s", code, out)
 	}
 	if n := strings.Count(table, "[[exceptions]]"); n != 1 || !strings.Contains(table, `'mcp shop:sell'`) {
@@ -80,7 +81,7 @@ roles: dev: {description: "d", can: {edit: {allow: ["src/**"], deny: ["*.pem"], 
 		[]byte(`{"permissions": {"allow": ["Edit(lib/**)", "Bash(make *)"]}}`))
 	code, out := modec("verify", "--disk")
 	_, tables, ok := strings.Cut(out, "your date:\n")
-	if code != int(exitFindings) || !ok || !strings.Contains(tables, "'edit lib/**'") {
+	if code != int(report.ExitFindings) || !ok || !strings.Contains(tables, "'edit lib/**'") {
 		t.Fatalf("got exit code %d and\n%s", code, out)
 	}
 	if n := strings.Count(tables, "[[exceptions]]"); n > 3 {

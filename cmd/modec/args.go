@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 )
@@ -19,11 +20,11 @@ type argsCmd struct {
 	FlagsOnly bool   `help:"Use plain flags only, and report what they cannot carry."`
 }
 
-func (argsCmd) reports() []any { return []any{argsReport{}, outcome{}} }
+func (argsCmd) reports() []any { return []any{argsReport{}, report.Outcome{}} }
 
 // argsReport is the JSON of an agent's arguments.
 type argsReport struct {
-	envelope
+	report.Envelope
 	Args        []string  `json:"args"`
 	Env         []string  `json:"env,omitempty" jsonschema:"variables, as NAME=VALUE; without a value: to take away"`
 	Diagnostics diag.List `json:"diagnostics" jsonschema:"what the arguments do not carry"`
@@ -35,8 +36,8 @@ const argsFailed = "--modec-args-failed"
 
 func (c *argsCmd) Run(e *env) error {
 	err := c.args(e)
-	if err != nil && !e.ui.json {
-		fmt.Fprint(e.ui.out, argsFailed+c.end())
+	if err != nil && !e.ui.JSON {
+		fmt.Fprint(e.ui.Out, argsFailed+c.end())
 	}
 	return err
 }
@@ -67,29 +68,29 @@ func (c *argsCmd) args(e *env) error {
 		return err
 	}
 	if list.HasErrors() {
-		return e.ui.fail(list)
+		return e.ui.Fail(list)
 	}
 	if err := c.accept(e, started.res, started.ref, launcher); err != nil {
 		return err
 	}
 	args := started.args
 	switch {
-	case e.ui.json:
-		return e.ui.emit(argsReport{e.ui.envelope(), args, started.env, list})
+	case e.ui.JSON:
+		return e.ui.Emit(argsReport{e.ui.Envelope(), args, started.env, list})
 	case len(started.env) > 0:
 		return fmt.Errorf("%s takes a subject from variables too: start it by `modec run %s -- %s`, or ask for --json",
 			launcher.Agent().Name, c.Subject, launcher.Agent().Programs[0])
 	case c.Null:
 		for _, a := range args {
-			fmt.Fprintf(e.ui.out, "%s\x00", a) // to the byte: a program reads it
+			fmt.Fprintf(e.ui.Out, "%s\x00", a) // to the byte: a program reads it
 		}
 	default:
 		quoted := make([]string, len(args))
 		for i, a := range args {
 			quoted[i] = contract.ShellQuote(a)
 		}
-		fmt.Fprint(e.ui.out, strings.Join(quoted, " ")+c.end())
+		fmt.Fprint(e.ui.Out, strings.Join(quoted, " ")+c.end())
 	}
-	e.ui.diagnostics(list)
+	e.ui.Diagnostics(list)
 	return nil
 }

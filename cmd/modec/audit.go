@@ -94,7 +94,7 @@ func (e *env) tellLost(err error) {
 	if !audit.Untold(err) {
 		return
 	}
-	fmt.Fprintf(e.ui.err, "modec: warning: %s; what was decided holds, and `modec audit` tells how many events are "+
+	fmt.Fprintf(e.ui.Err, "modec: warning: %s; what was decided holds, and `modec audit` tells how many events are "+
 		"lost\n", diag.Clean(err.Error()))
 }
 

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -40,12 +41,12 @@ type auditListCmd struct {
 }
 
 func (auditListCmd) reports() []any {
-	return []any{auditReport{}, wishReport{}, unusedReport{}, outcome{}}
+	return []any{auditReport{}, wishReport{}, unusedReport{}, report.Outcome{}}
 }
 
 // auditReport is the JSON of a list of events.
 type auditReport struct {
-	envelope
+	report.Envelope
 	File    string        `json:"file"`
 	Events  []audit.Event `json:"events,omitempty" jsonschema:"the oldest first"`
 	Summary []ruleUse     `json:"summary,omitempty" jsonschema:"with --summary, the most used rule first"`
@@ -105,18 +106,18 @@ func (c *auditListCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	report := auditReport{envelope: e.ui.envelope(), File: e.fromRoot(log.File())}
+	report := auditReport{Envelope: e.ui.Envelope(), File: e.fromRoot(log.File())}
 	switch {
 	case c.Follow:
 		return c.follow(e, log.File(), list, since, last)
 	case c.Summary:
 		report.Summary = sums(list)
-		return e.ui.auditSummary(report)
-	case e.ui.json:
+		return printAuditSummary(e.ui, report)
+	case e.ui.JSON:
 		report.Events = list
-		return e.ui.emit(report)
+		return e.ui.Emit(report)
 	}
-	e.ui.events(list)
+	printEvents(e.ui, list)
 	return nil
 }
 
@@ -156,10 +157,10 @@ const followEvery = 250 * time.Millisecond
 
 // follow prints events as they come.
 func (c *auditListCmd) follow(e *env, file string, list []audit.Event, since time.Time, last uint64) error {
-	e.ui.endless = true
+	e.ui.Endless = true
 	print := func(list []audit.Event) error {
-		if !e.ui.json {
-			e.ui.events(list)
+		if !e.ui.JSON {
+			printEvents(e.ui, list)
 			return nil
 		}
 		for i := range list {
@@ -167,7 +168,7 @@ func (c *auditListCmd) follow(e *env, file string, list []audit.Event, since tim
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(e.ui.out, "%s\n", diag.EscapeJSON(text)); err != nil {
+			if _, err := fmt.Fprintf(e.ui.Out, "%s\n", diag.EscapeJSON(text)); err != nil {
 				return err
 			}
 		}
@@ -284,9 +285,9 @@ func clipped(text string) string {
 	return string(letters)
 }
 
-// events prints one event a line.
-func (u *ui) events(list []audit.Event) {
-	w := tabwriter.NewWriter(u.out, 0, 4, 2, ' ', 0)
+// printEvents prints one event a line.
+func printEvents(u *report.Printer, list []audit.Event) {
+	w := tabwriter.NewWriter(u.Out, 0, 4, 2, ' ', 0)
 	for i := range list {
 		ev := &list[i]
 		text := cmp.Or(ev.Rule, ev.Detail)
@@ -302,12 +303,12 @@ func (u *ui) events(list []audit.Event) {
 	w.Flush()
 }
 
-// auditSummary prints how often each rule decided.
-func (u *ui) auditSummary(r auditReport) error {
-	if u.json {
-		return u.emit(r)
+// printAuditSummary prints how often each rule decided.
+func printAuditSummary(u *report.Printer, r auditReport) error {
+	if u.JSON {
+		return u.Emit(r)
 	}
-	w := tabwriter.NewWriter(u.out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	w := tabwriter.NewWriter(u.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	for _, s := range r.Summary {
 		rule := s.Rule
 		if s.Place != "" {
@@ -325,9 +326,9 @@ type auditVerifyCmd struct {
 
 func (auditVerifyCmd) reports() []any { return []any{auditVerified{}} }
 
-// auditVerified is the JSON of a check.
+// printAuditVerified is the JSON of a check.
 type auditVerified struct {
-	envelope
+	report.Envelope
 	Status   string          `json:"status" enum:"whole,changed"`
 	File     string          `json:"file"`
 	Files    int             `json:"files"`
@@ -347,7 +348,7 @@ func (c *auditVerifyCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	out := auditVerified{envelope: e.ui.envelope(), Status: "whole", File: e.fromRoot(log.File()), Files: v.Files,
+	out := auditVerified{Envelope: e.ui.Envelope(), Status: "whole", File: e.fromRoot(log.File()), Files: v.Files,
 		Events: v.Events, First: v.First, Last: v.Last, Aside: v.Aside, Findings: v.Findings}
 	for i := range out.Findings {
 		out.Findings[i].File = e.fromRoot(out.Findings[i].File)
@@ -355,32 +356,32 @@ func (c *auditVerifyCmd) Run(e *env) error {
 	if len(v.Findings) > 0 {
 		out.Status = "changed"
 	}
-	if e.ui.json {
-		err = e.ui.emit(out)
+	if e.ui.JSON {
+		err = e.ui.Emit(out)
 	} else {
-		e.ui.auditVerified(&out)
+		printAuditVerified(e.ui, &out)
 	}
 	if err == nil && len(v.Findings) > 0 {
-		return exitFindings
+		return report.ExitFindings
 	}
 	return err
 }
 
-func (u *ui) auditVerified(v *auditVerified) {
+func printAuditVerified(u *report.Printer, v *auditVerified) {
 	for _, f := range v.Findings {
 		at := f.File
 		if f.Line > 0 {
 			at += ":" + strconv.Itoa(f.Line)
 		}
-		u.printf("%s: %s\n", diag.Clean(at), f.Text)
+		u.Printf("%s: %s\n", diag.Clean(at), f.Text)
 	}
 	switch {
 	case v.Last == 0:
-		u.printf("%s: nothing was written yet\n", diag.Clean(v.File))
+		u.Printf("%s: nothing was written yet\n", diag.Clean(v.File))
 	case len(v.Findings) == 0:
-		u.printf("%s: %s as they were written\n", diag.Clean(v.File), are(v.Events, "event"))
+		u.Printf("%s: %s as they were written\n", diag.Clean(v.File), report.Are(v.Events, "event"))
 	}
 	if v.Aside > 0 {
-		u.note("%s not in the chain yet: the next event adds them\n", are(v.Aside, "event"))
+		u.Note("%s not in the chain yet: the next event adds them\n", report.Are(v.Aside, "event"))
 	}
 }

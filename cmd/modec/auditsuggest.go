@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/contract"
@@ -17,7 +18,7 @@ import (
 
 // wishReport is the JSON of what an audit asks of the source.
 type wishReport struct {
-	envelope
+	report.Envelope
 	File        string            `json:"file"`
 	Suggestions []wish            `json:"suggestions" jsonschema:"those with a patch first, the most frequent first"`
 	Unnamed     []suggest.Unnamed `json:"unnamed,omitempty" jsonschema:"calls about what the log does not name"`
@@ -46,7 +47,7 @@ func (c *auditListCmd) suggest(e *env) error {
 	req := e.request()
 	res, diags := compiler.Open(e.ctx, req)
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	root, err := os.OpenRoot(e.dir)
 	if err != nil {
@@ -63,22 +64,22 @@ func (c *auditListCmd) suggest(e *env) error {
 	if err != nil {
 		return err
 	}
-	report := wishReport{envelope: e.ui.envelope(), File: e.fromRoot(log.File()), Unnamed: found.Unnamed,
+	result := wishReport{Envelope: e.ui.Envelope(), File: e.fromRoot(log.File()), Unnamed: found.Unnamed,
 		Rare: found.Rare, Already: found.Already, More: found.More}
 	for _, w := range found.List {
 		x := wish{Wish: w}
 		for _, f := range w.Files {
-			x.Patch += patchOf(f.Path, contentOf(files, f), f.Data)
+			x.Patch += report.PatchOf(f.Path, contentOf(files, f), f.Data)
 		}
-		report.Suggestions = append(report.Suggestions, x)
+		result.Suggestions = append(result.Suggestions, x)
 	}
 	switch {
 	case c.Patch != "":
-		return c.patch(e, files, report)
-	case e.ui.json:
-		return e.ui.emit(report)
+		return c.patch(e, files, result)
+	case e.ui.JSON:
+		return e.ui.Emit(result)
 	}
-	c.tell(e, report, res.Project)
+	c.tell(e, result, res.Project)
 	return nil
 }
 
@@ -109,24 +110,24 @@ func contentOf(fsys fs.FS, f contract.File) []byte {
 }
 
 // patch prints the patch of one suggestion, for a program that applies it.
-func (c *auditListCmd) patch(e *env, fsys fs.FS, report wishReport) error {
-	if len(report.Suggestions) == 0 {
+func (c *auditListCmd) patch(e *env, fsys fs.FS, result wishReport) error {
+	if len(result.Suggestions) == 0 {
 		return fmt.Errorf("no suggestion has the id %q: `modec audit --suggest` lists them", c.Patch)
 	}
-	w := &report.Suggestions[0]
+	w := &result.Suggestions[0]
 	if w.Why != "" {
 		return fmt.Errorf("there is no patch for %s: %s", what(w), w.Why)
 	}
 	for _, f := range w.Files { // which may have a secret in it that a patch on the screen does not show
 		have := contentOf(fsys, f)
-		if string(masked(have)) != string(have) || string(masked(f.Data)) != string(f.Data) {
+		if string(report.Masked(have)) != string(have) || string(report.Masked(f.Data)) != string(f.Data) {
 			return fmt.Errorf("%s has a secret in it, which a patch must not have: change the file yourself", f.Path)
 		}
 	}
-	if e.ui.json {
-		return e.ui.emit(report)
+	if e.ui.JSON {
+		return e.ui.Emit(result)
 	}
-	e.ui.unified(w.Patch)
+	e.ui.Unified(w.Patch)
 	return nil
 }
 
@@ -145,31 +146,33 @@ func (c *auditListCmd) tell(e *env, r wishReport, p *ir.Project) {
 	for i := range r.Suggestions {
 		w := &r.Suggestions[i]
 		if w.Why != "" {
-			e.ui.printf("not suggested: %s, %s: %s\n", diag.Clean(what(w)), often(w), diag.Clean(w.Why))
+			e.ui.Printf("not suggested: %s, %s: %s\n", diag.Clean(what(w)), often(w), diag.Clean(w.Why))
 			continue
 		}
 		patches++
-		e.ui.printf("%s, %s\n", diag.Clean(what(w)), often(w))
+		e.ui.Printf("%s, %s\n", diag.Clean(what(w)), often(w))
 		for j := range w.Permits {
 			x := &w.Permits[j]
-			e.ui.printf("  would permit  %s: %s\n", diag.Clean(x.Subject), diag.Clean(action(x)+examples(x)))
+			e.ui.Printf("  would permit  %s: %s\n", diag.Clean(x.Subject),
+				diag.Clean(report.Action(x)+report.Examples(x)))
 		}
-		e.ui.unified(w.Patch)
-		e.ui.note("next: modec audit --suggest --patch %s | patch -p1%s\n", w.ID, e.patchFolder())
+		e.ui.Unified(w.Patch)
+		e.ui.Note("next: modec audit --suggest --patch %s | patch -p1%s\n", w.ID, e.patchFolder())
 	}
 	for _, u := range r.Unnamed {
-		e.ui.printf("not suggested: %s: %s, %s: %s\n", diag.Clean(u.Subject), u.Group, count(u.Count, "time"),
+		e.ui.Printf("not suggested: %s: %s, %s: %s\n", diag.Clean(u.Subject), u.Group, report.Count(u.Count, "time"),
 			unnamedWhy(u, p))
 	}
 	switch {
 	case len(r.Suggestions)+len(r.Unnamed) == 0:
-		e.ui.note("nothing was refused or asked about %s that the source does not permit\n", count(c.Times, "time"))
+		e.ui.Note("nothing was refused or asked about %s that the source does not permit\n",
+			report.Count(c.Times, "time"))
 	case patches > 0:
-		e.ui.note("%s; nothing was written. Apply what you want to permit, and then: modec build\n",
-			count(patches, "suggestion"))
+		e.ui.Note("%s; nothing was written. Apply what you want to permit, and then: modec build\n",
+			report.Count(patches, "suggestion"))
 	}
 	if r.More > 0 {
-		e.ui.note("%d more are left out: --times or --since look for fewer\n", r.More)
+		e.ui.Note("%d more are left out: --times or --since look for fewer\n", r.More)
 	}
 }
 
@@ -192,7 +195,7 @@ func often(w *wish) string {
 		word string
 	}{{w.Refused, "refused"}, {w.Asked, "asked"}, {w.Declined, "declined"}} {
 		if x.n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", x.word, count(x.n, "time")))
+			parts = append(parts, fmt.Sprintf("%s %s", x.word, report.Count(x.n, "time")))
 		}
 	}
 	return strings.Join(parts, ", ") + ", last " + w.Last.Local().Format(time.DateOnly)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/diag"
@@ -14,7 +15,7 @@ import (
 
 // unusedReport is the JSON of the rules by which nothing was decided.
 type unusedReport struct {
-	envelope
+	report.Envelope
 	File   string           `json:"file"`
 	Since  *time.Time       `json:"since,omitempty" jsonschema:"when the first event was that counts"`
 	Events int              `json:"events" jsonschema:"how many events count"`
@@ -44,9 +45,9 @@ func (c *auditListCmd) unused(e *env) error {
 	}
 	res, diags := compiler.Compile(e.ctx, e.sourceRequest())
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
-	report := unusedReport{envelope: e.ui.envelope(), File: e.fromRoot(log.File()), Events: usage.Events}
+	report := unusedReport{Envelope: e.ui.Envelope(), File: e.fromRoot(log.File()), Events: usage.Events}
 	if usage.Events > 0 {
 		report.Since = &usage.First
 	}
@@ -68,33 +69,33 @@ func (c *auditListCmd) unused(e *env) error {
 		}
 		report.Agents = append(report.Agents, a)
 	}
-	if e.ui.json {
-		return e.ui.emit(report)
+	if e.ui.JSON {
+		return e.ui.Emit(report)
 	}
-	e.ui.unusedRules(&report)
+	printUnusedRules(e.ui, &report)
 	return nil
 }
 
-func (u *ui) unusedRules(r *unusedReport) {
+func printUnusedRules(u *report.Printer, r *unusedReport) {
 	for _, x := range r.Rules {
-		u.printf("%s: %s: %s %s\n", diag.Clean(x.Pos.String()), diag.Clean(strings.Join(x.Subjects, ", ")), x.Group,
+		u.Printf("%s: %s: %s %s\n", diag.Clean(x.Pos.String()), diag.Clean(strings.Join(x.Subjects, ", ")), x.Group,
 			diag.Clean(x.Rule))
 	}
 	for _, a := range r.Agents {
 		if a.Note != "" {
-			u.note("%s: %s\n", a.Agent, a.Note)
+			u.Note("%s: %s\n", a.Agent, a.Note)
 		}
 	}
 	if r.Since == nil {
-		u.note("the log has no event since then: it says nothing of any rule\n")
+		u.Note("the log has no event since then: it says nothing of any rule\n")
 		return
 	}
-	text := fmt.Sprintf("%s since %s decided nothing by %s", count(r.Events, "event"),
-		r.Since.Local().Format("2006-01-02 15:04"), count(len(r.Rules), "rule"))
+	text := fmt.Sprintf("%s since %s decided nothing by %s", report.Count(r.Events, "event"),
+		r.Since.Local().Format("2006-01-02 15:04"), report.Count(len(r.Rules), "rule"))
 	if r.Denies > 0 {
 		text += fmt.Sprintf("; %s not met either, which may hold all the same", areDenies(r.Denies))
 	}
-	u.note("%s\n", text)
+	u.Note("%s\n", text)
 }
 
 func areDenies(n int) string {

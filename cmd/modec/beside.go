@@ -170,18 +170,18 @@ const mostChanged = 10
 func (e *env) tellBeside(res *compiler.Result, file string) {
 	list, known := e.changedEntries(res, file)
 	for i, d := range list {
-		if i == mostChanged && !e.ui.verbose {
-			e.ui.printf("  and %d more: -v\n", len(list)-i)
+		if i == mostChanged && !e.ui.Verbose {
+			e.ui.Printf("  and %d more: -v\n", len(list)-i)
 			break
 		}
-		e.ui.printf("  %s %s %s\n", diag.Clean(d.Pos.String()), diag.Clean(d.Path), diag.Clean(d.Text))
+		e.ui.Printf("  %s %s %s\n", diag.Clean(d.Pos.String()), diag.Clean(d.Path), diag.Clean(d.Text))
 	}
 	switch {
 	case len(list) > 0:
 	case known:
-		e.ui.printf("  nothing but the order of entries, or how often one is there\n")
+		e.ui.Printf("  nothing but the order of entries, or how often one is there\n")
 	default:
-		e.ui.printf("  what is gone is not known: neither git's history nor your own record has the file as the last " +
+		e.ui.Printf("  what is gone is not known: neither git's history nor your own record has the file as the last " +
 			"build left it\n")
 	}
 }
@@ -298,7 +298,7 @@ func (e *env) tellKept(list []keptEntry, changes []output.Change) {
 				continue
 			}
 		}
-		e.ui.note("left as people wrote it, beside what the source says: %s\n",
+		e.ui.Note("left as people wrote it, beside what the source says: %s\n",
 			diag.Clean(fmt.Sprintf("%s %s %s", k.Pos, k.Path, k.Text)))
 	}
 }

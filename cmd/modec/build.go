@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -37,30 +38,13 @@ type buildCmd struct {
 	Force  bool     `help:"Overwrite files that modec did not write or that were edited since."`
 }
 
-func (buildCmd) reports() []any { return []any{buildReport{}, outcome{}} }
-
-// buildReport is the JSON of a build.
-type buildReport struct {
-	envelope
-	Status      string         `json:"status" enum:"ok,drift" jsonschema:"drift: a file differs or permits more"`
-	DryRun      bool           `json:"dryRun,omitempty" jsonschema:"nothing was written"`
-	HooksOff    *hooksOff      `json:"hooksOff,omitempty" jsonschema:"somebody turned the hooks off"`
-	Targets     []targetReport `json:"targets"`
-	Diagnostics diag.List      `json:"diagnostics" jsonschema:"warnings and errors that are not losses"`
-}
-
-// targetReport is a target's part of a build.
-type targetReport struct {
-	Name   string          `json:"name" jsonschema:"modec for what the hooks of several targets read"`
-	Files  []output.Change `json:"files"`
-	Losses diag.List       `json:"losses" jsonschema:"what the format cannot say"`
-}
+func (buildCmd) reports() []any { return []any{report.BuildReport{}, report.Outcome{}} }
 
 func (c *buildCmd) Run(e *env) error {
 	switch {
-	case c.Watch && (c.Check || c.DryRun || c.Diff || c.Staged || e.ui.json):
+	case c.Watch && (c.Check || c.DryRun || c.Diff || c.Staged || e.ui.JSON):
 		return errors.New("--watch builds again and again: leave out --check, --dry-run, --diff, --staged and --json")
-	case e.ui.annotator != nil && !c.Check:
+	case e.ui.Annotator != nil && !c.Check:
 		return errors.New("--format sarif and --format github print what a check finds: add --check")
 	case c.Staged && (!c.Check || c.Out != ""):
 		return errors.New("--staged reads git's index and writes nothing: add --check, and leave out --out")
@@ -70,22 +54,22 @@ func (c *buildCmd) Run(e *env) error {
 		return c.staged(e)
 	}
 	report, err := c.build(e)
-	if e.ui.json && report != nil {
-		err = cmp.Or(e.ui.emit(report), err)
+	if e.ui.JSON && report != nil {
+		err = cmp.Or(e.ui.Emit(report), err)
 	}
 	e.tellOff()
 	return err
 }
 
 // build compiles the working tree, and writes or checks. It returns no report where it failed.
-func (c *buildCmd) build(e *env) (*buildReport, error) {
+func (c *buildCmd) build(e *env) (*report.BuildReport, error) {
 	start := time.Now()
 	req := e.request()
 	req.Only = c.Target
 	out := e.output(c.Out)
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
-		return nil, e.ui.fail(diags)
+		return nil, e.ui.Fail(diags)
 	}
 	if c.Check {
 		return c.check(e, checked{res: res, opt: e.outputs(out), diags: diags})
@@ -93,7 +77,7 @@ func (c *buildCmd) build(e *env) (*buildReport, error) {
 	if res.Config.Verify {
 		_, list, _ := e.verify(res, onDisk{}, compiler.Seed)
 		if diags = append(diags, list...); diags.HasErrors() {
-			return nil, e.ui.fail(diags)
+			return nil, e.ui.Fail(diags)
 		}
 	}
 	opt := e.outputs(out)
@@ -110,29 +94,29 @@ func (c *buildCmd) build(e *env) (*buildReport, error) {
 	changes, list := res.Write(e.ctx, opt)
 	e.offerImport(list)
 	if diags = append(diags, list...); diags.HasErrors() {
-		return nil, e.ui.fail(diags)
+		return nil, e.ui.Fail(diags)
 	}
 	unchanged := !slices.ContainsFunc(changes, func(c output.Change) bool { return c.Action != output.Unchanged })
-	report := c.report(e, "ok", targetReports(res, changes), diags)
-	report.DryRun = opt.DryRun
+	result := c.report(e, "ok", targetReports(res, changes), diags)
+	result.DryRun = opt.DryRun
 	switch {
-	case e.ui.json:
+	case e.ui.JSON:
 	case c.Diff:
-		e.ui.diagnostics(diags)
-		e.ui.diffs(changes, func(output.Change) bool { return true })
-	case unchanged && !e.ui.verbose && !c.DryRun:
-		e.ui.upToDate(res, changes, diags, word, start)
+		e.ui.Diagnostics(diags)
+		e.ui.Diffs(changes, func(output.Change) bool { return true })
+	case unchanged && !e.ui.Verbose && !c.DryRun:
+		e.ui.UpToDate(result.Targets, changes, diags, word, start)
 	default:
-		summary := fmt.Sprintf("%s in %d ms", buildSummary(res, changes, opt), time.Since(start).Milliseconds())
-		e.ui.build(res, changes, diags, summary)
+		summary := fmt.Sprintf("%s in %d ms", report.BuildSummary(res, changes, opt), time.Since(start).Milliseconds())
+		e.ui.Build(result.Targets, diags, summary)
 	}
-	if !e.ui.json {
+	if !e.ui.JSON {
 		if line := newHooks(changes, diags); line != "" && !unchanged && !c.Diff {
-			e.ui.note("%s\n", diag.Clean(line))
+			e.ui.Note("%s\n", diag.Clean(line))
 		}
 		c.tellRest(e, res, changes, diags, left)
 	}
-	return report, nil
+	return result, nil
 }
 
 // tellRest prints what becomes of what people wrote.
@@ -140,8 +124,12 @@ func (c *buildCmd) tellRest(
 	e *env, res *compiler.Result, changes []output.Change, diags diag.List, left []keptEntry,
 ) {
 	if !c.Diff {
-		e.ui.kept(diags)
-		e.ui.putBack(c, changes)
+		e.ui.Kept(diags)
+		verb := "put back"
+		if c.DryRun {
+			verb = "would put back"
+		}
+		e.ui.PutBack(verb, changes)
 		e.tellDropped(res, changes, c.DryRun)
 	}
 	e.tellKept(left, changes)
@@ -168,7 +156,7 @@ func newHooks(changes []output.Change, diags diag.List) string {
 	if len(files) == 0 {
 		return ""
 	}
-	line := fmt.Sprintf("hooks are new in %s of before: %s", count(len(files), "file"), strings.Join(files, " "))
+	line := fmt.Sprintf("hooks are new in %s of before: %s", report.Count(len(files), "file"), strings.Join(files, " "))
 	if len(whys) > 0 {
 		line += ", because " + whys[0]
 	}
@@ -181,9 +169,9 @@ func newHooks(changes []output.Change, diags diag.List) string {
 // asWritten returns what a build says where it writes no file.
 func asWritten(opt *output.Options) string {
 	if opt.LockText() == nil {
-		return tookOver
+		return report.TookOver
 	}
-	return upToDate
+	return report.UpToDate
 }
 
 // subjectsIn returns every role and every mode of a project; a session without either where there is none.
@@ -202,7 +190,7 @@ func subjectsIn(p *ir.Project) (list []ir.SubjectRef) {
 
 // offerImport gives the refusals of files that people wrote the command that makes a source of them.
 func (e *env) offerImport(list diag.List) {
-	if !has(list, diag.NotOurs) {
+	if !report.Has(list, diag.NotOurs) {
 		return
 	}
 	root, err := os.OpenRoot(e.dir)
@@ -223,8 +211,8 @@ func (e *env) offerImport(list diag.List) {
 }
 
 // report returns the JSON of a build.
-func (c *buildCmd) report(e *env, status string, targets []targetReport, diags diag.List) *buildReport {
-	return &buildReport{envelope: e.ui.envelope(), Status: status, HooksOff: disarmed(e.dir),
+func (c *buildCmd) report(e *env, status string, targets []report.TargetReport, diags diag.List) *report.BuildReport {
+	return &report.BuildReport{Envelope: e.ui.Envelope(), Status: status, HooksOff: disarmed(e.dir),
 		Targets: targets, Diagnostics: diags}
 }
 
@@ -238,12 +226,12 @@ func (c *buildCmd) staged(e *env) error {
 	req.Only = c.Target
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	report, err := c.check(e, checked{
 		res: res, opt: output.Options{FS: req.FS, Targets: e.targets}, diags: diags})
-	if e.ui.json && report != nil {
-		return cmp.Or(e.ui.emit(report), err)
+	if e.ui.JSON && report != nil {
+		return cmp.Or(e.ui.Emit(report), err)
 	}
 	return err
 }
@@ -322,9 +310,9 @@ func (x *checked) look(e *env) (f found, err error) {
 	var foreign diag.List
 	var beside sync.WaitGroup
 	beside.Go(func() { foreign = e.foreign(there, disk, x.ignored(e)) })
-	report, list, _ := e.verify(there, onDiskBy(disk, changes), compiler.Seed)
-	if report != nil {
-		f.filled = bySurface(report.Surfaces, filled)
+	result, list, _ := e.verify(there, onDiskBy(disk, changes), compiler.Seed)
+	if result != nil {
+		f.filled = report.BySurface(result.Surfaces, report.Filled)
 	}
 	beside.Wait()
 	f.diags = slices.Concat(f.diags, list, foreign)
@@ -333,7 +321,7 @@ func (x *checked) look(e *env) (f found, err error) {
 
 // check compares the files with what a build would write, and judges them as the agents
 // would.
-func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
+func (c *buildCmd) check(e *env, x checked) (*report.BuildReport, error) {
 	x.opt.Version, x.opt.Check = version(), true
 	f, err := x.find(e)
 	if err != nil {
@@ -341,30 +329,30 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 	}
 	changes, drift, diags := f.changes, f.drift, f.diags
 	if list := e.stopped(); list.HasErrors() {
-		return nil, e.ui.fail(list)
+		return nil, e.ui.Fail(list)
 	}
 	var failed error
 	status := "ok"
-	if len(drift) > 0 || diags.HasErrors() || has(diags, diag.EntryChanged) {
-		status, failed = "drift", exitFindings
+	if len(drift) > 0 || diags.HasErrors() || report.Has(diags, diag.EntryChanged) {
+		status, failed = "drift", report.ExitFindings
 	}
 	switch {
-	case e.ui.json:
-	case e.ui.annotator != nil:
+	case e.ui.JSON:
+	case e.ui.Annotator != nil:
 		list := slices.Concat(diags, e.atEntries(x.res, drifted(drift)), narrower(x.res))
 		list.Sort()
 		if c.form() == "github" {
 			list = foremost(list)
 		}
-		err = e.ui.annotator(list)
+		err = e.ui.Annotator(list)
 	default:
 		c.drift(e, x.res, diags, drift)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if failed == nil && e.ui.annotator == nil {
-		e.ui.asMade(changes, f.filled)
+	if failed == nil && e.ui.Annotator == nil {
+		e.ui.AsMade(changes, f.filled)
 	}
 	report := c.report(e, status, targetReports(x.res, changes), diags)
 	report.DryRun = true
@@ -373,7 +361,7 @@ func (c *buildCmd) check(e *env, x checked) (*buildReport, error) {
 
 // drift prints for people what a check found.
 func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []output.Change) {
-	e.ui.findings(diags, buildLines-1-len(drift))
+	e.ui.Findings(diags, report.BuildLines-1-len(drift))
 	edited := func(d output.Change) bool { return d.State == output.Edited }
 	shown := func(d output.Change) bool { return !c.Diff && edited(d) && !contract.ForMachines(d.Path) }
 	for _, d := range drift {
@@ -386,23 +374,23 @@ func (c *buildCmd) drift(e *env, res *compiler.Result, diags diag.List, drift []
 		case shown(d):
 			line += ": below, + is what somebody wrote there, - what a build writes"
 		}
-		e.ui.printf("%s\n", line)
+		e.ui.Printf("%s\n", line)
 		if d.State == output.Touched {
 			e.tellBeside(res, d.Path)
 		}
 	}
-	e.ui.edits(drift, shown)
+	e.ui.Edits(drift, shown)
 	if c.Diff {
-		e.ui.diffs(drift, func(output.Change) bool { return true })
+		e.ui.Diffs(drift, func(output.Change) bool { return true })
 	} else {
-		e.ui.firstDifferences(drift, func(d output.Change) bool {
+		e.ui.FirstDifferences(drift, func(d output.Change) bool {
 			return edited(d) && contract.ForMachines(d.Path)
 		})
 	}
 	inConflict := func(d diag.Diagnostic) bool { return d.Message == diag.LeftConflict }
 	// The hint of a conflict says more.
 	if next := e.nextStep(drift, c.Staged); next != "" && !slices.ContainsFunc(diags, inConflict) {
-		e.ui.note("next: %s\n", next)
+		e.ui.Note("next: %s\n", next)
 	}
 }
 
@@ -502,7 +490,7 @@ func paths(list []output.Change) (names []string) {
 }
 
 // targetReports sorts changes and losses by target; the last is what the hooks of several targets read.
-func targetReports(res *compiler.Result, changes []output.Change) []targetReport {
+func targetReports(res *compiler.Result, changes []output.Change) []report.TargetReport {
 	of := func(name string) []output.Change {
 		list := []output.Change{}
 		for _, c := range changes {
@@ -512,16 +500,19 @@ func targetReports(res *compiler.Result, changes []output.Change) []targetReport
 		}
 		return list
 	}
-	var reports []targetReport
+	var reports []report.TargetReport
 	for _, o := range res.Outputs {
-		reports = append(reports, targetReport{o.Target.Name(), of(o.Target.Name()), o.Losses})
+		reports = append(reports, report.TargetReport{Name: o.Target.Name(), Files: of(o.Target.Name()),
+			Losses: o.Losses, Title: o.Target.Summary(), Emits: true})
 	}
-	reports = append(reports, targetReport{"modec", of("modec"), diag.List{}})
+	reports = append(reports, report.TargetReport{Name: "modec", Files: of("modec"), Losses: diag.List{},
+		Title: "what the hooks read"})
 	for i := range changes {
 		name := changes[i].Target
-		there := func(r targetReport) bool { return r.Name == name }
+		there := func(r report.TargetReport) bool { return r.Name == name }
 		if droppedTarget(res, &changes[i]) && !slices.ContainsFunc(reports, there) {
-			reports = append(reports, targetReport{name, of(name), diag.List{}})
+			reports = append(reports, report.TargetReport{Name: name, Files: of(name), Losses: diag.List{},
+				Title: "no target any more"})
 		}
 	}
 	return reports

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/diag"
@@ -27,11 +28,11 @@ type cleanCmd struct {
 	Force  bool   `help:"Also remove files and entries that were edited since."`
 }
 
-func (cleanCmd) reports() []any { return []any{cleanReport{}, keepReport{}, outcome{}} }
+func (cleanCmd) reports() []any { return []any{cleanReport{}, keepReport{}, report.Outcome{}} }
 
 // cleanReport is the JSON of a clean.
 type cleanReport struct {
-	envelope
+	report.Envelope
 	Status      string          `json:"status" enum:"ok"`
 	DryRun      bool            `json:"dryRun,omitempty" jsonschema:"nothing was changed"`
 	Files       []output.Change `json:"files" jsonschema:"update: modec's entries were removed"`
@@ -90,14 +91,14 @@ func (c *cleanCmd) Run(e *env) error {
 	}
 	changes, diags := output.Clean(e.ctx, opt)
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	again := permitAgain(e, changes)
-	if e.ui.json {
-		return e.ui.emit(cleanReport{e.ui.envelope(), "ok", c.DryRun, changes, again, diags})
+	if e.ui.JSON {
+		return e.ui.Emit(cleanReport{e.ui.Envelope(), "ok", c.DryRun, changes, again, diags})
 	}
-	e.ui.diagnostics(diags)
-	e.ui.kept(diags)
+	e.ui.Diagnostics(diags)
+	e.ui.Kept(diags)
 	removed, kept, restored := 0, 0, 0
 	verb, take, put := "removed", "took", "restored"
 	if c.DryRun {
@@ -109,18 +110,18 @@ func (c *cleanCmd) Run(e *env) error {
 			e.tellRestored(&x, put)
 		} else if x.Action == output.Remove {
 			removed++
-			e.ui.note("%s %s\n", verb, diag.Clean(x.Path))
+			e.ui.Note("%s %s\n", verb, diag.Clean(x.Path))
 		} else {
 			kept++
-			e.ui.note("%s modec's entries out of %s\n", take, diag.Clean(x.Path))
+			e.ui.Note("%s modec's entries out of %s\n", take, diag.Clean(x.Path))
 		}
 	}
 	if len(changes) == 0 {
-		e.ui.note("nothing to do: no build wrote files here\n")
+		e.ui.Note("nothing to do: no build wrote files here\n")
 	} else {
 		e.tellAgain(again, c.DryRun)
-		e.ui.note("%s %s, and entries of %s; %s %s\n", verb, count(removed, "file"), count(kept, "file"),
-			put, count(restored, "file"))
+		e.ui.Note("%s %s, and entries of %s; %s %s\n", verb, report.Count(removed, "file"), report.Count(kept, "file"),
+			put, report.Count(restored, "file"))
 	}
 	return nil
 }
@@ -167,11 +168,11 @@ func (e *env) tellAgain(lines []string, dry bool) {
 		title = "this would permit again"
 	}
 	for i, line := range lines {
-		if i == mostAgain && !e.ui.verbose {
-			e.ui.note("%s: %d more (-v lists them)\n", title, len(lines)-i)
+		if i == mostAgain && !e.ui.Verbose {
+			e.ui.Note("%s: %d more (-v lists them)\n", title, len(lines)-i)
 			break
 		}
-		e.ui.note("%s: %s\n", title, diag.Clean(line))
+		e.ui.Note("%s: %s\n", title, diag.Clean(line))
 	}
 }
 
@@ -187,16 +188,16 @@ func secretsBack(have, want []byte) (n int) {
 
 // tellRestored prints that a file was put back, how it is other than before modec, and what has it as it was.
 func (e *env) tellRestored(x *output.Change, put string) {
-	e.ui.note("%s\n", restoredAs(*x, put))
+	e.ui.Note("%s\n", restoredAs(*x, put))
 	list, blob := x.Since()
 	for _, d := range list {
-		e.ui.note("  %s %s %s\n", diag.Clean(x.Path), diag.Clean(d.Path), diag.Clean(d.Text))
+		e.ui.Note("  %s %s %s\n", diag.Clean(x.Path), diag.Clean(d.Path), diag.Clean(d.Text))
 	}
 	if _, err := gittree.Blob(e.ctx, e.dir, blob); blob != "" && err == nil {
-		e.ui.note("  as it was: git cat-file -p %s\n", blob)
+		e.ui.Note("  as it was: git cat-file -p %s\n", blob)
 	}
 	if n := secretsBack(x.Texts()); n > 0 && x.Action != output.Unchanged {
-		e.ui.note("  with %s that had been taken out of it\n", count(n, "secret"))
+		e.ui.Note("  with %s that had been taken out of it\n", report.Count(n, "secret"))
 	}
 }
 

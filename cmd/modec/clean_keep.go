@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/explain"
@@ -15,7 +16,7 @@ import (
 
 // keepReport is the JSON of a clean that keeps the files.
 type keepReport struct {
-	envelope
+	report.Envelope
 	Status  string          `json:"status" enum:"ok"`
 	DryRun  bool            `json:"dryRun,omitempty" jsonschema:"nothing was changed"`
 	Files   []output.Change `json:"files" jsonschema:"unchanged: it stays as it is"`
@@ -40,11 +41,11 @@ func (c *cleanCmd) keep(e *env) error {
 	}
 	before, diags := compiler.Compile(e.ctx, e.request())
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	changes, diags := before.Write(e.ctx, e.checking(e.dir))
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	for _, x := range changes {
 		if x.Action != output.Unchanged {
@@ -56,16 +57,16 @@ func (c *cleanCmd) keep(e *env) error {
 	req.Unhooked = true
 	after, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	loosens, narrows, diags := e.departures(before, after)
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
-	if !e.ui.json {
-		e.ui.departures("allowed from now on", red, loosens, departure.isAllowed)
-		e.ui.departures("no longer held", yellow, loosens, departure.isNotAllowed)
-		e.ui.departures("narrower", "", narrows, departure.isNotAllowed)
+	if !e.ui.JSON {
+		printDepartures(e.ui, "allowed from now on", report.Red, loosens, departure.isAllowed)
+		printDepartures(e.ui, "no longer held", report.Yellow, loosens, departure.isNotAllowed)
+		printDepartures(e.ui, "narrower", "", narrows, departure.isNotAllowed)
 	}
 	if len(loosens) > 0 && !c.DryRun && !c.Accept {
 		if err := e.confirm("Leave modec although that is no longer held?", "--accept"); err != nil {
@@ -77,15 +78,15 @@ func (c *cleanCmd) keep(e *env) error {
 	changes, diags = after.Eject(e.ctx, opt)
 	switch {
 	case diags.HasErrors():
-		return e.ui.fail(diags)
-	case e.ui.json:
-		return e.ui.emit(keepReport{e.ui.envelope(), "ok", c.DryRun, changes, loosens, narrows})
+		return e.ui.Fail(diags)
+	case e.ui.JSON:
+		return e.ui.Emit(keepReport{e.ui.Envelope(), "ok", c.DryRun, changes, loosens, narrows})
 	}
-	e.ui.keptFiles(changes, c.DryRun)
+	printKeptFiles(e.ui, changes, c.DryRun)
 	return nil
 }
 
-// departures compares what holds each mode and role with its hooks and without.
+// printDepartures compares what holds each mode and role with its hooks and without.
 func (e *env) departures(before, after *compiler.Result) (loosens, narrows []departure, diags diag.List) {
 	refs := before.Project.Subjects()
 	with, diags := e.sheets(before, refs)
@@ -125,7 +126,8 @@ func (e *env) departures(before, after *compiler.Result) (loosens, narrows []dep
 func departs(a, b *explain.Agent) (loosens, narrows []departure) {
 	for i := range a.Groups {
 		with := &a.Groups[i]
-		without := &explain.Holding{Access: []explain.Holder{explain.ByNothing}, Approval: []explain.Holder{explain.ByNothing}}
+		nothing := []explain.Holder{explain.ByNothing}
+		without := &explain.Holding{Access: nothing, Approval: nothing}
 		if k := slices.IndexFunc(b.Groups, func(h explain.Holding) bool { return h.Group == with.Group }); k >= 0 {
 			without = &b.Groups[k]
 		}
@@ -161,9 +163,9 @@ func (d departure) isNotAllowed() bool { return !d.allowed }
 // mostSubjects is how many subjects of a departure are named.
 const mostSubjects = 4
 
-// departures prints what changes: a line for each group of a surface with its subjects, with -v one for
+// printDepartures prints what changes: a line for each group of a surface with its subjects, with -v one for
 // each kind of change.
-func (u *ui) departures(word, colour string, list []departure, is func(departure) bool) {
+func printDepartures(u *report.Printer, word, colour string, list []departure, is func(departure) bool) {
 	var order []string
 	of := map[string][]string{}
 	for _, d := range list {
@@ -171,7 +173,7 @@ func (u *ui) departures(word, colour string, list []departure, is func(departure
 			continue
 		}
 		what := strings.TrimSpace(d.Target+" "+d.Surface) + ": " + string(d.Group)
-		if u.verbose {
+		if u.Verbose {
 			what += ": " + d.What
 		}
 		if of[what] == nil {
@@ -183,15 +185,15 @@ func (u *ui) departures(word, colour string, list []departure, is func(departure
 	}
 	for _, what := range order {
 		names, more := of[what], ""
-		if n := len(names) - mostSubjects; n > 0 && !u.verbose {
+		if n := len(names) - mostSubjects; n > 0 && !u.Verbose {
 			names, more = names[:mostSubjects], fmt.Sprintf(" and %d more", n)
 		}
-		u.item(0, colour, word+":", what+" of "+strings.Join(names, ", ")+more)
+		u.Item(0, colour, word+":", what+" of "+strings.Join(names, ", ")+more)
 	}
 }
 
 // keptFiles prints what became of the files.
-func (u *ui) keptFiles(changes []output.Change, dry bool) {
+func printKeptFiles(u *report.Printer, changes []output.Change, dry bool) {
 	words := map[output.Action]string{output.Update: "rewrote without the hook", output.Create: "wrote",
 		output.Remove: "removed"}
 	if dry {
@@ -204,11 +206,11 @@ func (u *ui) keptFiles(changes []output.Change, dry bool) {
 			left++
 		}
 		if x.Action != output.Unchanged {
-			u.note("%s %s\n", words[x.Action], diag.Clean(x.Path))
+			u.Note("%s %s\n", words[x.Action], diag.Clean(x.Path))
 		}
 	}
-	if u.verbose {
-		u.diffs(changes, func(x output.Change) bool { return x.Path != output.LockFile })
+	if u.Verbose {
+		u.Diffs(changes, func(x output.Change) bool { return x.Path != output.LockFile })
 	}
 	verb := "are"
 	switch {
@@ -217,5 +219,5 @@ func (u *ui) keptFiles(changes []output.Change, dry bool) {
 	case left == 1:
 		verb = "is"
 	}
-	u.note("%s %s yours; modec.toml and modec/ stay until you remove them\n", count(left, "file"), verb)
+	u.Note("%s %s yours; modec.toml and modec/ stay until you remove them\n", report.Count(left, "file"), verb)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/willabides/kongplete"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -46,17 +47,17 @@ func (completionCmd) reports() []any { return []any{completionReport{}} }
 
 // completionReport is the JSON of a completion script.
 type completionReport struct {
-	envelope
+	report.Envelope
 	Shell  string `json:"shell"`
 	Script string `json:"script"`
 }
 
 func (c *completionCmd) Run(e *env) error {
 	script := completionScripts[c.Shell]
-	if e.ui.json {
-		return e.ui.emit(completionReport{e.ui.envelope(), c.Shell, script})
+	if e.ui.JSON {
+		return e.ui.Emit(completionReport{e.ui.Envelope(), c.Shell, script})
 	}
-	e.ui.printf("%s", script)
+	e.ui.Printf("%s", script)
 	return nil
 }
 

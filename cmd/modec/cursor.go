@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
@@ -65,9 +66,9 @@ var cursorModes = map[string]format.RunMode{
 	"unrestricted": format.RunEverything, "full_yolo": format.RunEverything,
 }
 
-// cursorChecked is the JSON of a check.
+// printCursorChecked is the JSON of a check.
 type cursorChecked struct {
-	envelope
+	report.Envelope
 	Tool     string         `json:"tool"`
 	Runs     bool           `json:"runs" jsonschema:"without a question"`
 	Why      model.Reason   `json:"why"`
@@ -120,7 +121,7 @@ func (c *cursorCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	x := cursorChecked{envelope: e.ui.envelope(), Tool: format.Entry{Server: q.Server, Tool: q.Tool}.String(),
+	x := cursorChecked{Envelope: e.ui.Envelope(), Tool: format.Entry{Server: q.Server, Tool: q.Tool}.String(),
 		Runs: got.Alone, Why: got.Why, Pos: got.At.String(), Mode: got.Mode, File: file}
 	if got.Entry != (format.Entry{}) {
 		x.Entry = got.Entry.String()
@@ -135,14 +136,14 @@ func (c *cursorCheckCmd) Run(e *env) error {
 			x.next = by.rule(got.Proposed)
 		}
 	}
-	if e.ui.json {
-		err = e.ui.emit(x)
+	if e.ui.JSON {
+		err = e.ui.Emit(x)
 	} else {
-		e.ui.cursorChecked(x)
-		e.ui.diagnostics(got.Ignored)
+		printCursorChecked(e.ui, x)
+		e.ui.Diagnostics(got.Ignored)
 	}
 	if err == nil && !got.Alone {
-		return exitFindings
+		return report.ExitFindings
 	}
 	return err
 }
@@ -210,24 +211,24 @@ func (b built) rule(tool format.Entry) string {
 		steps, tool.Server, tool.Tool, b.ref, at)
 }
 
-func (u *ui) cursorChecked(x cursorChecked) {
+func printCursorChecked(u *report.Printer, x cursorChecked) {
 	does := "asks"
 	if x.Runs {
 		does = "runs"
 	}
-	u.printf("%s: %s\n", does, diag.Clean(x.Tool))
+	u.Printf("%s: %s\n", does, diag.Clean(x.Tool))
 	switch {
 	case x.Why == model.ByAdminList:
-		u.printf("  by %s of the organisation's list\n", diag.Clean(x.Entry))
+		u.Printf("  by %s of the organisation's list\n", diag.Clean(x.Entry))
 	case x.Entry != "":
-		u.printf("  by %s  (%s)\n", diag.Clean(x.Entry), diag.Clean(x.Pos))
+		u.Printf("  by %s  (%s)\n", diag.Clean(x.Entry), diag.Clean(x.Pos))
 	case x.Why == model.ByMode:
-		u.printf("  by the run mode %s\n", x.Mode)
+		u.Printf("  by the run mode %s\n", x.Mode)
 	default:
-		u.printf("  by %s  (%s)\n", x.Why, diag.Clean(x.File))
+		u.Printf("  by %s  (%s)\n", x.Why, diag.Clean(x.File))
 	}
 	if x.next != "" {
-		u.note("next: %s\n", diag.Clean(x.next))
+		u.Note("next: %s\n", diag.Clean(x.next))
 	}
 }
 
@@ -240,9 +241,9 @@ type cursorAddCmd struct {
 
 func (cursorAddCmd) reports() []any { return []any{cursorAdded{}} }
 
-// cursorAdded is the JSON of an addition.
+// printCursorAdded is the JSON of an addition.
 type cursorAdded struct {
-	envelope
+	report.Envelope
 	Entry   string   `json:"entry"`
 	Added   bool     `json:"added"`
 	By      string   `json:"coveredBy,omitempty" jsonschema:"the entry that covers it already"`
@@ -267,7 +268,7 @@ func (c *cursorAddCmd) Run(e *env) error {
 	if by, ok := e.builtAt(file); ok {
 		return fmt.Errorf("%s is written by modec build, which would overwrite the entry: %s", file, by.rule(entry))
 	}
-	x := cursorAdded{envelope: e.ui.envelope(), Entry: entry.String(), Removed: []string{}, File: file}
+	x := cursorAdded{Envelope: e.ui.Envelope(), Entry: entry.String(), Removed: []string{}, File: file}
 	err = e.editFile(file, func(data []byte) ([]byte, error) {
 		if data == nil {
 			if !c.Create {
@@ -288,24 +289,24 @@ func (c *cursorAddCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if e.ui.json {
-		return e.ui.emit(x)
+	if e.ui.JSON {
+		return e.ui.Emit(x)
 	}
-	e.ui.cursorAdded(x)
+	printCursorAdded(e.ui, x)
 	return nil
 }
 
-func (u *ui) cursorAdded(x cursorAdded) {
+func printCursorAdded(u *report.Printer, x cursorAdded) {
 	if !x.Added {
-		u.printf("unchanged: %s is covered by %s  (%s)\n", diag.Clean(x.Entry), diag.Clean(x.By), diag.Clean(x.File))
+		u.Printf("unchanged: %s is covered by %s  (%s)\n", diag.Clean(x.Entry), diag.Clean(x.By), diag.Clean(x.File))
 		return
 	}
-	u.printf("added: %s  (%s)\n", diag.Clean(x.Entry), diag.Clean(x.File))
+	u.Printf("added: %s  (%s)\n", diag.Clean(x.Entry), diag.Clean(x.File))
 	for _, r := range x.Removed {
-		u.printf("  removed %s, which it covers\n", diag.Clean(r))
+		u.Printf("  removed %s, which it covers\n", diag.Clean(r))
 	}
 	if x.Pins {
-		u.printf("  from now on this list replaces that of Cursor's settings, " +
+		u.Printf("  from now on this list replaces that of Cursor's settings, " +
 			"and Run Everything and Auto-review are off\n")
 	}
 }

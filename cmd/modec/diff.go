@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
@@ -34,29 +35,8 @@ type diffCmd struct {
 	FailOn string `enum:"none,widen,change" default:"none" help:"Exit 1: never (none), if it widens, on any change."`
 }
 
-func (diffCmd) reports() []any { return []any{diffReport{}, textDiffReport{}, outcome{}} }
-
-// diffReport is the JSON of a diff.
-type diffReport struct {
-	envelope
-	Status string `json:"status" enum:"same,changed"`
-	A      string `json:"a" jsonschema:"the side before"`
-	B      string `json:"b" jsonschema:"the side after"`
-	*diff.Report
-}
-
-// textDiffReport is the JSON of a diff of the artifacts.
-type textDiffReport struct {
-	envelope
-	Status string     `json:"status" enum:"same,changed"`
-	A      string     `json:"a" jsonschema:"the side before"`
-	B      string     `json:"b" jsonschema:"the side after"`
-	Files  []fileDiff `json:"files"`
-}
-
-type fileDiff struct {
-	Path  string `json:"path"`
-	Patch string `json:"patch"`
+func (diffCmd) reports() []any {
+	return []any{report.DiffReport{}, report.TextDiffReport{}, report.Outcome{}}
 }
 
 // diffSide is one of the two sources.
@@ -81,7 +61,7 @@ func (c *diffCmd) Run(e *env) error {
 		return err
 	}
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	after, diags, err := c.load(e, b, c.written)
 	defer after.close()
@@ -89,53 +69,53 @@ func (c *diffCmd) Run(e *env) error {
 		return err
 	}
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	c.joined(e, &before, after)
 	if c.Text {
 		return c.text(e, before, after)
 	}
-	report, err := before.compared(after)
+	result, err := before.compared(after)
 	if err != nil {
 		return err
 	}
-	report.Exceptions(before.exceptions(), after.exceptions())
-	if err := report.Settings(before.engine(), after.engine(), before.settings(), after.settings(), config.File,
+	result.Exceptions(before.exceptions(), after.exceptions())
+	if err := result.Settings(before.engine(), after.engine(), before.settings(), after.settings(), config.File,
 		compiler.Seed); err != nil {
 		return err
 	}
 	if !before.refused && before.res != nil {
-		report.LeftOut(before.leaves, after.leaves)
+		result.LeftOut(before.leaves, after.leaves)
 	}
 	if !before.refused {
-		report.Runs(before.runs, slices.DeleteFunc(slices.Clone(after.runs), func(x contract.Run) bool {
+		result.Runs(before.runs, slices.DeleteFunc(slices.Clone(after.runs), func(x contract.Run) bool {
 			return before.res == nil && before.same(after, x.Of) || !before.unheld(x.Of) && after.unheld(x.Of)
 		}))
 	}
-	ownModes(report, before, after)
-	e.ownEntries(report, before, after)
+	ownModes(result, before, after)
+	e.ownEntries(result, before, after)
 	if b == "" {
 		more := sync.OnceValues(e.permitMore)
 		files := edited(e)
 		for _, file := range files {
 			switch list, known := e.besides(file); {
 			case !known:
-				report.Beside(file, func() ([]string, bool) {
+				result.Beside(file, func() ([]string, bool) {
 					all, known := more()
 					return ofFile(all, file, files), known
 				})
 			case !slices.ContainsFunc(slices.Concat(before.runs, after.runs), func(x contract.Run) bool {
 				return x.Of == file
 			}):
-				report.Entries(file, list)
+				result.Entries(file, list)
 			}
 		}
 	}
-	if err := c.print(e, report, before.name, after.name); err != nil {
+	if err := c.print(e, result, before.name, after.name); err != nil {
 		return err
 	}
-	if c.FailOn == "widen" && report.Widened > 0 || c.FailOn == "change" && differences(report) > 0 {
-		return exitFindings
+	if c.FailOn == "widen" && result.Widened > 0 || c.FailOn == "change" && report.Differences(result) > 0 {
+		return report.ExitFindings
 	}
 	return nil
 }
@@ -202,27 +182,18 @@ func (c *diffCmd) sides() (a, b string) {
 	return a, b
 }
 
-func differences(r *diff.Report) int { return len(r.Changes) + len(r.Others) }
-
-// sameOrChanged is the status of a comparison.
-func sameOrChanged(differences int) string {
-	if differences > 0 {
-		return "changed"
-	}
-	return "same"
-}
-
-func (c *diffCmd) print(e *env, report *diff.Report, a, b string) error {
+func (c *diffCmd) print(e *env, result *diff.Report, a, b string) error {
 	switch {
-	case e.ui.json:
-		return e.ui.emit(diffReport{e.ui.envelope(), sameOrChanged(differences(report)), a, b, report})
+	case e.ui.JSON:
+		return e.ui.Emit(report.DiffReport{Envelope: e.ui.Envelope(),
+			Status: report.SameOrChanged(report.Differences(result)), A: a, B: b, Report: result})
 	case c.Format == "markdown":
-		e.ui.markdown(report, a, b)
+		e.ui.Markdown(result, a, b)
 	case c.Format == "github":
-		e.ui.comment(report, a, b)
+		e.ui.Comment(result, a, b)
 	default:
-		e.ui.changes(report)
-		e.ui.note("%s\n", totals(report, a, b))
+		e.ui.Changes(result)
+		e.ui.Note("%s\n", report.Totals(result, a, b))
 	}
 	return nil
 }
@@ -308,7 +279,7 @@ func (c *diffCmd) adopted(e *env, p diffSide, tree fs.FS) (diffSide, diag.List, 
 	if diags.HasErrors() {
 		req.Repair = true
 		if mended, _ := migrate.Run(e.ctx, req); mended != nil { // there are only such files
-			p.name += fmt.Sprintf(" (its agent loads nothing of %s)", few(mended.Report.Files))
+			p.name += fmt.Sprintf(" (its agent loads nothing of %s)", report.Few(mended.Report.Files))
 			return p, nil, nil
 		}
 		for i := range diags {
@@ -322,7 +293,7 @@ func (c *diffCmd) adopted(e *env, p diffSide, tree fs.FS) (diffSide, diag.List, 
 			lost += "; its agent loads nothing of " + x.Path
 		}
 	}
-	p.name, p.res = fmt.Sprintf("%s (as imported: %s%s)", p.name, few(res.Report.Files), lost), res.Compiled
+	p.name, p.res = fmt.Sprintf("%s (as imported: %s%s)", p.name, report.Few(res.Report.Files), lost), res.Compiled
 	p.runs, p.tree = runsOf(p.res, tree, e.targets), tree
 	p.strays = p.straysIn(e, nil)
 	return p, nil, nil
@@ -359,7 +330,7 @@ func (c *diffCmd) joined(e *env, p *diffSide, after diffSide) {
 	if diags.HasErrors() {
 		return // nothing of them is there, or nothing that their agents load
 	}
-	p.name += fmt.Sprintf(" (with %s as imported)", few(res.Report.Files))
+	p.name += fmt.Sprintf(" (with %s as imported)", report.Few(res.Report.Files))
 	old := p.runs
 	p.built, p.res, p.leaves = p.res, res.Compiled, leftOut(res.Compiled)
 	p.runs = slices.DeleteFunc(runsOf(p.res, p.tree, e.targets), func(x contract.Run) bool {
@@ -462,25 +433,26 @@ func (c *diffCmd) text(e *env, before, after diffSide) error {
 	a, b := before.files(), after.files()
 	all := maps.Clone(a)
 	maps.Copy(all, b)
-	files := []fileDiff{}
+	files := []report.FileDiff{}
 	for _, p := range slices.Sorted(maps.Keys(all)) {
-		if patch := patchOf(p, a[p], b[p]); patch != "" {
-			files = append(files, fileDiff{p, patch})
+		if patch := report.PatchOf(p, a[p], b[p]); patch != "" {
+			files = append(files, report.FileDiff{Path: p, Patch: patch})
 		}
 	}
-	if e.ui.json {
-		report := textDiffReport{e.ui.envelope(), sameOrChanged(len(files)), before.name, after.name, files}
-		if err := e.ui.emit(report); err != nil {
+	if e.ui.JSON {
+		err := e.ui.Emit(report.TextDiffReport{Envelope: e.ui.Envelope(), Status: report.SameOrChanged(len(files)),
+			A: before.name, B: after.name, Files: files})
+		if err != nil {
 			return err
 		}
 	} else {
 		for _, f := range files {
-			e.ui.unified(f.Patch)
+			e.ui.Unified(f.Patch)
 		}
-		e.ui.note("%s of %s differ\n", count(len(files), "file"), count(len(all), "file"))
+		e.ui.Note("%s of %s differ\n", report.Count(len(files), "file"), report.Count(len(all), "file"))
 	}
 	if c.FailOn == "change" && len(files) > 0 {
-		return exitFindings
+		return report.ExitFindings
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
@@ -44,7 +45,7 @@ func (doctorCmd) reports() []any { return []any{doctorReport{}} }
 
 // doctorReport is the JSON of a doctor.
 type doctorReport struct {
-	envelope
+	report.Envelope
 	Status string    `json:"status" enum:"ok,wrong"`
 	Checks []checkup `json:"checks"`
 }
@@ -62,18 +63,18 @@ func (c *doctorCmd) Run(e *env) error {
 	}
 	status, code := "ok", error(nil)
 	if slices.ContainsFunc(d.found, func(c checkup) bool { return c.Level == levelWrong }) {
-		status, code = "wrong", exitFindings
+		status, code = "wrong", report.ExitFindings
 	}
-	if e.ui.json {
-		if err := e.ui.emit(doctorReport{e.ui.envelope(), status, d.found}); err != nil {
+	if e.ui.JSON {
+		if err := e.ui.Emit(doctorReport{e.ui.Envelope(), status, d.found}); err != nil {
 			return err
 		}
 		return code
 	}
 	for _, c := range d.found {
-		e.ui.printf("%-6s %s: %s\n", c.Level, diag.Clean(c.What), diag.Clean(c.Text))
+		e.ui.Printf("%-6s %s: %s\n", c.Level, diag.Clean(c.What), diag.Clean(c.Text))
 		if c.Hint != "" {
-			e.ui.printf("       hint: %s\n", diag.Clean(c.Hint))
+			e.ui.Printf("       hint: %s\n", diag.Clean(c.Hint))
 		}
 	}
 	return code
@@ -156,8 +157,8 @@ func (d *doctor) built() (*compiler.Result, []output.Change) {
 		return nil, nil
 	}
 	p := res.Project
-	d.good("source", "%s, %s and %s for %s", count(len(p.Modes), "mode"), count(len(p.Roles), "role"),
-		count(len(p.Servers), "server"), count(len(res.Outputs), "target"))
+	d.good("source", "%s, %s and %s for %s", report.Count(len(p.Modes), "mode"), report.Count(len(p.Roles), "role"),
+		report.Count(len(p.Servers), "server"), report.Count(len(res.Outputs), "target"))
 	changes, list := res.Write(d.ctx, d.checking(d.dir))
 	for _, x := range list {
 		d.wrong("artifacts", "%s", x).hint(x.Hint)
@@ -179,11 +180,11 @@ func (d *doctor) built() (*compiler.Result, []output.Change) {
 			if s == output.Removed {
 				hint = d.mended(list)
 			}
-			d.wrong("artifacts", "%s %s: %s", count(len(list), "file"), s, some(paths(list))).hint(hint)
+			d.wrong("artifacts", "%s %s: %s", report.Count(len(list), "file"), s, report.Some(paths(list))).hint(hint)
 		}
 	}
 	if len(states) == 0 && len(list) == 0 {
-		d.good("artifacts", "%s as the source makes them", count(len(changes), "file"))
+		d.good("artifacts", "%s as the source makes them", report.Count(len(changes), "file"))
 	}
 	return res, changes
 }
@@ -276,15 +277,6 @@ func (d *doctor) silence(res *compiler.Result, o contract.Artifacts) {
 		d.note(o.Target.Name(), "%s: your own %q holds for role %s, which leaves that to the agent",
 			x.at, x.rule, strings.Join(roles[x], ", "))
 	}
-}
-
-// some names a few of a list.
-func some(names []string) string {
-	const most = 3
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 // patience is how long an agent may take to print its version.
@@ -391,5 +383,5 @@ func (d *doctor) ignored(changes []output.Change) {
 		level = levelWrong
 	}
 	d.add(checkup{Level: level, What: "git", Hint: "take it out of .gitignore",
-		Text: fmt.Sprintf("ignores %s: whoever checks the repository out has to build first", some(list))})
+		Text: fmt.Sprintf("ignores %s: whoever checks the repository out has to build first", report.Some(list))})
 }

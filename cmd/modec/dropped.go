@@ -48,7 +48,7 @@ func (e *env) tellDropped(res *compiler.Result, changes []output.Change, dry boo
 		}
 		if !slices.Contains(names, c.Target) {
 			names = append(names, c.Target)
-			e.ui.note("%s is no target any more: nothing of the source holds it from now on\n", diag.Clean(c.Target))
+			e.ui.Note("%s is no target any more: nothing of the source holds it from now on\n", diag.Clean(c.Target))
 		}
 		if c.Restored {
 			e.tellRestored(c, put)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
@@ -24,7 +25,7 @@ import (
 type env struct {
 	ctx     context.Context   // ends with ^C
 	targets []contract.Target // every target there is, in printing order
-	ui      *ui
+	ui      *report.Printer
 	stdin   io.Reader
 	dir     string // the project's root, absolute
 	cwd     string // where modec was called
@@ -45,13 +46,14 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 			e.dir = project
 		}
 	}
-	e.ui = newUI(stdout, stderr, g, cmd, e.dir)
+	e.ui = report.New(stdout, stderr, report.Options{Command: cmd.name, JSON: g.JSON || cmd.form == "json",
+		Quiet: g.Quiet, Verbose: g.Verbose, Color: g.Color, Dir: e.dir})
 	if e.named {
-		e.ui.at = e.elsewhere(e.dir)
+		e.ui.At = e.elsewhere(e.dir)
 	} else {
-		e.ui.up = e.elsewhere(e.dir)
+		e.ui.Up = e.elsewhere(e.dir)
 	}
-	e.ui.annotator = e.annotator(cmd.form)
+	e.ui.Annotator = e.annotator(cmd.form)
 	return e, nil
 }
 
@@ -108,20 +110,20 @@ func (e *env) inProject(p string) string {
 // exit prints the error that ended a command, unless it has been printed, and returns
 // the exit code: after ^C 130, whatever the command found by then.
 func (e *env) exit(err error) int {
-	var code exitCode
+	var code report.ExitCode
 	printed, ended := errors.As(err, &code), e.ctx.Err() != nil
 	switch {
-	case err == nil && (!ended || e.ui.endless):
+	case err == nil && (!ended || e.ui.Endless):
 		return 0
-	case printed && (!ended || e.ui.endless || code != exitFindings):
+	case printed && (!ended || e.ui.Endless || code != report.ExitFindings):
 		return int(code)
-	case ended && !e.ui.endless:
-		return int(e.ui.interrupted())
+	case ended && !e.ui.Endless:
+		return int(e.ui.Interrupted())
 	case ended && errors.Is(err, context.Canceled):
 		return 0
 	}
-	e.ui.failure(err)
-	return int(exitUsage)
+	e.ui.Failure(err)
+	return int(report.ExitUsage)
 }
 
 // stopped reports a context that has ended; nil where it has not.
@@ -164,7 +166,7 @@ func (e *env) source(from tree) (req compiler.Request, done func(), err error) {
 	if err != nil {
 		return req, nil, err
 	}
-	e.ui.render.Source = func(file string) ([]byte, error) { return fs.ReadFile(index, file) }
+	e.ui.Render.Source = func(file string) ([]byte, error) { return fs.ReadFile(index, file) }
 	req.FS = index
 	return req, func() { index.Close() }, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -27,20 +28,7 @@ type explainCmd struct {
 }
 
 func (explainCmd) reports() []any {
-	return []any{explainReport{}, lineReport{}, codeReport{}, outcome{}}
-}
-
-// explainReport is the JSON of an explained decision.
-type explainReport struct {
-	envelope
-	explain.Explanation
-}
-
-// codeReport is the JSON of an explained code.
-type codeReport struct {
-	envelope
-	Code string `json:"code"`
-	Text string `json:"text"`
+	return []any{report.ExplainReport{}, lineReport{}, report.CodeReport{}, report.Outcome{}}
 }
 
 func (c *explainCmd) Run(e *env) error {
@@ -67,27 +55,28 @@ func (c *explainCmd) Run(e *env) error {
 	res, diags := compiler.Compile(e.ctx, e.request())
 	if diags.HasErrors() { // the source may still decide where a target cannot be emitted
 		if res, diags = compiler.Open(e.ctx, e.request()); diags.HasErrors() {
-			return e.ui.fail(diags)
+			return e.ui.Fail(diags)
 		}
 	}
 	ref, err := res.Project.ParseSubject(c.Subject, c.Role)
 	if err != nil {
 		return err
 	}
-	x, diags, err := explain.Action(e.ctx, res, e.disk(), ref, explain.Question{Name: c.Action, Arg: arg, Action: action})
+	x, diags, err := explain.Action(e.ctx, res, e.disk(), ref,
+		explain.Question{Name: c.Action, Arg: arg, Action: action})
 	if err != nil {
 		return err
 	}
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
-	if e.ui.json {
-		err = e.ui.emit(explainReport{e.ui.envelope(), x})
+	if e.ui.JSON {
+		err = e.ui.Emit(report.ExplainReport{Envelope: e.ui.Envelope(), Explanation: x})
 	} else {
-		e.ui.explain(x)
+		e.ui.Explain(x)
 	}
 	if err == nil && x.Decision == ir.Deny {
-		return exitFindings
+		return report.ExitFindings
 	}
 	return err
 }
@@ -116,11 +105,11 @@ const listCodes = "list"
 
 // codes lists the codes.
 func (c *explainCmd) codes(e *env, names []string) error {
-	if e.ui.json {
-		return e.ui.emit(codeReport{e.ui.envelope(), c.Code, strings.Join(names, "\n")})
+	if e.ui.JSON {
+		return e.ui.Emit(report.CodeReport{Envelope: e.ui.Envelope(), Code: c.Code, Text: strings.Join(names, "\n")})
 	}
 	for _, name := range names {
-		e.ui.printf("%s\n", name)
+		e.ui.Printf("%s\n", name)
 	}
 	return nil
 }
@@ -130,10 +119,10 @@ func (c *explainCmd) code(e *env) error {
 	var names []string
 	for _, d := range e.allCodes() {
 		if string(d.Code) == c.Code {
-			if e.ui.json {
-				return e.ui.emit(codeReport{e.ui.envelope(), c.Code, d.Text})
+			if e.ui.JSON {
+				return e.ui.Emit(report.CodeReport{Envelope: e.ui.Envelope(), Code: c.Code, Text: d.Text})
 			}
-			e.ui.printf("%s\n\n%s\n", d.Code, wrap(d.Text, 80))
+			e.ui.Printf("%s\n\n%s\n", d.Code, report.Wrap(d.Text, 80))
 			return nil
 		}
 		names = append(names, string(d.Code))
@@ -144,5 +133,5 @@ func (c *explainCmd) code(e *env) error {
 		return c.codes(e, names)
 	}
 	hint := diag.DidYouMean(c.Code, names)
-	return fmt.Errorf("unknown code %q: `modec explain --code list` lists the codes%s", c.Code, hintOf(hint))
+	return fmt.Errorf("unknown code %q: `modec explain --code list` lists the codes%s", c.Code, report.HintOf(hint))
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -17,7 +18,7 @@ import (
 
 // lineReport is the JSON of an explained line of an artifact.
 type lineReport struct {
-	envelope
+	report.Envelope
 	File   string  `json:"file"`
 	Line   int     `json:"line,omitempty"`
 	Text   string  `json:"text,omitempty" jsonschema:"the line"`
@@ -38,7 +39,7 @@ func (c *explainCmd) line(e *env) error {
 	}
 	res, diags := compiler.Compile(e.ctx, e.request())
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	emitter, ok := res.Emitter(file)
 	if !ok {
@@ -51,7 +52,7 @@ func (c *explainCmd) line(e *env) error {
 		}
 		return emitter(p)
 	}
-	report := lineReport{envelope: e.ui.envelope(), File: file, Line: line}
+	report := lineReport{Envelope: e.ui.Envelope(), File: file, Line: line}
 	var causes []why.Cause
 	if line == 0 {
 		causes, err = why.File(res.Project, emit)
@@ -59,7 +60,7 @@ func (c *explainCmd) line(e *env) error {
 		data, _ := emit(res.Project)
 		var made int
 		if made, report.Text, err = e.emittedLine(file, line, data); err == nil {
-			progress, end := e.ui.progress("trying")
+			progress, end := e.ui.Progress("trying")
 			causes, err = why.Line(res.Project, emit, made, progress)
 			end()
 		}
@@ -71,12 +72,12 @@ func (c *explainCmd) line(e *env) error {
 		return err
 	}
 	for _, x := range causes {
-		report.Causes = append(report.Causes, cause{x, strings.TrimSpace(e.ui.render.Line(x.Pos))})
+		report.Causes = append(report.Causes, cause{x, strings.TrimSpace(e.ui.Render.Line(x.Pos))})
 	}
-	if e.ui.json {
-		return e.ui.emit(report)
+	if e.ui.JSON {
+		return e.ui.Emit(report)
 	}
-	e.ui.causes(report)
+	printCauses(e.ui, report)
 	return nil
 }
 
@@ -103,12 +104,12 @@ func (e *env) place(file string) (_ string, line int, err error) {
 const mostCauses = 5
 
 // causes prints what made a line, or what is in a file.
-func (u *ui) causes(r lineReport) {
+func printCauses(u *report.Printer, r lineReport) {
 	if r.Line > 0 {
-		u.printf("%s:%d: %s\n", diag.Clean(r.File), r.Line, diag.Clean(strings.TrimSpace(r.Text)))
+		u.Printf("%s:%d: %s\n", diag.Clean(r.File), r.Line, diag.Clean(strings.TrimSpace(r.Text)))
 	}
 	shown := r.Causes
-	if r.Line > 0 && !u.verbose {
+	if r.Line > 0 && !u.Verbose {
 		shown = shown[:min(len(shown), mostCauses)]
 	}
 	for _, x := range shown {
@@ -124,19 +125,19 @@ func (u *ui) causes(r lineReport) {
 			effect = "makes it"
 		}
 		if x.Pos.IsZero() {
-			u.printf("  %s %s (%s)\n", diag.Clean(x.What), effect, builtIn(x.Why))
+			u.Printf("  %s %s (%s)\n", diag.Clean(x.What), effect, report.BuiltIn(x.Why))
 			continue
 		}
-		u.printf("  %s: %s%s %s\n", diag.Clean(x.Pos.String()), diag.Clean(x.What), diag.Clean(of), effect)
+		u.Printf("  %s: %s%s %s\n", diag.Clean(x.Pos.String()), diag.Clean(x.What), diag.Clean(of), effect)
 		if r.Line > 0 {
-			u.render.Excerpt(u.out, x.Pos)
+			u.Render.Excerpt(u.Out, x.Pos)
 		}
 	}
 	if n := len(r.Causes) - len(shown); n > 0 {
-		u.printf("  and %s (-v lists them)\n", count(n, "more cause"))
+		u.Printf("  and %s (-v lists them)\n", report.Count(n, "more cause"))
 	}
 	if len(r.Causes) == 0 {
-		u.printf("  no part of the source by itself: several make it, or it is always there\n")
+		u.Printf("  no part of the source by itself: several make it, or it is always there\n")
 	}
 }
 

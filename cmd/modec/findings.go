@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/lint"
@@ -23,14 +24,14 @@ func (e *env) annotator(form string) func(diag.List) error {
 		return func(list diag.List) error {
 			list, folder := e.annotations(list)
 			source := func(file string) ([]byte, error) {
-				return e.ui.render.Source(strings.TrimPrefix(file, folder))
+				return e.ui.Render.Source(strings.TrimPrefix(file, folder))
 			}
-			return diag.SARIF(e.ui.out, version(), list, e.allCodes(), source)
+			return diag.SARIF(e.ui.Out, version(), list, e.allCodes(), source)
 		}
 	case "github":
 		return func(list diag.List) error {
 			list, _ = e.annotations(list)
-			diag.GitHub(e.ui.out, list)
+			diag.GitHub(e.ui.Out, list)
 			return nil
 		}
 	}
@@ -167,12 +168,12 @@ func drifted(drift []output.Change) (list diag.List) {
 	for i := range drift {
 		d := states[drift[i].State]
 		if drift[i].PutsBack() {
-			d.Message = "somebody took out of this file what holds the agent back: " + some(drift[i].Again)
+			d.Message = "somebody took out of this file what holds the agent back: " + report.Some(drift[i].Again)
 			d.Hint = "`modec build` puts it back, `modec migrate` offers to take it out of the source"
 		}
 		d.Pos = diag.Pos{File: drift[i].Path}
 		if have, _ := drift[i].Texts(); have != nil {
-			d.Pos = firstDifference(&drift[i])
+			d.Pos = report.FirstDifference(&drift[i])
 		}
 		list = append(list, d)
 	}
@@ -196,18 +197,6 @@ func (e *env) atEntries(res *compiler.Result, list diag.List) (out diag.List) {
 		}
 	}
 	return out
-}
-
-// firstDifference returns the first place where a file differs from what a build would write.
-func firstDifference(c *output.Change) diag.Pos {
-	have, want := c.Texts()
-	at := diag.Pos{File: c.Path, Line: 1, Col: 1}
-	for i := 0; i < min(len(have), len(want)) && have[i] == want[i]; i++ {
-		if at.Col++; have[i] == '\n' {
-			at.Line, at.Col = at.Line+1, 1
-		}
-	}
-	return at
 }
 
 // absent returns the artifacts that are not on disk as findings.

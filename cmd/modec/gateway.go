@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/audit"
@@ -54,7 +55,7 @@ func (c *gatewayCmd) Run(e *env) error {
 	if err := c.fits(ref); err != nil {
 		return err
 	}
-	e.ui.endless = true
+	e.ui.Endless = true
 	l := &gatewayLoader{env: e, ref: ref}
 	w, err := e.watch()
 	if err != nil {
@@ -63,11 +64,11 @@ func (c *gatewayCmd) Run(e *env) error {
 	w.also = pins.File
 	res, diags := compiler.Open(e.ctx, e.request())
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	pinned, diags := e.pins()
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	if c.HTTP != "" {
 		return c.shared(e, l, w, res, pinned)
@@ -109,7 +110,7 @@ func (c *gatewayCmd) Run(e *env) error {
 	if !ok {
 		in = io.NopCloser(e.stdin)
 	}
-	return g.Run(e.ctx, in, keepOpen{e.ui.out})
+	return g.Run(e.ctx, in, keepOpen{e.ui.Out})
 }
 
 // explicit has a gateway answer a call of what is denied with the rule.
@@ -219,7 +220,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 	l.watch(w)
 	collectOften()
 	go keepSmall(e.ctx)
-	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
+	e.ui.Note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	return e.serveHTTP(listener, h, l.log, parting{wait: lastCalls, begin: g.Leave, rest: g.EndCalls})
 }
 
@@ -250,7 +251,7 @@ func (c *gatewayCmd) measured(e *env, h http.Handler, log *slog.Logger) (end fun
 			log.Error("metrics are not served any more", "error", err)
 		}
 	}()
-	e.ui.note("metrics at http://%s/metrics\n", listener.Addr())
+	e.ui.Note("metrics at http://%s/metrics\n", listener.Addr())
 	return func() { _ = server.Close() }, nil // whoever reads them comes again
 }
 
@@ -368,7 +369,7 @@ func (l *gatewayLoader) reloaded(digest string, waiting []string) {
 	ev := audit.Event{Via: audit.ViaGateway, Role: l.ref.Role, Mode: l.ref.Mode, Tool: "reload", Policy: digest,
 		Outcome: audit.Done}
 	if len(waiting) > 0 {
-		ev.Detail = count(len(waiting), "permission") + " more, not served before the gateway is started again"
+		ev.Detail = report.Count(len(waiting), "permission") + " more, not served before the gateway is started again"
 	}
 	l.record(ev)
 }
@@ -390,10 +391,10 @@ type gatewayLoader struct {
 // logTo logs to standard error, until done is called.
 func (l *gatewayLoader) logTo(e *env) (done func()) {
 	level := slog.LevelWarn
-	if e.ui.verbose {
+	if e.ui.Verbose {
 		level = slog.LevelInfo
 	}
-	out := newPatient(e.ui.err)
+	out := newPatient(e.ui.Err)
 	l.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: maskedAttr}))
 	return out.Close
 }

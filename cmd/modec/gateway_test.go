@@ -23,6 +23,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/targets"
 )
 
@@ -142,7 +143,7 @@ roles: {
 		t.Errorf("got %s, %v", text, err)
 	}
 	end()
-	if code := <-done; code != 0 && code != int(exitInterrupted) {
+	if code := <-done; code != 0 && code != int(report.ExitInterrupted) {
 		t.Errorf("got exit code %d", code)
 	}
 	for _, c := range []struct {

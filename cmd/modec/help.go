@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/diag"
 )
 
@@ -18,21 +19,21 @@ import (
 var topicFiles embed.FS
 
 // topics are the topics in the order in which a newcomer wants them.
-var topics = []topicInfo{
-	{"concepts", "what modec is for, its words, and what it promises"},
-	{"source", "modec.toml and the data files, in CUE, YAML, JSON or TOML"},
-	{"decisions", "how allow, ask and deny are decided, group by group"},
-	{"roles", "modes versus roles, inheritance, claims and permission modes"},
-	{"targets", "what each agent gets, what holds it, and what it cannot hold"},
-	{"hooks", "the hooks of Claude Code and Cursor, git hooks, and what to do when one refuses"},
-	{"serve", "what clients of modec serve find: tools, resources, prompts and errors"},
-	{"sessions", "where modec serve keeps sessions, and several servers for one"},
-	{"gateway", "the MCP servers behind one, held to the policy at run time"},
-	{"audit", "the record of what was asked, allowed and refused"},
-	{"ci", "checks on every commit and pull request, and the speed of them"},
-	{"json", "the JSON output of every command, and its schemas"},
-	{"exit-codes", "what a command's exit code means"},
-	{"threats", "what modec protects from, and what it does not"},
+var topics = []report.TopicInfo{
+	{Name: "concepts", Summary: "what modec is for, its words, and what it promises"},
+	{Name: "source", Summary: "modec.toml and the data files, in CUE, YAML, JSON or TOML"},
+	{Name: "decisions", Summary: "how allow, ask and deny are decided, group by group"},
+	{Name: "roles", Summary: "modes versus roles, inheritance, claims and permission modes"},
+	{Name: "targets", Summary: "what each agent gets, what holds it, and what it cannot hold"},
+	{Name: "hooks", Summary: "the hooks of Claude Code and Cursor, git hooks, and what to do when one refuses"},
+	{Name: "serve", Summary: "what clients of modec serve find: tools, resources, prompts and errors"},
+	{Name: "sessions", Summary: "where modec serve keeps sessions, and several servers for one"},
+	{Name: "gateway", Summary: "the MCP servers behind one, held to the policy at run time"},
+	{Name: "audit", Summary: "the record of what was asked, allowed and refused"},
+	{Name: "ci", Summary: "checks on every commit and pull request, and the speed of them"},
+	{Name: "json", Summary: "the JSON output of every command, and its schemas"},
+	{Name: "exit-codes", Summary: "what a command's exit code means"},
+	{Name: "threats", Summary: "what modec protects from, and what it does not"},
 }
 
 func topicNames() (names []string) {
@@ -65,37 +66,19 @@ type helpCmd struct {
 	Topic []string `arg:"" optional:"" help:"One of ${topics}; or a command."`
 }
 
-func (helpCmd) reports() []any { return []any{topicsReport{}, topicReport{}} }
-
-// topicsReport is the JSON of the list of topics.
-type topicsReport struct {
-	envelope
-	Topics []topicInfo `json:"topics"`
-}
-
-type topicInfo struct {
-	Name    string `json:"name"`
-	Summary string `json:"summary"`
-}
-
-// topicReport is the JSON of a topic, or of a command's help.
-type topicReport struct {
-	envelope
-	Topic string `json:"topic"`
-	Text  string `json:"text" jsonschema:"Markdown for a topic, plain text for a command"`
-}
+func (helpCmd) reports() []any { return []any{report.TopicsReport{}, report.TopicReport{}} }
 
 func (c *helpCmd) Run(e *env, k *kong.Kong) error {
 	name := strings.Join(c.Topic, " ")
 	if name == "" {
-		return e.ui.topics()
+		return e.ui.Topics(topics)
 	}
 	text, err := topicFiles.ReadFile("help/" + name + ".md")
 	if err == nil {
-		if e.ui.json {
-			return e.ui.emit(topicReport{e.ui.envelope(), name, string(text)})
+		if e.ui.JSON {
+			return e.ui.Emit(report.TopicReport{Envelope: e.ui.Envelope(), Topic: name, Text: string(text)})
 		}
-		e.ui.markdownPage(string(text))
+		e.ui.MarkdownPage(string(text))
 		return nil
 	}
 	plain, ok := commandHelp(k, c.Topic)
@@ -106,12 +89,12 @@ func (c *helpCmd) Run(e *env, k *kong.Kong) error {
 		}
 		slices.Sort(names)
 		return fmt.Errorf("there is no topic or command %q: `modec help` lists the topics, "+
-			"`modec --help` the commands%s", name, hintOf(diag.DidYouMean(name, names)))
+			"`modec --help` the commands%s", name, report.HintOf(diag.DidYouMean(name, names)))
 	}
-	if e.ui.json {
-		return e.ui.emit(topicReport{e.ui.envelope(), name, plain})
+	if e.ui.JSON {
+		return e.ui.Emit(report.TopicReport{Envelope: e.ui.Envelope(), Topic: name, Text: plain})
 	}
-	e.ui.printf("%s", plain)
+	e.ui.Printf("%s", plain)
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"mvdan.cc/sh/v3/syntax"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -431,7 +432,7 @@ func literal(w *syntax.Word) string {
 func TestLinks(t *testing.T) {
 	for name, page := range pages(t) {
 		_, prose := fences(page)
-		for _, m := range links.FindAllStringSubmatch(prose, -1) {
+		for _, m := range report.Links.FindAllStringSubmatch(prose, -1) {
 			to, heading, _ := strings.Cut(m[2], "#")
 			if strings.HasPrefix(to, "http") {
 				continue

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -36,7 +37,7 @@ const wayOut = "a person can turn the hooks off for an hour, in a terminal, by `
 
 // Run always answers: whatever goes wrong is a refusal.
 func (c *hookCmd) Run(e *env) error {
-	e.ui.endless = true // the answer counts, whoever ends the session
+	e.ui.Endless = true // the answer counts, whoever ends the session
 	start := time.Now()
 	var asked hookRecord
 	done := make(chan contract.HookAnswer, 1)
@@ -55,16 +56,16 @@ func (c *hookCmd) Run(e *env) error {
 		a = contract.Refuse(fmt.Sprintf("no answer within %s", hookDeadline))
 	}
 	if a.Exit == 0 {
-		if _, err := e.ui.out.Write(a.Stdout); err != nil {
+		if _, err := e.ui.Out.Write(a.Stdout); err != nil {
 			a = contract.Refuse(fmt.Sprintf("the answer could not be written: %v", err))
 		}
 	}
 	if a.Stderr != "" {
-		fmt.Fprintf(e.ui.err, "modec: %s\nmodec: %s\n", a.Stderr, wayOut)
+		fmt.Fprintf(e.ui.Err, "modec: %s\nmodec: %s\n", a.Stderr, wayOut)
 	}
 	e.tellLost(asked.write(c.Agent, a, start))
 	if a.Exit != 0 {
-		return exitUsage
+		return report.ExitUsage
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (e *env) ignored(folder, project string) func(context.Context, []string) []
 		names, err := gittree.Ignored(ctx, folder, asked)
 		if err != nil && !warned && ctx.Err() == nil && inRepository(folder) {
 			warned = true
-			fmt.Fprintf(e.ui.err, "modec: warning: git does not say which files it ignores, so that each counts as "+
+			fmt.Fprintf(e.ui.Err, "modec: warning: git does not say which files it ignores, so that each counts as "+
 				"the team's: %s\n", diag.Clean(gittree.Said(err)))
 		}
 		for _, name := range names {
@@ -121,7 +121,7 @@ func (e *env) inFolders(ctx context.Context, names []string) (paths []string) {
 		}
 		paths, err := gittree.Matching(ctx, e.dir, globs...)
 		if err != nil && ctx.Err() == nil {
-			fmt.Fprintf(e.ui.err, "modec: warning: git does not say which files of agents it has in folders, so that "+
+			fmt.Fprintf(e.ui.Err, "modec: warning: git does not say which files of agents it has in folders, so that "+
 				"they are not told: %s\n", diag.Clean(gittree.Said(err)))
 		}
 		return paths
@@ -154,7 +154,7 @@ func (e *env) tracked(ctx context.Context, glob string) []string {
 	}
 	paths, err := gittree.Matching(ctx, e.dir, glob)
 	if err != nil && ctx.Err() == nil {
-		fmt.Fprintf(e.ui.err, "modec: warning: git does not say which files %s it has, so that they are not "+
+		fmt.Fprintf(e.ui.Err, "modec: warning: git does not say which files %s it has, so that they are not "+
 			"judged: %s\n", glob, diag.Clean(gittree.Said(err)))
 	}
 	return paths

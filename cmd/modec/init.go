@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -27,11 +27,11 @@ type initCmd struct {
 
 func (initCmd) here() {}
 
-func (initCmd) reports() []any { return []any{initReport{}, templatesReport{}, outcome{}} }
+func (initCmd) reports() []any { return []any{initReport{}, templatesReport{}, report.Outcome{}} }
 
 // initReport is the JSON of a new project.
 type initReport struct {
-	envelope
+	report.Envelope
 	Status   string   `json:"status" enum:"ok"`
 	Template string   `json:"template"`
 	Files    []string `json:"files"`
@@ -39,14 +39,14 @@ type initReport struct {
 
 // templatesReport is the JSON of the list of templates.
 type templatesReport struct {
-	envelope
+	report.Envelope
 	Status    string             `json:"status" enum:"ok"`
 	Templates []cue.TemplateInfo `json:"templates"`
 }
 
 func (c *initCmd) Run(e *env) error {
 	if c.ListTemplates {
-		return e.ui.templates(cue.Templates())
+		return printTemplates(e.ui, cue.Templates())
 	}
 	if c.Into == "" && !c.Force {
 		if err := e.apart(); err != nil {
@@ -64,14 +64,14 @@ func (c *initCmd) Run(e *env) error {
 	}
 	if len(there) > 0 && !c.Force {
 		return fmt.Errorf("the files of an agent are here already (%s), and nothing was written: `%s` makes a source "+
-			"of them, and `--force` writes a template beside them", diag.Clean(few(there)), e.migrating(dir))
+			"of them, and `--force` writes a template beside them", diag.Clean(report.Few(there)), e.migrating(dir))
 	}
 	if err := e.inTheWay(dir, "modec", files, "move that away, or name another folder: `modec init DIR`"); err != nil {
 		return err
 	}
 	opt := output.PutOptions{Dir: dir, Existing: output.KeepExisting, Progress: e.progress()}
 	if list := output.Put(e.ctx, files, opt); list.HasErrors() {
-		return e.ui.fail(list)
+		return e.ui.Fail(list)
 	}
 	if record := originals.Load(dir); len(record.Imports) > 0 { // of a source that is gone
 		record.Imports = nil
@@ -83,14 +83,14 @@ func (c *initCmd) Run(e *env) error {
 	for _, f := range files {
 		paths = append(paths, f.Path)
 	}
-	if e.ui.json {
-		return e.ui.emit(initReport{e.ui.envelope(), "ok", c.Template, paths})
+	if e.ui.JSON {
+		return e.ui.Emit(initReport{e.ui.Envelope(), "ok", c.Template, paths})
 	}
 	for _, p := range paths {
-		e.ui.note("wrote %s\n", p)
+		e.ui.Note("wrote %s\n", p)
 	}
-	e.ui.at = e.elsewhere(dir)
-	e.ui.note("next: modec build\n")
+	e.ui.At = e.elsewhere(dir)
+	e.ui.Note("next: modec build\n")
 	return nil
 }
 
@@ -157,22 +157,13 @@ func (e *env) inTheWay(dir, folder string, files []contract.File, mend string) e
 	return nil
 }
 
-// few lists the first of some names.
-func few(names []string) string {
-	const most = 3
-	if len(names) > most {
-		return diag.Clean(strings.Join(names[:most], ", ")) + " …"
-	}
-	return diag.Clean(strings.Join(names, ", "))
-}
-
 // initFiles lists a new project's files: the template's, then the schema's.
 func initFiles(template string) ([]contract.File, error) {
 	all := cue.Template(template)
 	if all == nil {
 		names := templateNames()
 		return nil, fmt.Errorf("there is no template %q: the templates are %s%s",
-			template, diag.Quote(names), hintOf(diag.DidYouMean(template, names)))
+			template, diag.Quote(names), report.HintOf(diag.DidYouMean(template, names)))
 	}
 	var files []contract.File
 	for _, f := range append(all, cue.Vendor()...) {
@@ -188,13 +179,13 @@ func templateNames() (names []string) {
 	return names
 }
 
-// templates lists what a project can start from.
-func (u *ui) templates(list []cue.TemplateInfo) error {
-	if u.json {
-		return u.emit(templatesReport{u.envelope(), "ok", list})
+// printTemplates lists what a project can start from.
+func printTemplates(u *report.Printer, list []cue.TemplateInfo) error {
+	if u.JSON {
+		return u.Emit(templatesReport{u.Envelope(), "ok", list})
 	}
 	for _, t := range list {
-		u.printf("%-18s %s\n", t.Name, t.Doc)
+		u.Printf("%-18s %s\n", t.Name, t.Doc)
 	}
 	return nil
 }

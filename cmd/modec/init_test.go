@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	schema "modec.dev/modec/cue"
 	"modec.dev/modec/targets"
 )
@@ -37,10 +38,10 @@ func TestTemplates(t *testing.T) {
 			if stderr != "" {
 				t.Errorf("build says %s", stderr)
 			}
-			atMost(t, buildLines, out)
+			atMost(t, report.BuildLines, out)
 			modec("lint")
 			out, stderr = modec("verify")
-			atMost(t, verifyLines, out+stderr)
+			atMost(t, report.VerifyLines, out+stderr)
 			out, _ = modec("verify", "--json")
 			var report struct {
 				Surfaces []struct {
@@ -80,12 +81,12 @@ func TestLines(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS(filepath.Join(repository, "fixtures", fixture))); err != nil {
 			t.Fatal(err)
 		}
-		atMost(t, 1+buildLines, answer(t, "-C", dir, "build")) // the first line has the exit code
+		atMost(t, 1+report.BuildLines, answer(t, "-C", dir, "build")) // the first line has the exit code
 		if fixture == "acme" && testing.Short() {
 			continue
 		}
 		out := answer(t, "-C", dir, "verify")
-		atMost(t, 1+linesFor(strings.Count(out, " decisions of ")), out)
+		atMost(t, 1+report.LinesFor(strings.Count(out, " decisions of ")), out)
 	}
 }
 
@@ -118,8 +119,8 @@ func TestInitIsWhole(t *testing.T) {
 		return run(t.Context(), targets.All(), []string{"-C", dir, "init"}, strings.NewReader(""), &out, &out)
 	}
 	before := treeOf(t, dir)
-	if code := initialise(); code != int(exitUsage) {
-		t.Errorf("got exit %d, want %d", code, exitUsage)
+	if code := initialise(); code != int(report.ExitUsage) {
+		t.Errorf("got exit %d, want %d", code, report.ExitUsage)
 	}
 	if d := cmp.Diff(before, treeOf(t, dir)); d != "" {
 		t.Errorf("(-before +after)\n%s", d)

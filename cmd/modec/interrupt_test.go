@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -77,8 +78,8 @@ func TestInterrupted(t *testing.T) {
 					target.open = stop
 				}
 				code, stdout, stderr := answerOf(t, ctx, append(targets.All(), target), strings.Fields(line)...)
-				if code != int(exitInterrupted) {
-					t.Errorf("got exit %d, want %d\n%s%s", code, exitInterrupted, stdout, stderr)
+				if code != int(report.ExitInterrupted) {
+					t.Errorf("got exit %d, want %d\n%s%s", code, report.ExitInterrupted, stdout, stderr)
 				}
 				want := "modec: interrupted: no file was changed\n"
 				if strings.Contains(line, "--json") {
@@ -142,8 +143,8 @@ modes: writer: {
 		ctx := untilChanged{context.Background(), file, narrow}
 		args := []string{"-C", dir, "lint", "--fix", "--suggest", "--format", form}
 		code := run(ctx, targets.All(), args, strings.NewReader(""), &stdout, &stderr)
-		if code != int(exitInterrupted) || ctx.Err() == nil {
-			t.Errorf("%s: got exit %d, want %d", form, code, exitInterrupted)
+		if code != int(report.ExitInterrupted) || ctx.Err() == nil {
+			t.Errorf("%s: got exit %d, want %d", form, code, report.ExitInterrupted)
 		}
 		if form == "text" && stderr.String() != "modec: interrupted: "+want+"\n" {
 			t.Errorf("got %q", stderr.String())
@@ -184,7 +185,7 @@ func TestInterruptedExplanation(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	args := []string{"-C", dir, "explain", "plan", "read", "x"}
 	code := run(ctx, []contract.Target{stuck{asked: stop}}, args, strings.NewReader(""), &stdout, &stderr)
-	if code != int(exitInterrupted) || stdout.Len() > 0 || stderr.String() != "modec: interrupted: no file was changed\n" {
+	if code != int(report.ExitInterrupted) || stdout.Len() > 0 || stderr.String() != "modec: interrupted: no file was changed\n" {
 		t.Errorf("got exit %d, %q, %q", code, stdout.String(), stderr.String())
 	}
 }
@@ -213,8 +214,8 @@ func TestInterruptedAnyway(t *testing.T) {
 	for _, line := range []string{"targets", "clean", "schema", "init", "cursor add a:b --create --file DIR/x/y.json"} {
 		var stdout, stderr bytes.Buffer
 		args := append([]string{"-C", dir}, strings.Fields(strings.ReplaceAll(line, "DIR", dir))...)
-		if code := run(ctx, targets.All(), args, strings.NewReader(""), &stdout, &stderr); code != int(exitInterrupted) {
-			t.Errorf("%s: got exit %d, want %d\n%s", line, code, exitInterrupted, stderr.String())
+		if code := run(ctx, targets.All(), args, strings.NewReader(""), &stdout, &stderr); code != int(report.ExitInterrupted) {
+			t.Errorf("%s: got exit %d, want %d\n%s", line, code, report.ExitInterrupted, stderr.String())
 		}
 	}
 	if got := treeOf(t, dir); len(got) > 0 {

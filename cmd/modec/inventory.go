@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/contract"
@@ -34,11 +35,11 @@ type inventoryCmd struct {
 	named map[string]bool // what is to be pinned, by its ID; none: what is not pinned yet
 }
 
-func (inventoryCmd) reports() []any { return []any{inventoryReport{}, outcome{}} }
+func (inventoryCmd) reports() []any { return []any{inventoryReport{}, report.Outcome{}} }
 
 // inventoryReport is the JSON of a comparison.
 type inventoryReport struct {
-	envelope
+	report.Envelope
 	Servers []askedServer `json:"servers"`
 }
 
@@ -91,11 +92,11 @@ const askAtOnce = 4
 func (c *inventoryCmd) Run(e *env) error {
 	res, diags := compiler.Open(e.ctx, e.request())
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	set, diags := e.pins()
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	chosen, err := c.chosen(res.Project)
 	if err != nil {
@@ -112,7 +113,7 @@ func (c *inventoryCmd) Run(e *env) error {
 	}
 	c.ask(e, chosen)
 	if e.ctx.Err() != nil {
-		return e.ui.interrupted()
+		return e.ui.Interrupted()
 	}
 	if c.Update {
 		if err := c.update(e, res, chosen); err != nil {
@@ -127,18 +128,18 @@ func (c *inventoryCmd) Run(e *env) error {
 			return err
 		}
 	}
-	if e.ui.json {
-		err = e.ui.emit(inventoryReport{e.ui.envelope(), chosen})
+	if e.ui.JSON {
+		err = e.ui.Emit(inventoryReport{e.ui.Envelope(), chosen})
 	} else {
 		for i := range chosen {
-			e.ui.asked(&chosen[i])
-			e.ui.diagnostics(chosen[i].refused())
+			printAsked(e.ui, &chosen[i])
+			e.ui.Diagnostics(chosen[i].refused())
 		}
 		next := "modec build"
 		if len(res.Config.Targets) == 0 { // only the gateway serves it
 			next = "modec lint"
 		}
-		e.ui.compared(chosen, next)
+		printCompared(e.ui, chosen, next)
 		c.held(e, chosen)
 	}
 	if err != nil {
@@ -154,11 +155,11 @@ func (c *inventoryCmd) code(all []askedServer) error {
 	}
 	switch {
 	case is(failedServer):
-		return exitUsage
+		return report.ExitUsage
 	case c.Check && (is(differentServer) || slices.ContainsFunc(all, askedServer.loose)):
-		return exitFindings
+		return report.ExitFindings
 	case slices.ContainsFunc(all, func(a askedServer) bool { return a.unwritten }):
-		return exitFindings
+		return report.ExitFindings
 	}
 	return nil
 }
@@ -200,7 +201,7 @@ func (c *inventoryCmd) chosen(p *ir.Project) (all []askedServer, err error) {
 
 // ask asks all servers that can be asked, some at once.
 func (c *inventoryCmd) ask(e *env, all []askedServer) {
-	step, end := e.ui.progress("asking")
+	step, end := e.ui.Progress("asking")
 	defer end()
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -226,8 +227,8 @@ func (c *inventoryCmd) ask(e *env, all []askedServer) {
 // ask asks the server.
 func (a *askedServer) ask(ctx context.Context, e *env) {
 	log := slog.New(slog.DiscardHandler)
-	if e.ui.verbose {
-		log = slog.New(slog.NewTextHandler(e.ui.err, &slog.HandlerOptions{ReplaceAttr: maskedAttr}))
+	if e.ui.Verbose {
+		log = slog.New(slog.NewTextHandler(e.ui.Err, &slog.HandlerOptions{ReplaceAttr: maskedAttr}))
 	}
 	offered, err := gateway.Ask(ctx, *a.server, e.dir, version(), log)
 	if err != nil {
@@ -271,14 +272,14 @@ func (c *inventoryCmd) update(e *env, res *compiler.Result, all []askedServer) e
 			return err
 		}
 		if d.diags.HasErrors() {
-			return e.ui.fail(d.diags)
+			return e.ui.Fail(d.diags)
 		}
 		if d.same {
 			continue
 		}
 		opt := output.PutOptions{Dir: e.dir, Existing: output.ReplaceExisting}
 		if list := output.Put(e.ctx, []contract.File{d.file}, opt); list.HasErrors() {
-			return e.ui.fail(list)
+			return e.ui.Fail(list)
 		}
 		a.File = d.file.Path
 		a.permits(d.with)
@@ -311,50 +312,50 @@ func (a *askedServer) permits(res *compiler.Result) {
 	}
 }
 
-// asked prints what became of asking a server.
-func (u *ui) asked(a *askedServer) {
+// printAsked prints what became of asking a server.
+func printAsked(u *report.Printer, a *askedServer) {
 	name := diag.Clean(a.Name)
 	switch a.Status {
 	case externalServer:
-		u.printf("%s: not asked: its entry is not in the source\n", name)
+		u.Printf("%s: not asked: its entry is not in the source\n", name)
 		return
 	case failedServer:
-		fmt.Fprintf(u.err, "modec: error: server %s: %s\n", name, diag.Clean(a.Error))
+		fmt.Fprintf(u.Err, "modec: error: server %s: %s\n", name, diag.Clean(a.Error))
 		return
 	}
-	text := count(a.Tools, "tool")
+	text := report.Count(a.Tools, "tool")
 	if n := len(a.Prompts); n > 0 {
-		text += ", " + count(n, "prompt")
+		text += ", " + report.Count(n, "prompt")
 	}
 	if n := len(a.Resources); n > 0 {
-		text += ", " + count(n, "resource")
+		text += ", " + report.Count(n, "resource")
 	}
-	u.printf("%s: %s\n", name, text)
+	u.Printf("%s: %s\n", name, text)
 	line := func(mark string, t inventory.Tool, about string) {
 		if t.Risk != "" {
 			about = strings.TrimSpace(about + " (the server says: " + t.Risk + ")")
 		}
-		u.printf("  %s\n", strings.TrimSpace(mark+" "+diag.Clean(t.Name)+"  "+diag.Clean(about)))
+		u.Printf("  %s\n", strings.TrimSpace(mark+" "+diag.Clean(t.Name)+"  "+diag.Clean(about)))
 	}
 	for _, t := range a.New {
 		line("+", t, inventory.Short(t.Description))
 	}
 	for _, name := range a.Gone {
-		u.printf("  - %s  the server does not offer it\n", diag.Clean(name))
+		u.Printf("  - %s  the server does not offer it\n", diag.Clean(name))
 	}
 	for _, t := range a.Riskier {
 		line("!", t, "the source says: "+a.server.Tool(t.Name).Risk)
 	}
-	u.pinnedNow("pinned: ", slices.DeleteFunc(slices.Clone(a.Pinned), func(id string) bool {
+	printPinnedNow(u, "pinned: ", slices.DeleteFunc(slices.Clone(a.Pinned), func(id string) bool {
 		return slices.Contains(a.unpinned, id)
 	}))
-	u.pinnedNow("not pinned any more: ", a.unpinned)
+	printPinnedNow(u, "not pinned any more: ", a.unpinned)
 	if a.File == "" {
 		return
 	}
-	u.printf("  written: %s\n", diag.Clean(a.File))
+	u.Printf("  written: %s\n", diag.Clean(a.File))
 	if slices.ContainsFunc(a.New, func(t inventory.Tool) bool { return t.Risk != "" }) {
-		u.printf("  what the server says of a risk is a comment there: rules such as @read match a tool\n" +
+		u.Printf("  what the server says of a risk is a comment there: rules such as @read match a tool\n" +
 			"    whose risk you have written\n")
 	}
 	for _, p := range a.Permitted {
@@ -364,26 +365,26 @@ func (u *ui) asked(a *askedServer) {
 		}{{p.Allow, "may call"}, {p.Ask, "is asked about"}} {
 			if len(of.tools) > 0 {
 				text := diag.Clean(p.Subject + " " + of.text + ": " + strings.Join(of.tools, ", "))
-				u.printf("  %s\n", strings.ReplaceAll(wrap(text, showWidth-6), "\n", "\n    "))
+				u.Printf("  %s\n", strings.ReplaceAll(report.Wrap(text, report.ShowWidth-6), "\n", "\n    "))
 			}
 		}
 	}
 }
 
-// pinnedNow lists definitions, where there are any.
-func (u *ui) pinnedNow(what string, ids []string) {
+// printPinnedNow lists definitions, where there are any.
+func printPinnedNow(u *report.Printer, what string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	text := what + count(len(ids), "definition")
+	text := what + report.Count(len(ids), "definition")
 	if len(ids) <= mostListed {
 		text = diag.Clean(what + strings.Join(ids, ", "))
 	}
-	u.printf("  %s\n", strings.ReplaceAll(wrap(text, showWidth-6), "\n", "\n    "))
+	u.Printf("  %s\n", strings.ReplaceAll(report.Wrap(text, report.ShowWidth-6), "\n", "\n    "))
 }
 
-// compared prints the end of a comparison, with what is to be done next once the source lists everything.
-func (u *ui) compared(all []askedServer, next string) {
+// printCompared prints the end of a comparison, with what is to be done next once the source lists everything.
+func printCompared(u *report.Printer, all []askedServer, next string) {
 	var open, written []string
 	missing, same := false, false
 	for i := range all {
@@ -399,12 +400,12 @@ func (u *ui) compared(all []askedServer, next string) {
 	}
 	switch {
 	case missing:
-		u.note("the source differs from %s\nnext: modec inventory --update\n", diag.Clean(strings.Join(open, ", ")))
+		u.Note("the source differs from %s\nnext: modec inventory --update\n", diag.Clean(strings.Join(open, ", ")))
 	case len(open) > 0:
-		u.note("the source differs from %s: change there what is marked - or !\n", diag.Clean(strings.Join(open, ", ")))
+		u.Note("the source differs from %s: change there what is marked - or !\n", diag.Clean(strings.Join(open, ", ")))
 	case len(written) > 0:
-		u.note("the source lists all tools of %s\nnext: %s\n", diag.Clean(strings.Join(written, ", ")), next)
+		u.Note("the source lists all tools of %s\nnext: %s\n", diag.Clean(strings.Join(written, ", ")), next)
 	case same:
-		u.note("the source lists the tools that the servers offer\n")
+		u.Note("the source lists the tools that the servers offer\n")
 	}
 }

@@ -226,7 +226,7 @@ func homeDir() string {
 func (e *env) fresh(res *compiler.Result) error {
 	changes, list := res.Write(e.ctx, output.Options{Dir: e.dir, Version: version(), DryRun: true, Force: true})
 	if list.HasErrors() {
-		return e.ui.fail(list)
+		return e.ui.Fail(list)
 	}
 	for _, c := range changes {
 		if c.Action != output.Unchanged && c.Action != output.Remove {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -28,35 +29,13 @@ type lintCmd struct {
 	Apply   bool     `help:"Write the patches of the suggestions."`
 }
 
-func (lintCmd) reports() []any { return []any{lintReport{}, rulesReport{}, outcome{}} }
-
-// lintReport is the JSON of a lint.
-type lintReport struct {
-	envelope
-	Status      string               `json:"status" enum:"ok,findings"`
-	Diagnostics diag.List            `json:"diagnostics"`
-	Fixed       []string             `json:"fixed,omitempty" jsonschema:"the files that --fix changed"`
-	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
-	Patches     []patch              `json:"patches,omitempty"`
-	Applied     bool                 `json:"applied,omitempty" jsonschema:"the patches were written"`
-}
-
-// patch is a file of the source as the suggestions leave it.
-type patch struct {
-	File string `json:"file"`
-	Text string `json:"text"`
-	Gone bool   `json:"gone,omitempty" jsonschema:"the file goes: nothing is left in it"`
-}
-
-// rulesReport is the JSON of lint's rules.
-type rulesReport struct {
-	envelope
-	Rules []lint.Rule `json:"rules"`
+func (lintCmd) reports() []any {
+	return []any{report.LintReport{}, report.RulesReport{}, report.Outcome{}}
 }
 
 func (c *lintCmd) Run(e *env) error {
 	if c.Rules {
-		return e.ui.rules(lint.All(e.targets))
+		return e.ui.Rules(lint.All(e.targets))
 	}
 	if c.Staged && (c.Fix || c.Apply) {
 		return errors.New("--staged looks at git's index, --fix and --apply write the working tree: leave one out")
@@ -73,10 +52,10 @@ func (c *lintCmd) Run(e *env) error {
 	}
 	defer done()
 	req.SourceAlone = true
-	report := lintReport{envelope: e.ui.envelope(), Diagnostics: diag.List{}}
+	report := report.LintReport{Envelope: e.ui.Envelope(), Diagnostics: diag.List{}}
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	project := req.FS
 	if project == nil {
@@ -130,7 +109,7 @@ func mendsRule(file string) string {
 }
 
 // suggestions looks for what the source could permit less, and applies it.
-func (c *lintCmd) suggestions(e *env, req compiler.Request, res *compiler.Result, report lintReport) error {
+func (c *lintCmd) suggestions(e *env, req compiler.Request, res *compiler.Result, result report.LintReport) error {
 	root, err := os.OpenRoot(e.dir)
 	if err != nil {
 		return err
@@ -139,52 +118,52 @@ func (c *lintCmd) suggestions(e *env, req compiler.Request, res *compiler.Result
 	files := contract.Plain(root.FS())
 	found, list := suggest.Project(e.ctx, files, req, res)
 	if list.HasErrors() {
-		return e.ui.fail(list)
+		return e.ui.Fail(list)
 	}
-	report.Suggestions, report.Applied = found.Suggestions, c.Apply && len(found.Files) > 0
-	report.Patches = patches(found.Files)
-	if !e.ui.json {
-		e.ui.suggestions(files, found)
+	result.Suggestions, result.Applied = found.Suggestions, c.Apply && len(found.Files) > 0
+	result.Patches = patches(found.Files)
+	if !e.ui.JSON {
+		e.ui.Suggestions(files, found)
 	}
 	if c.Apply {
 		if list := e.put(found.Files, output.ReplaceExisting); list.HasErrors() {
-			return e.ui.fail(list)
+			return e.ui.Fail(list)
 		}
-		if !e.ui.json {
-			e.ui.note("%s written\n", count(len(found.Files), "file"))
+		if !e.ui.JSON {
+			e.ui.Note("%s written\n", report.Count(len(found.Files), "file"))
 		}
 	}
-	return c.report(e, report)
+	return c.report(e, result)
 }
 
-func patches(files []contract.File) (list []patch) {
+func patches(files []contract.File) (list []report.Patch) {
 	for _, f := range files {
-		list = append(list, patch{f.Path, string(f.Data), f.Data == nil})
+		list = append(list, report.Patch{File: f.Path, Text: string(f.Data), Gone: f.Data == nil})
 	}
 	return list
 }
 
 // report prints what was found in the form that was asked for.
-func (c *lintCmd) report(e *env, report lintReport) error {
-	failed := slices.ContainsFunc(report.Diagnostics, func(d diag.Diagnostic) bool { return c.fails(d.Severity) })
-	if report.Status = "ok"; failed {
-		report.Status = "findings"
+func (c *lintCmd) report(e *env, result report.LintReport) error {
+	failed := slices.ContainsFunc(result.Diagnostics, func(d diag.Diagnostic) bool { return c.fails(d.Severity) })
+	if result.Status = "ok"; failed {
+		result.Status = "findings"
 	}
 	var err error
 	switch {
-	case e.ui.json:
-		err = e.ui.emit(report)
-	case e.ui.annotator != nil:
-		err = e.ui.annotator(report.Diagnostics)
+	case e.ui.JSON:
+		err = e.ui.Emit(result)
+	case e.ui.Annotator != nil:
+		err = e.ui.Annotator(result.Diagnostics)
 	default:
-		if e.ui.quiet { // a hook prints at every commit what nobody has to do
-			report.Diagnostics = slices.DeleteFunc(slices.Clone(report.Diagnostics),
+		if e.ui.Quiet { // a hook prints at every commit what nobody has to do
+			result.Diagnostics = slices.DeleteFunc(slices.Clone(result.Diagnostics),
 				func(d diag.Diagnostic) bool { return !c.fails(d.Severity) })
 		}
-		e.ui.lint(report)
+		e.ui.Lint(result)
 	}
 	if err == nil && failed {
-		return exitFindings
+		return report.ExitFindings
 	}
 	return err
 }
@@ -229,9 +208,9 @@ func (c *lintCmd) fix(e *env, req compiler.Request, res *compiler.Result, findin
 	if err != nil {
 		return nil, nil, err
 	}
-	if differences(changes) > 0 {
+	if report.Differences(changes) > 0 {
 		return nil, nil, fmt.Errorf("nothing is written, because the fixed source would decide otherwise: %s",
-			totals(changes, "the source", "the fixed one"))
+			report.Totals(changes, "the source", "the fixed one"))
 	}
 	names := slices.Sorted(maps.Keys(fixed))
 	var files []contract.File

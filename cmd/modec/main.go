@@ -2,7 +2,7 @@
 // into every agent's own configuration.
 //
 // cli.go is the grammar of the command line. Each command has a file: its flags, its
-// help, the structs of its JSON output and its Run. The ui*.go files print.
+// help, the structs of its JSON output and its Run. Package report prints.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/targets"
@@ -31,17 +32,6 @@ func main() {
 	stop()
 	os.Exit(code)
 }
-
-// exitCode ends a command whose message has been printed.
-type exitCode int
-
-const (
-	exitFindings    exitCode = 1 // findings, drift or denied
-	exitUsage       exitCode = 2 // usage or environment
-	exitInterrupted exitCode = 130
-)
-
-func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // run is the whole program with its surroundings as arguments. It returns the exit code.
 func run(ctx context.Context, all []contract.Target, args []string, stdin io.Reader, stdout, stderr io.Writer) (
@@ -59,7 +49,7 @@ func run(ctx context.Context, all []contract.Target, args []string, stdin io.Rea
 	parser, err := newParser(&grammar, called(args), all, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "modec: %v\n", err)
-		return int(exitUsage)
+		return int(report.ExitUsage)
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -67,12 +57,12 @@ func run(ctx context.Context, all []contract.Target, args []string, stdin io.Rea
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		fmt.Fprintf(stderr, "modec: error: %v\nmodec: hint: %s\n", err, usageHint(err))
-		return int(exitUsage)
+		return int(report.ExitUsage)
 	}
 	e, err := newEnv(ctx, all, &grammar.globals, commandOf(parsed), stdin, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "modec: error: %v\n", err)
-		return int(exitUsage)
+		return int(report.ExitUsage)
 	}
 	if err := e.checkTargets(parsed.Flags()); err != nil {
 		return e.exit(err)

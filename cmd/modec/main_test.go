@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/targets"
 )
 
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 
 // testEnv is what a command of a test runs in, in a folder and with one output.
 func testEnv(ctx context.Context, dir string, out io.Writer) *env {
-	return &env{ctx: ctx, targets: targets.All(), ui: newUI(out, out, &globals{}, command{}, dir), dir: dir, cwd: dir}
+	return &env{ctx: ctx, targets: targets.All(), ui: report.New(out, out, report.Options{Dir: dir}), dir: dir, cwd: dir}
 }
 
 // TestScript runs testdata/script: one behaviour of the command line a file.

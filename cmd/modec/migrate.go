@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
@@ -43,21 +44,7 @@ type migrateCmd struct {
 
 func (migrateCmd) here() {}
 
-func (migrateCmd) reports() []any { return []any{migrateReport{}, outcome{}} }
-
-// migrateReport is the JSON of a migration.
-type migrateReport struct {
-	envelope
-	Status  string   `json:"status" enum:"ok,dry-run,current,nothing,edited" jsonschema:"written says of what"`
-	Written []string `json:"written" jsonschema:"the files of the new source"`
-	*migrate.Report
-	Edits       []migrate.Edit       `json:"edits,omitempty" jsonschema:"what people changed in files that modec wrote"`
-	Coming      []string             `json:"coming,omitempty" jsonschema:"files that the source has nothing of"`
-	Widens      []string             `json:"widens,omitempty" jsonschema:"what these edits permit more"`
-	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
-	Patches     []patch              `json:"patches,omitempty"`
-	Diagnostics diag.List            `json:"diagnostics"`
-}
+func (migrateCmd) reports() []any { return []any{report.MigrateReport{}, report.Outcome{}} }
 
 func (c *migrateCmd) Run(e *env) error {
 	start := time.Now()
@@ -83,7 +70,7 @@ func (c *migrateCmd) Run(e *env) error {
 		return err
 	}
 	var done func()
-	req.Progress, done = e.ui.progress("proving")
+	req.Progress, done = e.ui.Progress("proving")
 	res, diags := migrate.Run(e.ctx, req)
 	done()
 	if empty(diags) && len(c.Paths) == 0 {
@@ -93,7 +80,7 @@ func (c *migrateCmd) Run(e *env) error {
 	}
 	if diags.HasErrors() {
 		c.adviseNested(e, &req, diags)
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	if err := c.inTheWay(e, req.Out, res.Files); err != nil {
 		return err
@@ -104,7 +91,7 @@ func (c *migrateCmd) Run(e *env) error {
 		var list diag.List
 		compiled := compiler.Request{Targets: req.Targets, Today: req.Today}
 		if found, list = suggest.Project(e.ctx, res.FS, compiled, res.Compiled); list.HasErrors() {
-			return e.ui.fail(list)
+			return e.ui.Fail(list)
 		}
 	}
 	if c.Apply {
@@ -114,16 +101,16 @@ func (c *migrateCmd) Run(e *env) error {
 	if !c.DryRun {
 		var list diag.List
 		if kept, list = c.write(e, res); list.HasErrors() {
-			return e.ui.fail(sourceExists(list))
+			return e.ui.Fail(sourceExists(list))
 		}
 	}
-	if e.ui.json {
-		return e.ui.emit(c.report(e, res, found, diags))
+	if e.ui.JSON {
+		return e.ui.Emit(c.report(e, res, found, diags))
 	}
 	c.tell(e, res, found, kept)
-	if e.ui.verbose {
-		e.ui.diagnostics(diags)
-		e.ui.note("%.1f s\n", time.Since(start).Seconds())
+	if e.ui.Verbose {
+		e.ui.Diagnostics(diags)
+		e.ui.Note("%.1f s\n", time.Since(start).Seconds())
 	}
 	return nil
 }
@@ -154,7 +141,7 @@ func (c *migrateCmd) write(e *env, res *migrate.Result) (kept int, diags diag.Li
 	}
 	kept, err := c.keep(e, res)
 	if err != nil {
-		fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build needs --force\n", diag.Clean(err.Error()))
+		fmt.Fprintf(e.ui.Err, "modec: warning: %s: the next build needs --force\n", diag.Clean(err.Error()))
 		kept = 0
 	}
 	return kept, nil
@@ -178,7 +165,7 @@ func (c *migrateCmd) backUp(e *env, res *migrate.Result) error {
 	}
 	dir, err := originals.Backup(e.dir, replaced, time.Now())
 	if err == nil {
-		e.ui.note("the source that was there is kept in %s: "+
+		e.ui.Note("the source that was there is kept in %s: "+
 			"what it said and the agents' files do not is gone from it\n", diag.Clean(dir))
 	}
 	return err
@@ -190,34 +177,34 @@ func (c *migrateCmd) tell(e *env, res *migrate.Result, found *suggest.Result, ke
 	if c.DryRun {
 		title = "would write"
 	}
-	if e.ui.quiet {
-		e.ui.proof(&res.Report)
+	if e.ui.Quiet {
+		e.ui.Proof(&res.Report)
 	} else {
-		e.ui.migrated(res, title)
+		e.ui.Migrated(res, title)
 	}
 	if c.Suggest || c.Apply {
-		e.ui.suggestions(res.FS, found)
+		e.ui.Suggestions(res.FS, found)
 	}
 	if home := fromHome(res.Report.Files); len(home) > 0 {
-		e.ui.note("what %s says of you becomes part of the source, which the team shares: "+
-			"look at it before you commit\n", diag.Clean(few(home)))
+		e.ui.Note("what %s says of you becomes part of the source, which the team shares: "+
+			"look at it before you commit\n", diag.Clean(report.Few(home)))
 	}
 	if kept > 0 {
-		e.ui.note("kept the original of %s for you, outside the repository; `modec clean` puts it back\n",
-			count(kept, "file"))
+		e.ui.Note("kept the original of %s for you, outside the repository; `modec clean` puts it back\n",
+			report.Count(kept, "file"))
 	}
 	if role := res.Beside(); role != "" {
-		e.ui.note("sessions without a role have %q of modec.toml, "+
+		e.ui.Note("sessions without a role have %q of modec.toml, "+
 			"and the agent's own files keep their rules beside it: write baseline = %q there, "+
 			"and what was imported holds in its place\n",
 			cmp.Or(res.Compiled.Project.Baseline, "none"), role)
 	}
 	if files := hooking(res.Compiled); len(files) > 0 {
-		e.ui.note("a build adds hooks (%s): everybody who works here needs modec on the path; "+
-			"hooks = false in a table [targets.NAME] of modec.toml does without them\n", diag.Clean(few(files)))
+		e.ui.Note("a build adds hooks (%s): everybody who works here needs modec on the path; "+
+			"hooks = false in a table [targets.NAME] of modec.toml does without them\n", diag.Clean(report.Few(files)))
 	}
 	if !c.DryRun {
-		e.ui.note("next: %s\n", e.firstBuild(res.Compiled))
+		e.ui.Note("next: %s\n", e.firstBuild(res.Compiled))
 	}
 }
 
@@ -281,8 +268,9 @@ func (c *migrateCmd) keep(e *env, res *migrate.Result) (n int, err error) {
 // keepEarlier keeps copies of originals that a newer migration replaces.
 func (e *env) keepEarlier(files map[string][]byte) error {
 	dir, err := originals.Backup(e.dir, files, time.Now())
-	if err == nil && !e.ui.json {
-		e.ui.note("what an earlier migration read of %s is kept in %s\n", count(len(files), "file"), diag.Clean(dir))
+	if err == nil && !e.ui.JSON {
+		e.ui.Note("what an earlier migration read of %s is kept in %s\n",
+			report.Count(len(files), "file"), diag.Clean(dir))
 	}
 	return err
 }
@@ -409,33 +397,33 @@ func (c *migrateCmd) nothing(
 ) error {
 	seen := migrate.Look(e.ctx, *req)
 	c.advise(e, seen)
-	if e.ui.json {
+	if e.ui.JSON {
 		report := without(e, status, files, diags)
 		report.Seen = seen
-		return e.ui.emit(report)
+		return e.ui.Emit(report)
 	}
 	if len(files) > 0 {
-		e.ui.printf("%-12s %s\n", "read", diag.Clean(strings.Join(files, ", ")))
+		e.ui.Printf("%-12s %s\n", "read", diag.Clean(strings.Join(files, ", ")))
 	}
 	for _, d := range diags {
 		for _, r := range d.Related {
 			if r.Pos.Line > 0 {
-				e.ui.printf("  %s %s\n", diag.Clean(r.Pos.String()), diag.Clean(r.Message))
+				e.ui.Printf("  %s %s\n", diag.Clean(r.Pos.String()), diag.Clean(r.Message))
 			}
 		}
 	}
-	e.ui.seen(seen)
-	e.ui.printf("nothing to import: %s\n", why)
+	e.ui.Seen(seen)
+	e.ui.Printf("nothing to import: %s\n", why)
 	if status == "nothing" {
-		e.ui.note("next: modec init\n")
+		e.ui.Note("next: modec init\n")
 	}
 	return nil
 }
 
 // without returns the report of a run that imported nothing.
-func without(e *env, status string, files []string, diags diag.List) migrateReport {
+func without(e *env, status string, files []string, diags diag.List) report.MigrateReport {
 	none := []string{}
-	return migrateReport{envelope: e.ui.envelope(), Status: status, Written: none,
+	return report.MigrateReport{Envelope: e.ui.Envelope(), Status: status, Written: none,
 		Report: &migrate.Report{Files: files, Targets: none, Modes: none, Roles: none, Servers: none,
 			Notes: []contract.Note{}, Seen: []migrate.Seen{}, Silent: none, Proof: []migrate.Proof{}},
 		Diagnostics: append(diag.List{}, diags...)}
@@ -484,11 +472,11 @@ func (e *env) firstBuild(res *compiler.Result) string {
 		return "modec build"
 	}
 	return fmt.Sprintf("commit %s, then `modec build --force`, which replaces what people wrote there, "+
-		"and look at `git diff`", diag.Clean(few(theirs)))
+		"and look at `git diff`", diag.Clean(report.Few(theirs)))
 }
 
-func (c *migrateCmd) report(e *env, res *migrate.Result, found *suggest.Result, diags diag.List) migrateReport {
-	r := migrateReport{envelope: e.ui.envelope(), Status: "ok", Written: []string{}, Report: &res.Report,
+func (c *migrateCmd) report(e *env, res *migrate.Result, found *suggest.Result, diags diag.List) report.MigrateReport {
+	r := report.MigrateReport{Envelope: e.ui.Envelope(), Status: "ok", Written: []string{}, Report: &res.Report,
 		Suggestions: found.Suggestions, Patches: patches(found.Files), Diagnostics: diags}
 	if c.DryRun {
 		r.Status = "dry-run"
@@ -514,7 +502,7 @@ func sourceExists(list diag.List) diag.List {
 	}
 	more := ""
 	if n := len(there) - 1; n > 0 {
-		more = fmt.Sprintf(" (and %s more)", count(n, "file"))
+		more = fmt.Sprintf(" (and %s more)", report.Count(n, "file"))
 	}
 	other.Errorf(diag.NotOurs, there[0].Pos, "a source exists already%s, and nothing was written", more).
 		Hint("change the source itself and run `modec build`; `modec migrate --dry-run` shows what the agents' files " +
@@ -551,7 +539,7 @@ func (c *migrateCmd) request(e *env) (migrate.Request, error) {
 			}
 			slices.Sort(names)
 			return req, fmt.Errorf("--from: got %q, want one of %s%s",
-				c.From, diag.Quote(names), hintOf(diag.DidYouMean(c.From, names)))
+				c.From, diag.Quote(names), report.HintOf(diag.DidYouMean(c.From, names)))
 		}
 		req.From = c.From
 	}
@@ -563,13 +551,6 @@ func (c *migrateCmd) request(e *env) (migrate.Request, error) {
 		req.Approved = append(req.Approved, g)
 	}
 	return req, nil
-}
-
-func hintOf(hint string) string {
-	if hint == "" {
-		return ""
-	}
-	return " (" + hint + ")"
 }
 
 // lineFormat reports whether a format is that of an agent's command line, and returns an example of one.

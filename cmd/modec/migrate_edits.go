@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -45,7 +46,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 			}
 		}
 		files := migrate.AgentFiles(e.ctx, *req)
-		if err := c.nothing(e, req, files, "current", saysAlready, nil); err != nil || e.ui.json || !wasBuilt(req) {
+		if err := c.nothing(e, req, files, "current", saysAlready, nil); err != nil || e.ui.JSON || !wasBuilt(req) {
 			return true, err
 		}
 		c.tellKept(e, was.Before)
@@ -59,13 +60,13 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 	texts := patchesOf(req.Root, was.Files) // before they are written
 	if c.Apply && !c.DryRun && len(was.Files) > 0 {
 		if diags := e.put(was.Files, output.ReplaceExisting); diags.HasErrors() {
-			return true, e.ui.fail(diags)
+			return true, e.ui.Fail(diags)
 		}
 		if err := c.say(e, req, record, was); err != nil {
-			fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build may need --force\n", diag.Clean(err.Error()))
+			fmt.Fprintf(e.ui.Err, "modec: warning: %s: the next build may need --force\n", diag.Clean(err.Error()))
 		}
 	}
-	if e.ui.json {
+	if e.ui.JSON {
 		report := without(e, "edited", []string{}, diags)
 		report.Edits, report.Widens, report.Patches = was.Edits, widens, patches(was.Files)
 		report.Coming = files
@@ -75,7 +76,7 @@ func (c *migrateCmd) edits(e *env, req *migrate.Request) (found bool, err error)
 				report.Written = append(report.Written, f.Path)
 			}
 		}
-		return true, e.ui.emit(report)
+		return true, e.ui.Emit(report)
 	}
 	c.tellEdits(e, was, texts, widens)
 	c.tellComing(e, was, coming, files)
@@ -88,8 +89,8 @@ func (c *migrateCmd) tellComing(e *env, was *migrate.Edited, coming, files []str
 	switch {
 	case len(files) == 0:
 	case len(was.Files) > 0:
-		e.ui.note("once this is in the source, `modec migrate` offers %s too, of which the source has nothing\n",
-			diag.Clean(few(files)))
+		e.ui.Note("once this is in the source, `modec migrate` offers %s too, of which the source has nothing\n",
+			diag.Clean(report.Few(files)))
 	default:
 		var lines []string
 		for _, name := range coming {
@@ -98,7 +99,7 @@ func (c *migrateCmd) tellComing(e *env, was *migrate.Edited, coming, files []str
 			}
 		}
 		if len(lines) > 0 {
-			e.ui.note("the source has nothing of %s: %s imports that meanwhile\n", diag.Clean(few(files)),
+			e.ui.Note("the source has nothing of %s: %s imports that meanwhile\n", diag.Clean(report.Few(files)),
 				strings.Join(lines, ", then "))
 		}
 	}
@@ -114,8 +115,8 @@ func (c *migrateCmd) tellUnbuilt(e *env, req migrate.Request, res *compiler.Resu
 		of := req
 		of.Targets = []contract.Target{t}
 		if files := migrate.AgentFiles(e.ctx, of); len(files) > 0 {
-			e.ui.note("%s is of %s, which is no target: nothing is built of role %s; next: write %s into "+
-				"modec.toml, and run `modec build`\n", diag.Clean(few(files)), t.Name(), role.Name,
+			e.ui.Note("%s is of %s, which is no target: nothing is built of role %s; next: write %s into "+
+				"modec.toml, and run `modec build`\n", diag.Clean(report.Few(files)), t.Name(), role.Name,
 				contract.TableOf(t, role.Name, res.Project.Baseline))
 		}
 	}
@@ -128,7 +129,7 @@ func patchesOf(root fs.FS, files []contract.File) (texts []string) {
 		if err != nil {
 			have = nil
 		}
-		texts = append(texts, patchOf(f.Path, have, f.Data))
+		texts = append(texts, report.PatchOf(f.Path, have, f.Data))
 	}
 	return texts
 }
@@ -149,7 +150,7 @@ func (c *migrateCmd) without(
 // tellKept prints what people changed beside the source since the last build, and no patch is needed for.
 func (c *migrateCmd) tellKept(e *env, res *compiler.Result) {
 	for _, file := range edited(e) {
-		e.ui.printf("people changed %s beside what the source says, and `modec build` leaves that as it is:\n",
+		e.ui.Printf("people changed %s beside what the source says, and `modec build` leaves that as it is:\n",
 			diag.Clean(file))
 		e.tellBeside(res, file)
 	}
@@ -331,7 +332,7 @@ func widenedBy(
 	was *policy.Engine, before, after *compiler.Result, filesBefore, filesAfter memfs.FS, targets []contract.Target,
 	known func(*diff.Change) bool,
 ) (lines []string, err error) {
-	report, err := diff.Projects(was, after.Policy, compiler.Seed)
+	result, err := diff.Projects(was, after.Policy, compiler.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -340,13 +341,13 @@ func widenedBy(
 			lines = append(lines, line)
 		}
 	}
-	for _, x := range inOneLine(report.Changes) {
+	for _, x := range report.InOneLine(result.Changes) {
 		if x.Kind == diff.Widened && !known(&x) {
-			add(x.Subject + ": " + action(&x) + examples(&x))
+			add(x.Subject + ": " + report.Action(&x) + report.Examples(&x))
 		}
 	}
-	report.Runs(runsOf(before, filesBefore, targets), runsOf(after, filesAfter, targets))
-	for _, x := range report.Others { // such as a deny that a role keeps for one agent
+	result.Runs(runsOf(before, filesBefore, targets), runsOf(after, filesAfter, targets))
+	for _, x := range result.Others { // such as a deny that a role keeps for one agent
 		if x.Kind == diff.Widened {
 			add(x.What + ": " + x.Text)
 		}
@@ -366,25 +367,25 @@ func (c *migrateCmd) tellEdits(e *env, was *migrate.Edited, texts, widens []stri
 		} else if x.Offer {
 			word = "offered"
 		}
-		e.ui.printf("%-12s %s %s\n", word, diag.Clean(x.Pos.String()), diag.Clean(x.What+why))
+		e.ui.Printf("%-12s %s %s\n", word, diag.Clean(x.Pos.String()), diag.Clean(x.What+why))
 	}
-	e.ui.migrateNotes(was.Repaired)
+	e.ui.MigrateNotes(was.Repaired)
 	for _, text := range texts {
-		e.ui.unified(text)
+		e.ui.Unified(text)
 	}
 	for _, line := range widens {
-		e.ui.printf("widens: %s\n", diag.Clean(line))
+		e.ui.Printf("widens: %s\n", diag.Clean(line))
 	}
 	unsaid := func(x migrate.Edit) bool { return x.Why != "" }
 	switch {
 	case len(was.Files) == 0:
-		e.ui.note("no patch says this: change the source itself, " + selfOrForce)
+		e.ui.Note("no patch says this: change the source itself, " + selfOrForce)
 	case c.Apply && !c.DryRun && slices.ContainsFunc(was.Edits, unsaid):
-		e.ui.note("wrote %s of the source; next: change what is not patched in the source itself, "+selfOrForce,
-			count(len(was.Files), "file"))
+		e.ui.Note("wrote %s of the source; next: change what is not patched in the source itself, "+selfOrForce,
+			report.Count(len(was.Files), "file"))
 	case c.Apply && !c.DryRun:
-		e.ui.note("wrote %s of the source; next: modec build\n", count(len(was.Files), "file"))
+		e.ui.Note("wrote %s of the source; next: modec build\n", report.Count(len(was.Files), "file"))
 	default:
-		e.ui.note("next: `%s --apply` writes this into the source\n", c.asked())
+		e.ui.Note("next: `%s --apply` writes this into the source\n", c.asked())
 	}
 }

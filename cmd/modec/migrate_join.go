@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -83,11 +84,11 @@ func begun(res *compiler.Result, target string, known func(file string) bool) (m
 // --apply.
 func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, names []string) error {
 	var done func()
-	req.Progress, done = e.ui.progress("proving")
+	req.Progress, done = e.ui.Progress("proving")
 	res, diags := migrate.Join(e.ctx, *req, was, names)
 	done()
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	c.advise(e, res.Report.Seen)
 	var texts []string // of what is there, before it is written
@@ -96,7 +97,7 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 	for _, f := range res.Files {
 		have, err := fs.ReadFile(req.Root, f.Path)
 		if err == nil {
-			texts = append(texts, patchOf(f.Path, have, f.Data))
+			texts = append(texts, report.PatchOf(f.Path, have, f.Data))
 			continue
 		}
 		imported.Files = append(imported.Files, f)
@@ -107,31 +108,31 @@ func (c *migrateCmd) join(e *env, req *migrate.Request, was *compiler.Result, na
 	write, kept := c.Apply && !c.DryRun, 0
 	if write {
 		if diags := e.put(res.Files, output.ReplaceExisting); diags.HasErrors() {
-			return e.ui.fail(diags)
+			return e.ui.Fail(diags)
 		}
 		var err error
 		if kept, err = c.keep(e, &imported); err != nil {
-			fmt.Fprintf(e.ui.err, "modec: warning: %s: the next build needs --force\n", diag.Clean(err.Error()))
+			fmt.Fprintf(e.ui.Err, "modec: warning: %s: the next build needs --force\n", diag.Clean(err.Error()))
 		}
 	}
 	as := *c
 	as.DryRun = !write
-	if e.ui.json {
+	if e.ui.JSON {
 		report := as.report(e, res, &suggest.Result{}, diags)
 		if report.Patches = patches(res.Files); !write {
 			report.Written = []string{}
 		}
-		return e.ui.emit(report)
+		return e.ui.Emit(report)
 	}
 	as.Apply = false // suggestions are another thing
 	if !write {
 		for _, text := range texts {
-			e.ui.unified(text)
+			e.ui.Unified(text)
 		}
 	}
 	as.tell(e, res, nil, kept)
 	if !write {
-		e.ui.note("next: `%s --apply` writes this into the source\n", c.asked())
+		e.ui.Note("next: `%s --apply` writes this into the source\n", c.asked())
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/disarm"
@@ -30,26 +31,18 @@ func (offCmd) reports() []any { return []any{offReport{}} }
 
 // offReport is the JSON of off.
 type offReport struct {
-	envelope
-	Hooks string         `json:"hooks" enum:"on,off"`
-	Off   *hooksOff      `json:"off,omitempty"`
-	Past  []disarm.Entry `json:"past" jsonschema:"the record, the oldest first"`
-}
-
-// hooksOff tells of hooks that a person turned off.
-type hooksOff struct {
-	Since  time.Time `json:"since"`
-	Until  time.Time `json:"until"`
-	By     string    `json:"by,omitempty"`
-	Reason string    `json:"reason,omitempty"`
+	report.Envelope
+	Hooks string           `json:"hooks" enum:"on,off"`
+	Off   *report.HooksOff `json:"off,omitempty"`
+	Past  []disarm.Entry   `json:"past" jsonschema:"the record, the oldest first"`
 }
 
 // disarmed returns what turned the hooks of a project off, nil where they are on. A project may have
 // several folders: those of a work tree of git, and the main one with its policy.
-func disarmed(roots ...string) *hooksOff {
+func disarmed(roots ...string) *report.HooksOff {
 	for _, root := range roots {
 		if e, off := disarm.Load(root).Until(time.Now()); off {
-			return &hooksOff{e.At, e.Until, e.By, e.Reason}
+			return &report.HooksOff{Since: e.At, Until: e.Until, By: e.By, Reason: e.Reason}
 		}
 	}
 	return nil
@@ -69,9 +62,9 @@ func offText(e disarm.Entry) string {
 
 // tellOff says that the hooks are off, where they are.
 func (e *env) tellOff() {
-	if x := disarmed(e.dir); x != nil && !e.ui.json {
+	if x := disarmed(e.dir); x != nil && !e.ui.JSON {
 		text := offText(disarm.Entry{Until: x.Until, By: x.By, Reason: x.Reason})
-		fmt.Fprintf(e.ui.err, "modec: the hooks %s; `modec off --end` turns them on\n", diag.Clean(text))
+		fmt.Fprintf(e.ui.Err, "modec: the hooks %s; `modec off --end` turns them on\n", diag.Clean(text))
 	}
 }
 
@@ -88,7 +81,7 @@ func (c *offCmd) Run(e *env) error {
 	if err := e.inAProject(); err != nil {
 		return err
 	}
-	if !person(e.stdin) || !person(e.ui.err) {
+	if !person(e.stdin) || !person(e.ui.Err) {
 		return errNoPerson
 	}
 	if err := e.challenge(c.For); err != nil {
@@ -100,11 +93,12 @@ func (c *offCmd) Run(e *env) error {
 		return err
 	}
 	e.recordCommand("off", strings.TrimSpace(briefly(c.For)+" "+entry.Reason), start)
-	if e.ui.json {
-		return e.ui.emit(offReport{e.ui.envelope(), "off", &hooksOff{entry.At, entry.Until, entry.By, entry.Reason},
+	if e.ui.JSON {
+		return e.ui.Emit(offReport{e.ui.Envelope(), "off",
+			&report.HooksOff{Since: entry.At, Until: entry.Until, By: entry.By, Reason: entry.Reason},
 			r.Entries})
 	}
-	e.ui.printf("the hooks %s; `modec off --end` turns them on before\n", diag.Clean(offText(entry)))
+	e.ui.Printf("the hooks %s; `modec off --end` turns them on before\n", diag.Clean(offText(entry)))
 	return nil
 }
 
@@ -123,12 +117,12 @@ func (c *offCmd) end(e *env) error {
 		e.recordCommand("off --end", "", start)
 	}
 	switch {
-	case e.ui.json:
-		return e.ui.emit(offReport{e.ui.envelope(), "on", nil, r.Entries})
+	case e.ui.JSON:
+		return e.ui.Emit(offReport{e.ui.Envelope(), "on", nil, r.Entries})
 	case off:
-		e.ui.printf("the hooks are on\n")
+		e.ui.Printf("the hooks are on\n")
 	default:
-		e.ui.printf("the hooks were on\n")
+		e.ui.Printf("the hooks were on\n")
 	}
 	return nil
 }
@@ -158,7 +152,7 @@ func (e *env) challenge(long time.Duration) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.ui.err, "The hooks of %s will be off for %s: agents decide by their own rules.\nType %s to go on: ",
+	fmt.Fprintf(e.ui.Err, "The hooks of %s will be off for %s: agents decide by their own rules.\nType %s to go on: ",
 		diag.Clean(e.dir), briefly(long), code)
 	answer, err := bufio.NewReader(e.stdin).ReadString('\n')
 	if err != nil || strings.TrimSpace(answer) != code {

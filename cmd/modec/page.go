@@ -22,7 +22,7 @@ type uiCmd struct {
 func (c *uiCmd) Run(e *env) error {
 	p := &pageViews{env: e, writes: c.Write}
 	if diags := p.load(); diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	listener, err := net.Listen("tcp", c.HTTP)
 	if err != nil {
@@ -33,13 +33,13 @@ func (c *uiCmd) Run(e *env) error {
 		return errors.New("others could reach this address: " +
 			"--http takes one of the loopback interface, such as 127.0.0.1:8700")
 	}
-	log := slog.New(slog.NewTextHandler(e.ui.err, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: maskedAttr}))
+	log := slog.New(slog.NewTextHandler(e.ui.Err, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: maskedAttr}))
 	keys := &console.Keys{}
 	options := console.Options{Title: p.title(), Views: p.views(), Keys: keys, Writes: c.Write,
 		Actions: map[string]console.Action{"ask": p.askServers}}
 	answered := func(string) bool { return false }
 	if c.Write {
-		ed := &editor{pageViews: p, asked: person(e.stdin) && person(e.ui.err)}
+		ed := &editor{pageViews: p, asked: person(e.stdin) && person(e.ui.Err)}
 		maps.Copy(options.Actions, ed.actions())
 		answered = func(line string) bool { return ed.answered(e.ctx, line) }
 		go ed.proof(e.ctx, p.model().res) // so that of what is prepared only the changes are compared
@@ -58,20 +58,20 @@ func (c *uiCmd) Run(e *env) error {
 	}
 	go func() {
 		if err := w.run(e.ctx, func() { p.load() }); err != nil { // the page says what is wrong
-			e.ui.failure(err)
+			e.ui.Failure(err)
 		}
 	}()
-	e.ui.endless = true
+	e.ui.Endless = true
 	at := "http://" + listener.Addr().String()
-	e.ui.printf("%s\n", keys.Address(at))
-	e.ui.note("one page can be opened by it; Enter prints a new address, ^C stops\n")
+	e.ui.Printf("%s\n", keys.Address(at))
+	e.ui.Note("one page can be opened by it; Enter prints a new address, ^C stops\n")
 	if c.Write {
-		e.ui.note("the page may change the source; what permits more is asked about here\n")
+		e.ui.Note("the page may change the source; what permits more is asked about here\n")
 	}
 	go func() {
 		for lines := bufio.NewScanner(e.stdin); lines.Scan(); {
 			if !answered(lines.Text()) {
-				e.ui.printf("%s\n", keys.Address(at))
+				e.ui.Printf("%s\n", keys.Address(at))
 			}
 		}
 	}()

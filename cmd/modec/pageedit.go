@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"modec.dev/modec/cmd/modec/console"
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -70,8 +71,8 @@ func editFuncs() template.FuncMap {
 	return template.FuncMap{
 		"vals":     values,
 		"whole":    func(at []string) migrate.Change { return migrate.Change{At: at, Do: migrate.Unset} },
-		"action":   func(c diff.Change) string { return action(&c) },
-		"examples": func(c diff.Change) string { return examples(&c) },
+		"action":   func(c diff.Change) string { return report.Action(&c) },
+		"examples": func(c diff.Change) string { return report.Examples(&c) },
 	}
 }
 
@@ -531,7 +532,7 @@ func (ed *editor) fill(out *shownEditor, b *edit.Base, p *edit.Proposal) {
 		out.Shown = p.Digest
 		out.P = &shownProposal{Proposal: p}
 		for _, f := range p.Files {
-			out.P.Lines = append(out.P.Lines, patchLines(patchOf(f.Path, f.Was, f.Is))...)
+			out.P.Lines = append(out.P.Lines, patchLines(report.PatchOf(f.Path, f.Was, f.Is))...)
 		}
 		if p.Report != nil {
 			out.P.Changes, out.P.Others, out.P.Widens = p.Report.Changes, p.Report.Others, p.Report.Widened > 0

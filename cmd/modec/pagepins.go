@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/ir"
@@ -110,7 +111,7 @@ func (p *pageViews) pinsView(context.Context, url.Values) (template.HTML, error)
 			now.Entry = pins.Of(sv).Entry
 			changes := have.Compare(&now)
 			if len(changes) > 0 {
-				x.Note = count(len(changes), "difference")
+				x.Note = report.Count(len(changes), "difference")
 			}
 			differ = append(differ, driftOf(changes, "pinned", "in the source")...)
 		}
@@ -135,7 +136,7 @@ func pinnedText(s *pins.Server) string {
 	}
 	for _, k := range pins.Listed {
 		if n := len(s.Items[k]); n > 0 {
-			parts = append(parts, count(n, strings.TrimSuffix(string(k), "s")))
+			parts = append(parts, report.Count(n, strings.TrimSuffix(string(k), "s")))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -196,9 +197,9 @@ func (p *pageViews) askServers(ctx context.Context, _ url.Values) (template.HTML
 		case a.Error != "":
 			x.Error = a.Error
 		case set.Server(a.Name) == nil:
-			x.Note = count(a.Tools, "tool") + "; nothing of it is pinned: " + pins.Command(a.Name)
+			x.Note = report.Count(a.Tools, "tool") + "; nothing of it is pinned: " + pins.Command(a.Name)
 		case a.loose():
-			x.Note = count(len(a.Pins), "difference")
+			x.Note = report.Count(len(a.Pins), "difference")
 			x.Drift = driftOf(a.Pins, "pinned", "offered now")
 		}
 		out = append(out, x)

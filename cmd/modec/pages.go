@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"modec.dev/modec/cmd/modec/console"
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/contract"
@@ -113,12 +114,12 @@ func (p *pageViews) title() string {
 
 // views returns all there are.
 func (p *pageViews) views() map[string]console.View {
-	p.text = template.Must(template.New("pages").Funcs(inHTML()).Funcs(template.FuncMap{
-		"line":   func(at diag.Pos) string { return strings.TrimSpace(p.ui.render.Line(at)) },
+	p.text = template.Must(template.New("pages").Funcs(report.HTMLFuncs()).Funcs(template.FuncMap{
+		"line":   func(at diag.Pos) string { return strings.TrimSpace(p.ui.Render.Line(at)) },
 		"place":  func(at diag.Pos) string { return ir.Written(at).String() },
-		"word":   func(l ruleList) ir.Decision { return l.decision },
+		"word":   func(l report.RuleList) ir.Decision { return l.Decision },
 		"masked": secret.Text,
-	}).Funcs(editFuncs()).Parse(pagesText + pinsText + editText + pageText))
+	}).Funcs(editFuncs()).Parse(pagesText + pinsText + editText + report.PageText))
 	return map[string]console.View{
 		"state": p.state, "filters": p.filters, "matrix": p.matrix, "subject": p.subject, "why": p.why,
 		"held": p.held, "answer": p.answer, "losses": p.losses, "audit": p.audit, "cursor": p.cursor,
@@ -142,7 +143,7 @@ func (p *pageViews) state(_ context.Context, q url.Values) (template.HTML, error
 		return "", console.ErrUnchanged
 	}
 	return p.render("state", map[string]any{"Seen": m.seen, "Since": m.since.Format(time.TimeOnly),
-		"Subjects": count(len(m.rows), "subject"), "Wrong": m.wrong})
+		"Subjects": report.Count(len(m.rows), "subject"), "Wrong": m.wrong})
 }
 
 // filters are what the matrix can be asked for.
@@ -252,7 +253,7 @@ func (g *grid) row(r *shownRow, columns []column) (row gridRow, shown bool) {
 	shown = g.differ == nil
 	for _, c := range columns {
 		said := g.said(r, c)
-		cell := gridCell{Letters: letters(&said), Decision: said.Decision, Title: titleOf(&said),
+		cell := gridCell{Letters: report.Letters(&said), Decision: said.Decision, Title: titleOf(&said),
 			Open: address("why", r.ref, url.Values{"group": {string(c.group)}, "server": {c.server}, "tool": {c.tool}})}
 		if g.agent != "" {
 			g.asAgent(&cell, r.ref, c.group)
@@ -342,14 +343,14 @@ func (g *grid) changes(ref ir.SubjectRef, c column) (list []diff.Change) {
 }
 
 func titleOf(c *explain.Cell) string {
-	text := decisionLooks[c.Decision].words
+	text := report.DecisionLooks[c.Decision].Words
 	for i, d := range c.Lists {
 		if i == 0 {
 			text += ", but lists say otherwise: "
 		} else {
 			text += ", "
 		}
-		text += decisionLooks[d].words
+		text += report.DecisionLooks[d].Words
 	}
 	return text
 }
@@ -563,7 +564,8 @@ func (p *pageViews) answer(ctx context.Context, q url.Values) (template.HTML, er
 	if err != nil {
 		return "", err
 	}
-	x, diags, err := explain.Action(ctx, m.res, p.disk(), ref, explain.Question{Name: q.Get("group"), Arg: arg, Action: action})
+	x, diags, err := explain.Action(ctx, m.res, p.disk(), ref,
+		explain.Question{Name: q.Get("group"), Arg: arg, Action: action})
 	if err == nil && diags.HasErrors() {
 		err = errors.New(diags[0].String())
 	}
@@ -579,7 +581,7 @@ func (p *pageViews) answer(ctx context.Context, q url.Values) (template.HTML, er
 	for _, v := range x.Verdicts {
 		verdicts = append(verdicts, verdictLine{v, artifactLine(files, v.Place)})
 	}
-	return p.render("answer", map[string]any{"X": x, "Line": strings.TrimSpace(p.ui.render.Line(x.Place)),
+	return p.render("answer", map[string]any{"X": x, "Line": strings.TrimSpace(p.ui.Render.Line(x.Place)),
 		"Verdicts": verdicts})
 }
 

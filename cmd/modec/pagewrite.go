@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"modec.dev/modec/cmd/modec/console"
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/diag"
@@ -169,7 +170,7 @@ func (ed *editor) ask(p *edit.Proposal) {
 	var lines []string
 	for i := range p.Report.Changes {
 		if c := &p.Report.Changes[i]; c.Kind == diff.Widened {
-			lines = append(lines, c.Subject+": "+action(c)+examples(c))
+			lines = append(lines, c.Subject+": "+report.Action(c)+report.Examples(c))
 		}
 	}
 	for _, o := range p.Report.Others {
@@ -193,14 +194,14 @@ func (ed *editor) ask(p *edit.Proposal) {
 	for _, f := range p.Files {
 		fmt.Fprintf(&b, "  into %s\n", diag.Clean(f.Path))
 	}
-	fmt.Fprintf(ed.ui.err, "%sType %s to write it (%s widened), Enter to refuse: ", b.String(), ed.waiting.number,
-		count(p.Report.Widened, "permission"))
+	fmt.Fprintf(ed.ui.Err, "%sType %s to write it (%s widened), Enter to refuse: ", b.String(), ed.waiting.number,
+		report.Count(p.Report.Widened, "permission"))
 }
 
 // withdraw takes a question to the terminal back.
 func (ed *editor) withdraw(why string) {
 	ed.waiting.answer = why + "; nothing was written"
-	fmt.Fprintf(ed.ui.err, "\n%s\n", ed.waiting.answer)
+	fmt.Fprintf(ed.ui.Err, "\n%s\n", ed.waiting.answer)
 }
 
 // wrote returns what was written after the terminal said so, where it is what a page has prepared.
@@ -235,7 +236,7 @@ func (ed *editor) answered(ctx context.Context, line string) bool {
 	if err != nil {
 		w.answer = err.Error()
 	}
-	fmt.Fprintf(ed.ui.err, "%s\n", diag.Clean(w.answer))
+	fmt.Fprintf(ed.ui.Err, "%s\n", diag.Clean(w.answer))
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/output"
@@ -76,7 +77,7 @@ func (c *inventoryCmd) pin(e *env, set *pins.Set, all []askedServer) error {
 			}
 			if x.Status != pins.Unpinned {
 				replaces = true
-				e.ui.replaced(x)
+				printReplaced(e.ui, x)
 			}
 		}
 		for id := range c.named {
@@ -93,11 +94,11 @@ func (c *inventoryCmd) pin(e *env, set *pins.Set, all []askedServer) error {
 	file := contract.File{Path: pins.File, Data: set.Bytes()}
 	opt := output.PutOptions{Dir: e.dir, Existing: output.ReplaceExisting}
 	if list := output.Put(e.ctx, []contract.File{file}, opt); list.HasErrors() {
-		return e.ui.fail(list)
+		return e.ui.Fail(list)
 	}
 	written, list := e.pins() // in which everything has its new place
 	if list.HasErrors() {
-		return e.ui.fail(list)
+		return e.ui.Fail(list)
 	}
 	for i := range all {
 		all[i].hold(written)
@@ -105,14 +106,14 @@ func (c *inventoryCmd) pin(e *env, set *pins.Set, all []askedServer) error {
 	return nil
 }
 
-// replaced shows what a pin that is replaced was, and what it is from now on.
-func (u *ui) replaced(x pins.Change) {
-	if u.json {
+// printReplaced shows what a pin that is replaced was, and what it is from now on.
+func printReplaced(u *report.Printer, x pins.Change) {
+	if u.JSON {
 		return
 	}
-	fmt.Fprintf(u.err, "%s\n", diag.Clean(x.String()))
+	fmt.Fprintf(u.Err, "%s\n", diag.Clean(x.String()))
 	for _, p := range x.Parts {
-		fmt.Fprintf(u.err, "  %s\n", diag.Clean(p.String()))
+		fmt.Fprintf(u.Err, "  %s\n", diag.Clean(p.String()))
 	}
 }
 
@@ -137,9 +138,9 @@ func (c *inventoryCmd) held(e *env, all []askedServer) {
 				Hintf("where that is right, `%s` takes it", pins.Command(x.ID))
 		}
 	}
-	e.ui.diagnostics(list)
+	e.ui.Diagnostics(list)
 	if c.Pin {
-		e.ui.note("written: %s\nnext: modec lint\n", pins.File)
+		e.ui.Note("written: %s\nnext: modec lint\n", pins.File)
 	}
 }
 

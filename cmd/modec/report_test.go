@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/audit"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets"
@@ -187,7 +188,7 @@ func TestReports(t *testing.T) {
 			t.Errorf("%s: it begins with %.60q", line, out.String())
 		}
 		for _, r := range all[name].reports() {
-			one, bad := reportSchema(name, []any{r})
+			one, bad := report.ReportSchema(name, []any{r})
 			if bad != nil {
 				t.Fatal(bad)
 			}

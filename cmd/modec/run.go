@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -24,17 +25,17 @@ type runCmd struct {
 func (c *runCmd) silence(e *env, t contract.Target, l *launch) error {
 	allows, _ := e.filling(l.res, t, l.ref.Role)
 	for _, a := range allows {
-		e.ui.render.Render(e.ui.err, diag.Diagnostic{Severity: diag.Note, Pos: a.At, Message: fmt.Sprintf(
+		e.ui.Render.Render(e.ui.Err, diag.Diagnostic{Severity: diag.Note, Pos: a.At, Message: fmt.Sprintf(
 			"your own %q holds, because the source leaves %s to the agent", a.Rule, ir.Names(a.Groups))})
 	}
 	if c.Closed && len(allows) > 0 {
 		return fmt.Errorf("%s of your own would decide what %s leaves to the agent: remove what is listed above, "+
-			"or close the groups in the source", count(len(allows), "rule"), l.ref)
+			"or close the groups in the source", report.Count(len(allows), "rule"), l.ref)
 	}
 	return nil
 }
 
-func (runCmd) reports() []any { return []any{outcome{}} }
+func (runCmd) reports() []any { return []any{report.Outcome{}} }
 
 func (c *runCmd) Run(e *env) error {
 	command := c.Command
@@ -54,14 +55,14 @@ func (c *runCmd) Run(e *env) error {
 		return err
 	}
 	if list.HasErrors() {
-		return e.ui.fail(list)
+		return e.ui.Fail(list)
 	}
 	line := contract.CommandLine{Given: started.args, Variables: started.env, Own: command[1:],
 		Env: started.environment(os.Environ())}
 	if x, ok := launcher.Replaces(line); ok {
 		return fmt.Errorf("%s would replace what %s may do (%s): %s", x.What, c.Subject, x.Does, x.Instead)
 	}
-	e.ui.diagnostics(list)
+	e.ui.Diagnostics(list)
 	if err := c.accept(e, started.res, started.ref, launcher); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/shape"
@@ -24,7 +25,7 @@ type schemaCmd struct {
 
 func (c *schemaCmd) Run(e *env, k *kong.Kong) error {
 	asked := 0
-	for _, yes := range []bool{c.Config, c.Reference, c.Output != "", e.ui.json && c.Output == ""} {
+	for _, yes := range []bool{c.Config, c.Reference, c.Output != "", e.ui.JSON && c.Output == ""} {
 		if yes {
 			asked++
 		}
@@ -35,21 +36,21 @@ func (c *schemaCmd) Run(e *env, k *kong.Kong) error {
 	case c.Output != "":
 		return c.output(e, k)
 	case c.Config:
-		e.ui.printf("%s", config.Schema(e.targets))
+		e.ui.Printf("%s", config.Schema(e.targets))
 	case c.Reference:
 		text, err := cue.Reference()
 		if err != nil {
 			return err
 		}
-		e.ui.printf("%s", text)
-	case e.ui.json:
+		e.ui.Printf("%s", text)
+	case e.ui.JSON:
 		b, err := shape.JSONSchema()
 		if err != nil {
 			return err
 		}
-		e.ui.printf("%s", b)
+		e.ui.Printf("%s", b)
 	default:
-		e.ui.printf("%s", cue.Text())
+		e.ui.Printf("%s", cue.Text())
 	}
 	return nil
 }
@@ -65,9 +66,9 @@ func (c *schemaCmd) output(e *env, k *kong.Kong) error {
 		}
 		slices.Sort(names)
 		return fmt.Errorf("there is no command %q with a JSON output: these are %s%s",
-			c.Output, strings.Join(names, ", "), hintOf(diag.DidYouMean(c.Output, names)))
+			c.Output, strings.Join(names, ", "), report.HintOf(diag.DidYouMean(c.Output, names)))
 	}
-	s, err := reportSchema(c.Output, r.reports())
+	s, err := report.ReportSchema(c.Output, r.reports())
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (c *schemaCmd) output(e *env, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	e.ui.printf("%s\n", text)
+	e.ui.Printf("%s\n", text)
 	return nil
 }
 
@@ -89,3 +90,9 @@ func reporters(k *kong.Kong) map[string]reporter {
 	}
 	return all
 }
+
+// A reporter is a command with a JSON output. Its reports are one value of each struct
+// that it may print; they stand beside the command, and their JSON Schema is made from
+// them. The tags of a report's own fields are part of it: jsonschema is a description,
+// enum a list of the values.
+type reporter interface{ reports() []any }

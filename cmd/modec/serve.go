@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/secret"
 	"modec.dev/modec/targets/mcp/seal"
 	"modec.dev/modec/targets/mcp/serve"
@@ -29,11 +30,11 @@ type serveCmd struct {
 	serveSettings
 }
 
-func (serveCmd) reports() []any { return []any{clientReport{}, outcome{}} }
+func (serveCmd) reports() []any { return []any{clientReport{}, report.Outcome{}} }
 
 func (c *serveCmd) Run(e *env) error {
 	if c.PrintSettings {
-		_, err := io.WriteString(e.ui.out, settingsFile())
+		_, err := io.WriteString(e.ui.Out, settingsFile())
 		return err
 	}
 	if err := c.settle(e); err != nil {
@@ -50,7 +51,7 @@ func (c *serveCmd) Run(e *env) error {
 		return err
 	}
 	defer end()
-	e.ui.endless = true
+	e.ui.Endless = true
 	l := &modelLoader{env: e, log: log, file: or(c.Model, ""), global: !or(c.NoGlobal, false), own: or(c.GlobalDir, "")}
 	if l.file != "" {
 		l.file = e.abs(l.file)
@@ -66,7 +67,7 @@ func (c *serveCmd) Run(e *env) error {
 	}
 	model, diags := l.load()
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	opt, err := c.options(l)
 	if err != nil {
@@ -97,7 +98,7 @@ func (c *serveCmd) Run(e *env) error {
 	if !ok {
 		in = io.NopCloser(e.stdin)
 	}
-	return s.Run(e.ctx, in, keepOpen{e.ui.out})
+	return s.Run(e.ctx, in, keepOpen{e.ui.Out})
 }
 
 // options turns the settings into those of a server.
@@ -207,7 +208,7 @@ func (c *serveCmd) logger(e *env) (*slog.Logger, func(), error) {
 	var handlers []slog.Handler
 	end := func() {}
 	if c.LogFile == nil || or(c.LogStderr, false) {
-		out := newPatient(e.ui.err)
+		out := newPatient(e.ui.Err)
 		handlers, end = append(handlers, handler(out, "text")), out.Close
 	}
 	if c.LogFile != nil {
@@ -240,7 +241,7 @@ func (c *serveCmd) http(e *env, s *serve.Server, addr string, log *slog.Logger) 
 		log.Warn("others can reach this address, and callers are not authenticated",
 			"address", listener.Addr().String())
 	}
-	e.ui.note("serving %s\n", serve.Address(listener.Addr().String(), ""))
+	e.ui.Note("serving %s\n", serve.Address(listener.Addr().String(), ""))
 	return e.serveHTTP(listener, h, log, quickly)
 }
 

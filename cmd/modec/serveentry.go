@@ -15,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/jsonedit"
@@ -53,7 +54,7 @@ func (c *clientName) Decode(ctx *kong.DecodeContext) error {
 
 // clientReport is the JSON of a client's entry.
 type clientReport struct {
-	envelope
+	report.Envelope
 	Status string          `json:"status" enum:"printed,added,unchanged"`
 	Client string          `json:"client"`
 	File   string          `json:"file" jsonschema:"the client's list of servers, relative to the project"`
@@ -80,14 +81,14 @@ func (c *serveCmd) entry(e *env) error {
 		entry = list.RemoteEntry(serve.Address(addr, or(c.Mode, "")), serve.ReadOnlyTools())
 	}
 	data := contract.JSON(contract.Object{list.Field, contract.Object{"modec", entry}})
-	report := clientReport{e.ui.envelope(), "printed", name, list.File, data}
+	report := clientReport{e.ui.Envelope(), "printed", name, list.File, data}
 	switch {
 	case c.Install != "":
 		return c.install(e, list, report)
-	case e.ui.json:
-		return e.ui.emit(report)
+	case e.ui.JSON:
+		return e.ui.Emit(report)
 	}
-	_, err := e.ui.out.Write(data)
+	_, err := e.ui.Out.Write(data)
 	return err
 }
 
@@ -108,17 +109,17 @@ func (c *serveCmd) install(e *env, list contract.ServerList, report clientReport
 			list.File, res.Conflicts[0].Line, res.Conflicts[0].Place)
 	case bytes.Equal(have, res.Data):
 		report.Status = "unchanged"
-		e.ui.note("%s has it already\n", list.File)
+		e.ui.Note("%s has it already\n", list.File)
 	default:
 		files := []contract.File{{Path: list.File, Data: res.Data}}
 		if diags := e.put(files, output.ReplaceExisting); diags.HasErrors() {
-			return e.ui.fail(diags)
+			return e.ui.Fail(diags)
 		}
 		report.Status = "added"
-		e.ui.note("added modec to %s\n", diag.Clean(list.File))
+		e.ui.Note("added modec to %s\n", diag.Clean(list.File))
 	}
-	if e.ui.json {
-		return e.ui.emit(report)
+	if e.ui.JSON {
+		return e.ui.Emit(report)
 	}
 	return nil
 }

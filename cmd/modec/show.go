@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/explain"
@@ -19,38 +20,8 @@ type showCmd struct {
 	HTML    string `name:"html" placeholder:"FILE" help:"Write one page that needs nothing else into this file."`
 }
 
-func (showCmd) reports() []any { return []any{matrixReport{}, sheetReport{}, pageReport{}, outcome{}} }
-
-// matrixReport is the JSON of all subjects.
-type matrixReport struct {
-	envelope
-	HooksOff *hooksOff     `json:"hooksOff,omitempty"`
-	Groups   []ir.Group    `json:"groups"`
-	Subjects []explain.Row `json:"subjects" jsonschema:"modes first, in the order of the source"`
-	Servers  []toolList    `json:"servers"`
-}
-
-// toolList is a server of the source with the names of its tools.
-type toolList struct {
-	Server string   `json:"server"`
-	Pos    diag.Pos `json:"pos"`
-	ir.Place
-	Tools []string `json:"tools"`
-}
-
-// sheetReport is the JSON of one subject.
-type sheetReport struct {
-	envelope
-	HooksOff *hooksOff `json:"hooksOff,omitempty"`
-	explain.Sheet
-}
-
-// pageReport is the JSON of a page that was written.
-type pageReport struct {
-	envelope
-	File     string `json:"file" jsonschema:"the page"`
-	Bytes    int    `json:"bytes"`
-	Subjects int    `json:"subjects"`
+func (showCmd) reports() []any {
+	return []any{report.MatrixReport{}, report.SheetReport{}, report.PageReport{}, report.Outcome{}}
 }
 
 func (c *showCmd) Run(e *env) error {
@@ -65,7 +36,7 @@ func (c *showCmd) Run(e *env) error {
 	}
 	res, diags := compiler.Compile(e.ctx, e.sourceRequest())
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	name, role := c.Subject, ""
 	if c.Mode != "" {
@@ -78,13 +49,13 @@ func (c *showCmd) Run(e *env) error {
 	sheets, diags := e.sheets(res, []ir.SubjectRef{ref})
 	switch {
 	case diags.HasErrors():
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	case c.HTML != "":
 		return c.write(e, res, nil, sheets)
-	case e.ui.json:
-		return e.ui.emit(sheetReport{e.ui.envelope(), disarmed(e.dir), sheets[0]})
+	case e.ui.JSON:
+		return e.ui.Emit(report.SheetReport{Envelope: e.ui.Envelope(), HooksOff: disarmed(e.dir), Sheet: sheets[0]})
 	}
-	e.ui.sheet(&sheets[0])
+	e.ui.Sheet(&sheets[0])
 	e.tellOff()
 	return nil
 }
@@ -93,24 +64,25 @@ func (c *showCmd) Run(e *env) error {
 func (c *showCmd) matrix(e *env) error {
 	res, diags := compiler.Open(e.ctx, e.request())
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	rows, err := explain.Matrix(res)
 	if err != nil {
 		return err
 	}
-	if e.ui.json {
-		servers := []toolList{}
+	if e.ui.JSON {
+		servers := []report.ToolList{}
 		for _, sv := range res.Project.Servers {
-			x := toolList{sv.Name, sv.Pos, sv.Place, []string{}}
+			x := report.ToolList{Server: sv.Name, Pos: sv.Pos, Place: sv.Place, Tools: []string{}}
 			for _, t := range sv.Tools {
 				x.Tools = append(x.Tools, t.Name)
 			}
 			servers = append(servers, x)
 		}
-		return e.ui.emit(matrixReport{e.ui.envelope(), disarmed(e.dir), ir.Decided, rows, servers})
+		return e.ui.Emit(report.MatrixReport{Envelope: e.ui.Envelope(), HooksOff: disarmed(e.dir),
+			Groups: ir.Decided, Subjects: rows, Servers: servers})
 	}
-	e.ui.matrix(rows)
+	e.ui.Matrix(rows)
 	e.tellOff()
 	return nil
 }
@@ -119,11 +91,11 @@ func (c *showCmd) matrix(e *env) error {
 func (c *showCmd) page(e *env) error {
 	res, diags := compiler.Compile(e.ctx, e.sourceRequest())
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	sheets, diags := e.sheets(res, res.Project.Subjects())
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	rows, err := explain.Matrix(res)
 	if err != nil {
@@ -135,7 +107,7 @@ func (c *showCmd) page(e *env) error {
 // sheets returns all that there is to know of subjects, in their order.
 func (e *env) sheets(res *compiler.Result, refs []ir.SubjectRef) ([]explain.Sheet, diag.List) {
 	collectSeldom()
-	show, end := e.ui.showing()
+	show, end := e.ui.Showing()
 	defer end()
 	var progress func(verify.Step)
 	if show != nil {
@@ -146,17 +118,18 @@ func (e *env) sheets(res *compiler.Result, refs []ir.SubjectRef) ([]explain.Shee
 
 // write writes the page, over nothing but a page that modec wrote.
 func (c *showCmd) write(e *env, res *compiler.Result, rows []explain.Row, sheets []explain.Sheet) error {
-	data, err := htmlPage(res.Project.Name, rows, sheets)
+	data, err := report.Page(res.Project.Name, rows, sheets)
 	if err != nil {
 		return err
 	}
 	file := e.abs(c.HTML)
-	if err := putPage(context.WithoutCancel(e.ctx), file, data, e.progress()); err != nil {
+	if err := report.PutPage(context.WithoutCancel(e.ctx), file, data, e.progress()); err != nil {
 		return err
 	}
-	if e.ui.json {
-		return e.ui.emit(pageReport{e.ui.envelope(), file, len(data), len(sheets)})
+	if e.ui.JSON {
+		return e.ui.Emit(report.PageReport{Envelope: e.ui.Envelope(), File: file, Bytes: len(data),
+			Subjects: len(sheets)})
 	}
-	e.ui.note("wrote %s: %s of %s\n", diag.Clean(c.HTML), size(len(data)), count(len(sheets), "subject"))
+	e.ui.Note("wrote %s: %s of %s\n", diag.Clean(c.HTML), report.Size(len(data)), report.Count(len(sheets), "subject"))
 	return nil
 }

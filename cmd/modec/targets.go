@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 )
@@ -20,7 +21,7 @@ func (targetsCmd) reports() []any { return []any{targetsReport{}} }
 
 // targetsReport is the JSON of the targets.
 type targetsReport struct {
-	envelope
+	report.Envelope
 	Targets []targetInfo `json:"targets"`
 }
 
@@ -42,17 +43,17 @@ func (c *targetsCmd) Run(e *env) error {
 			infos = append(infos, targetInfo{t.Name(), t.Summary(), t.Owns(), t.Options()})
 		}
 	}
-	if e.ui.json {
-		return e.ui.emit(targetsReport{e.ui.envelope(), infos})
+	if e.ui.JSON {
+		return e.ui.Emit(targetsReport{e.ui.Envelope(), infos})
 	}
 	for _, i := range infos {
-		e.ui.printf("%-9s %s\n", i.Name, i.Summary)
-		e.ui.printf("          writes %s\n", strings.Join(i.Owns, ", "))
+		e.ui.Printf("%-9s %s\n", i.Name, i.Summary)
+		e.ui.Printf("          writes %s\n", strings.Join(i.Owns, ", "))
 		if c.Name == "" {
 			continue
 		}
 		for _, o := range i.Options {
-			e.ui.printf("\n  %s (%s)\n%s\n", o.Name, describeOption(o), indent(wrap(o.Doc, 74), "    "))
+			e.ui.Printf("\n  %s (%s)\n%s\n", o.Name, describeOption(o), indent(report.Wrap(o.Doc, 74), "    "))
 		}
 	}
 	return nil
@@ -85,7 +86,7 @@ func (e *env) knownTarget(name string) error {
 		return nil
 	}
 	return fmt.Errorf("there is no target %q: the targets are %s%s",
-		name, strings.Join(known, ", "), hintOf(diag.DidYouMean(name, known)))
+		name, strings.Join(known, ", "), report.HintOf(diag.DidYouMean(name, known)))
 }
 
 func describeOption(o contract.Option) string {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
@@ -29,18 +30,7 @@ type verifyCmd struct {
 	Staged bool     `help:"Take the source, and with --disk the files, from git's index."`
 }
 
-func (verifyCmd) reports() []any { return []any{verifyReport{}, outcome{}} }
-
-// verifyReport is the JSON of a verification.
-type verifyReport struct {
-	envelope
-	Status  string   `json:"status" enum:"ok,failed" jsonschema:"failed: something is wider, or nothing was compared"`
-	Disk    bool     `json:"disk,omitempty" jsonschema:"the files were judged as they lie"`
-	Missing []string `json:"missing,omitempty" jsonschema:"artifacts that are not there; their targets were not judged"`
-	// Exceptions are of the findings that are wider; a finding may have none.
-	Exceptions []string `json:"exceptions,omitempty" jsonschema:"for modec.toml, each accepts a decision that is wider"`
-	*verify.Report
-}
+func (verifyCmd) reports() []any { return []any{report.VerifyReport{}, report.Outcome{}} }
 
 func (c *verifyCmd) Run(e *env) error {
 	start := time.Now()
@@ -56,7 +46,7 @@ func (c *verifyCmd) Run(e *env) error {
 	req.Only = c.Target
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	var disk fs.FS // nil: what was compiled
 	switch {
@@ -74,54 +64,56 @@ func (c *verifyCmd) Run(e *env) error {
 	res, there, diags := c.present(e, res, disk)
 	missing := paths(there.missing)
 	if diags.HasErrors() {
-		return e.ui.fail(diags)
+		return e.ui.Fail(diags)
 	}
 	subjects := len(res.Project.Modes) + len(res.Project.Roles)
-	report, same := &verify.Report{}, unchanged{}
+	result, same := &verify.Report{}, unchanged{}
 	if len(missing) == 0 || len(res.Outputs) > 0 {
-		report, diags, same = c.judge(e, res, there)
+		result, diags, same = c.judge(e, res, there)
 	}
 	switch {
-	case report == nil:
-		return e.ui.fail(diags)
-	case len(report.Surfaces) == 0 && len(missing) == 0 && subjects > 0:
+	case result == nil:
+		return e.ui.Fail(diags)
+	case len(result.Surfaces) == 0 && len(missing) == 0 && subjects > 0:
 		return notCompared(res)
 	}
 	status, failed := "ok", error(nil)
-	if diags.HasErrors() || len(missing) > 0 || provesNothing(report, res.Project) {
-		status, failed = "failed", exitFindings
+	if diags.HasErrors() || len(missing) > 0 || provesNothing(result, res.Project) {
+		status, failed = "failed", report.ExitFindings
 	}
-	accepting := e.acceptances(res, report, diags)
+	accepting := e.acceptances(res, result, diags)
 	switch {
-	case e.ui.json:
-		report := verifyReport{e.ui.envelope(), status, c.Disk, missing, accepting, report}
-		return cmp.Or(e.ui.emit(report), failed)
-	case e.ui.annotator != nil:
+	case e.ui.JSON:
+		out := report.VerifyReport{Envelope: e.ui.Envelope(), Status: status, Disk: c.Disk, Missing: missing,
+			Exceptions: accepting, Report: result}
+		return cmp.Or(e.ui.Emit(out), failed)
+	case e.ui.Annotator != nil:
 		list := slices.Concat(diags, absent(there.missing), narrower(res))
 		list.Sort()
-		return cmp.Or(e.ui.annotator(list), failed)
+		return cmp.Or(e.ui.Annotator(list), failed)
 	}
-	rest := verifyLines
-	if !e.ui.quiet || failed != nil {
-		rest = e.ui.verify(report)
+	rest := report.VerifyLines
+	if !e.ui.Quiet || failed != nil {
+		rest = e.ui.Verify(result)
 	}
-	e.ui.findings(diags, rest-1-len(missing))
-	e.ui.own(diags)
+	e.ui.Findings(diags, rest-1-len(missing))
+	e.ui.Own(diags)
 	if len(missing) > 0 {
-		e.ui.missing(missing, e.nextStep(there.missing, c.Staged))
+		e.ui.Missing(missing, e.nextStep(there.missing, c.Staged))
 		return failed
 	}
 	switch {
 	case subjects == 0:
-		e.ui.printf("the source has no mode and no role: there is nothing to compare\n")
+		e.ui.Printf("the source has no mode and no role: there is nothing to compare\n")
 		return failed
-	case report.Halves() == 0 && failed == nil:
-		e.ui.printf("the source leaves everything to the agents: there is nothing to compare\n")
+	case result.Halves() == 0 && failed == nil:
+		e.ui.Printf("the source leaves everything to the agents: there is nothing to compare\n")
 		return failed
 	}
-	e.ui.printf("%s compared in %.1f s%s: %s\n",
-		count(report.Decisions, "distinct decision"), time.Since(start).Seconds(), same, outcomeOf(report, diags))
-	e.ui.acceptances(accepting)
+	e.ui.Printf("%s compared in %.1f s%s: %s\n",
+		report.Count(result.Decisions, "distinct decision"), time.Since(start).Seconds(), same,
+		report.OutcomeOf(result, diags))
+	e.ui.Acceptances(accepting)
 	return failed
 }
 
@@ -221,7 +213,7 @@ func (e *env) verify(
 	res *compiler.Result, there onDisk, seed uint64,
 ) (*verify.Report, diag.List, unchanged) {
 	collectSeldom()
-	show, end := e.ui.showing()
+	show, end := e.ui.Showing()
 	defer end()
 	place, memory := e.verified(res, verifiedFiles(there.files != nil))
 	how := compiler.Verification{Seed: seed, Disk: there.files, Built: there.built, Stale: there.stale,
@@ -271,7 +263,7 @@ func (u unchanged) String() string {
 	if u.subjects == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d of %s known from the last run", u.subjects, count(u.of, "subject"))
+	return fmt.Sprintf(", %d of %s known from the last run", u.subjects, report.Count(u.of, "subject"))
 }
 
 // acceptedFor is how long an exception that verify writes accepts something.

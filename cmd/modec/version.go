@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/ir"
 )
 
@@ -30,16 +31,16 @@ func (versionCmd) reports() []any { return []any{versionReport{}} }
 
 // versionReport is the JSON of the version.
 type versionReport struct {
-	envelope
+	report.Envelope
 	Modec string `json:"modec"`
 	Model int    `json:"model" jsonschema:"the version of the compiled model"`
 	Go    string `json:"go"`
 }
 
 func (versionCmd) Run(e *env) error {
-	if e.ui.json {
-		return e.ui.emit(versionReport{e.ui.envelope(), version(), ir.Version, runtime.Version()})
+	if e.ui.JSON {
+		return e.ui.Emit(versionReport{e.ui.Envelope(), version(), ir.Version, runtime.Version()})
 	}
-	e.ui.printf("modec %s\n", version())
+	e.ui.Printf("modec %s\n", version())
 	return nil
 }

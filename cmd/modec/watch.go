@@ -13,6 +13,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/diag"
@@ -25,7 +26,7 @@ const settle = 80 * time.Millisecond
 // watch builds, and builds again after each change of the source, until the context ends.
 // It reports a build that fails and goes on, also where the source is gone for a while.
 func (c *buildCmd) watch(e *env) error {
-	e.ui.endless = true
+	e.ui.Endless = true
 	w, err := e.watch()
 	if err != nil {
 		return err
@@ -34,7 +35,7 @@ func (c *buildCmd) watch(e *env) error {
 	if err := w.run(e.ctx, func() { c.again(e) }); err != nil {
 		return err
 	}
-	e.ui.note("stopped\n")
+	e.ui.Note("stopped\n")
 	return nil
 }
 
@@ -85,7 +86,7 @@ func (w *watcher) run(ctx context.Context, changed func()) error {
 				timer.Reset(settle)
 			}
 		case err := <-w.w.Errors:
-			w.ui.failure(fmt.Errorf("while watching: %w", err)) // some may be lost: look at all of it
+			w.ui.Failure(fmt.Errorf("while watching: %w", err)) // some may be lost: look at all of it
 			timer.Reset(settle)
 		case <-timer.C:
 			w.all()
@@ -133,7 +134,7 @@ func (c *buildCmd) again(e *env) {
 	var said bytes.Buffer
 	one := *e
 	u := *e.ui
-	u.out = &said
+	u.Out = &said
 	one.ui = &u
 	_, err := c.build(&one)
 	if e.ctx.Err() != nil {
@@ -144,10 +145,10 @@ func (c *buildCmd) again(e *env) {
 		line = line[i+1:]
 	}
 	if err != nil {
-		if code := exitCode(0); !errors.As(err, &code) { // else it was printed
-			e.ui.failure(err)
+		if code := report.ExitCode(0); !errors.As(err, &code) { // else it was printed
+			e.ui.Failure(err)
 		}
 		line = "failed: the files stay as they were"
 	}
-	e.ui.printf("%s %s\n", time.Now().Format(time.TimeOnly), diag.Clean(line))
+	e.ui.Printf("%s %s\n", time.Now().Format(time.TimeOnly), diag.Clean(line))
 }

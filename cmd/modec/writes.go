@@ -2,8 +2,6 @@ package main
 
 import (
 	"io/fs"
-	"slices"
-	"sync"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -12,31 +10,10 @@ import (
 	"modec.dev/modec/compiler/output"
 )
 
-// written is what a command has changed so far.
-type written struct {
-	mu    sync.Mutex // modec serve writes for several clients
-	paths []string
-}
-
-func (w *written) add(path string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !slices.Contains(w.paths, path) {
-		w.paths = append(w.paths, path)
-	}
-}
-
-// files returns the changed files in the order of their first change.
-func (w *written) files() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.paths)
-}
-
 // progress is what each writer of package output reports to: the env remembers what a
 // command has written.
 func (e *env) progress() output.Progress {
-	return output.Progress{Changed: e.ui.written.add, Waits: e.ui.waits}
+	return output.Progress{Changed: e.ui.Written.Add, Waits: e.ui.Waits}
 }
 
 // put writes files of the project that are people's own.

@@ -61,7 +61,7 @@ type Verdict struct {
 	Kept        bool         `json:"kept,omitempty" jsonschema:"by a rule of the role for this agent alone"`
 
 	Place  diag.Pos `json:"-"` // where the rule stands
-	Losses []string `json:"-"` // the codes of what the target cannot say of the group, where the verdict is less than the source
+	Losses []string `json:"-"` // the codes of what the target cannot say of the group, where it permits less
 }
 
 // Question is an action as somebody wrote it, and as the policy takes it.
@@ -259,7 +259,8 @@ func Verdicts(disk *contract.Disk, list []Model, of ir.SubjectRef, do policy.Act
 				continue
 			}
 			x := Verdict{Target: j.Name(), Surface: d.Surface(), Decision: v.Decision,
-				Governs: halves[v.Governs], ByItself: byItself, Rule: secret.Text(v.Rule), At: v.At.String(), Place: v.At}
+				Governs: halves[v.Governs], ByItself: byItself, Rule: secret.Text(v.Rule), At: v.At.String(),
+				Place: v.At}
 			if x.Kept = !byItself && j.kept(of, v); x.Kept {
 				x.Means = meaningOf(j.Judged, v)
 			}

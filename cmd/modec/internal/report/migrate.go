@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/suggest"
 )
 
 // noteOrder is the order in which notes are printed. Without -v, what is understood is
@@ -21,12 +22,12 @@ var noteOrder = []contract.NoteKind{
 	contract.Kept, contract.Refused, contract.Left, contract.Understood,
 }
 
-// migrated prints the report of a migration. The list of its files has a title.
-func (u *ui) migrated(res *migrate.Result, title string) {
+// Migrated prints the report of a migration. The list of its files has a title.
+func (u *Printer) Migrated(res *migrate.Result, title string) {
 	rep := &res.Report
 	list := func(word string, names []string) {
 		if len(names) > 0 {
-			u.printf("%-12s %s\n", word, diag.Clean(strings.Join(names, ", ")))
+			u.Printf("%-12s %s\n", word, diag.Clean(strings.Join(names, ", ")))
 		}
 	}
 	list("read", rep.Files)
@@ -34,33 +35,33 @@ func (u *ui) migrated(res *migrate.Result, title string) {
 	list("roles", inModes(res.Project, rep.Roles))
 	list("servers", rep.Servers)
 	if len(rep.Silent) > 0 {
-		u.printf("%-12s nothing is permitted, asked about or denied in %s\n", "no rules",
+		u.Printf("%-12s nothing is permitted, asked about or denied in %s\n", "no rules",
 			diag.Clean(strings.Join(rep.Silent, ", ")))
 	}
 	rules := rep.Rules
-	u.printf("%-12s %d of %s (%.1f %%)\n", "understood", rules.Understood, count(rules.Of, "rule"), rules.Percent())
+	u.Printf("%-12s %d of %s (%.1f %%)\n", "understood", rules.Understood, Count(rules.Of, "rule"), rules.Percent())
 	for _, kind := range noteOrder {
-		if kind == contract.Understood && !u.verbose {
+		if kind == contract.Understood && !u.Verbose {
 			continue
 		}
-		u.migrateNotes(slices.DeleteFunc(slices.Clone(rep.Notes), func(n contract.Note) bool { return n.Kind != kind }))
+		u.MigrateNotes(slices.DeleteFunc(slices.Clone(rep.Notes), func(n contract.Note) bool { return n.Kind != kind }))
 	}
-	u.seen(rep.Seen)
+	u.Seen(rep.Seen)
 	for i, f := range res.Files {
 		if i == 0 {
-			u.printf("%s\n", title)
+			u.Printf("%s\n", title)
 		}
-		u.printf("  %-40s %s\n", diag.Clean(f.Path), size(len(f.Data)))
+		u.Printf("  %-40s %s\n", diag.Clean(f.Path), Size(len(f.Data)))
 	}
-	u.proof(rep)
+	u.Proof(rep)
 }
 
 // mostNested is how many folders with files of their own are printed.
 const mostNested = 10
 
-// seen prints what is there and is not imported: a line for each reason, and for each project in a
+// Seen prints what is there and is not imported: a line for each reason, and for each project in a
 // folder of its own.
-func (u *ui) seen(list []migrate.Seen) {
+func (u *Printer) Seen(list []migrate.Seen) {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b migrate.Seen) int {
 		return cmp.Or(slices.Index(contract.Reasons, a.Reason)-slices.Index(contract.Reasons, b.Reason),
@@ -74,51 +75,51 @@ func (u *ui) seen(list []migrate.Seen) {
 		}
 		line := fmt.Sprintf("%-15s %s: %s", "not-imported", strings.Join(names, ", "), x.Why)
 		if x.Next != "" {
-			if nested++; nested > mostNested && !u.verbose {
+			if nested++; nested > mostNested && !u.Verbose {
 				continue
 			}
 			line += "; next: " + x.Next
 		}
-		u.printf("  %s\n", diag.Clean(line))
+		u.Printf("  %s\n", diag.Clean(line))
 	}
-	if more := nested - mostNested; more > 0 && !u.verbose {
-		u.printf("  %-15s %s more with a project of its own (-v lists them)\n", "not-imported", count(more, "folder"))
+	if more := nested - mostNested; more > 0 && !u.Verbose {
+		u.Printf("  %-15s %s more with a project of its own (-v lists them)\n", "not-imported", Count(more, "folder"))
 	}
 }
 
 // sighted names what was seen.
 func sighted(x migrate.Seen) string {
-	files := count(x.Files, "file")
+	files := Count(x.Files, "file")
 	if x.More {
 		files += " or more"
 	}
 	switch {
 	case x.Next != "":
-		return fmt.Sprintf("%s (%s)", x.Path, few(x.Names))
+		return fmt.Sprintf("%s (%s)", x.Path, Few(x.Names))
 	case strings.HasPrefix(x.Path, "**/") && x.Files == 1:
-		return few(x.Names)
+		return Few(x.Names)
 	case len(x.Names) > 0 && !strings.HasPrefix(x.Path, "**/"):
-		return fmt.Sprintf("%s (%s: %s)", x.Path, files, few(x.Names))
+		return fmt.Sprintf("%s (%s: %s)", x.Path, files, Few(x.Names))
 	case x.Files > 1 || x.Files > 0 && strings.HasSuffix(x.Path, "/"):
 		return fmt.Sprintf("%s (%s)", x.Path, files)
 	}
 	return x.Path
 }
 
-// proof prints how the new source compares with the original files.
-func (u *ui) proof(rep *migrate.Report) {
+// Proof prints how the new source compares with the original files.
+func (u *Printer) Proof(rep *migrate.Report) {
 	source, built := rep.Total()
-	u.printf("proof: of %s in the original files the new source has %s",
-		count(source.Compared, "decision"), tallied(source))
+	u.Printf("proof: of %s in the original files the new source has %s",
+		Count(source.Compared, "decision"), tallied(source))
 	if built.Compared > 0 {
-		u.printf("; of %d what is built from it has %s", built.Compared, tallied(built))
+		u.Printf("; of %d what is built from it has %s", built.Compared, tallied(built))
 	}
-	u.printf("\n")
+	u.Printf("\n")
 	if line := inParts(source, built); line != "" {
-		u.printf("       %s\n", diag.Clean(line))
+		u.Printf("       %s\n", diag.Clean(line))
 	}
 	for _, line := range narrowings(rep.Narrower) {
-		u.printf("  %s\n", line)
+		u.Printf("  %s\n", line)
 	}
 	if source.Guarded+built.Guarded > 0 {
 		var guards []string
@@ -136,21 +137,21 @@ func (u *ui) proof(rep *migrate.Report) {
 func inParts(source, built migrate.Tally) string {
 	switch {
 	case built.Parts > 0:
-		return fmt.Sprintf("%s now allowed because each part is, as %q", are(built.Parts, "combined command"),
+		return fmt.Sprintf("%s now allowed because each part is, as %q", Are(built.Parts, "combined command"),
 			diag.Short(built.Part))
 	case source.Parts > 0:
 		return fmt.Sprintf("%s allowed by the source alone, which compares a line by its words and parts, as %q: "+
-			"what is built decides as before", are(source.Parts, "combined command"), diag.Short(source.Part))
+			"what is built decides as before", Are(source.Parts, "combined command"), diag.Short(source.Part))
 	}
 	return ""
 }
 
-// are returns a number of things and the verb for them.
-func are(n int, what string) string {
+// Are returns a number of things and the verb for them.
+func Are(n int, what string) string {
 	if n == 1 {
-		return count(n, what) + " is"
+		return Count(n, what) + " is"
 	}
-	return count(n, what) + " are"
+	return Count(n, what) + " are"
 }
 
 // inModes adds to the names of roles the permission modes in which their sessions begin.
@@ -224,7 +225,7 @@ func (r reason) line(list []migrate.Narrowing) string {
 			examples, more = append(examples, example), more-1
 		}
 	}
-	line := fmt.Sprintf("%-15s %s: %s", "narrower", some(files), strings.Join(examples, ", "))
+	line := fmt.Sprintf("%-15s %s: %s", "narrower", Some(files), strings.Join(examples, ", "))
 	if more > 0 {
 		line += fmt.Sprintf(" and %d more", more)
 	}
@@ -235,7 +236,7 @@ func (r reason) line(list []migrate.Narrowing) string {
 	said := map[ir.Decision]string{ir.Ask: "asked about", ir.Allow: "allowed"}
 	line += fmt.Sprintf(": %s before, %s now: %s", said[r.was], is[r.is], r.rule)
 	if len(places) > 0 {
-		line += " (" + some(places) + ")"
+		line += " (" + Some(places) + ")"
 	}
 	return line
 }
@@ -260,26 +261,26 @@ func shortRule(rule string, form migrate.Form) string {
 const mostExamples = 2
 
 // guarded names the guarded paths that take something from the files.
-func (u *ui) guarded(paths []string) {
+func (u *Printer) guarded(paths []string) {
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
-	u.printf("  %-15s %s: nobody edits unasked what holds permissions; can.edit.guarded opens a path\n",
+	u.Printf("  %-15s %s: nobody edits unasked what holds permissions; can.edit.guarded opens a path\n",
 		"guarded", diag.Clean(strings.Join(paths, ", ")))
 	for _, name := range []string{ir.BareMark, pins.File} { // which need not be there
 		if slices.Contains(paths, name) {
-			u.printf("  %-15s %s: %s\n", "", name, ir.WhyGuarded(name))
+			u.Printf("  %-15s %s: %s\n", "", name, ir.WhyGuarded(name))
 		}
 	}
 }
 
-// migrateNotes prints notes of one kind. What stays as it is written is a line for each file and reason, but with -v.
-func (u *ui) migrateNotes(notes []contract.Note) {
+// MigrateNotes prints notes of one kind. What stays as it is written is a line for each file and reason, but with -v.
+func (u *Printer) MigrateNotes(notes []contract.Note) {
 	const printed = -1
 	type reason struct{ file, why string }
 	of := func(n contract.Note) reason { return reason{n.Pos.File, n.Why} }
 	many := map[reason]int{}
 	for _, n := range notes {
-		if n.Kind == contract.Kept && !u.verbose {
+		if n.Kind == contract.Kept && !u.Verbose {
 			many[of(n)]++
 		}
 	}
@@ -295,7 +296,7 @@ func (u *ui) migrateNotes(notes []contract.Note) {
 	}
 }
 
-func (u *ui) migrateNote(n contract.Note) {
+func (u *Printer) migrateNote(n contract.Note) {
 	line := fmt.Sprintf("%-15s %s", n.Kind, n.Pos)
 	if n.Subject != "" {
 		line += " " + n.Subject + ":"
@@ -304,5 +305,19 @@ func (u *ui) migrateNote(n contract.Note) {
 	if n.Why != "" {
 		line += ": " + n.Why
 	}
-	u.printf("  %s\n", diag.Clean(line))
+	u.Printf("  %s\n", diag.Clean(line))
+}
+
+// MigrateReport is the JSON of a migration.
+type MigrateReport struct {
+	Envelope
+	Status  string   `json:"status" enum:"ok,dry-run,current,nothing,edited" jsonschema:"written says of what"`
+	Written []string `json:"written" jsonschema:"the files of the new source"`
+	*migrate.Report
+	Edits       []migrate.Edit       `json:"edits,omitempty" jsonschema:"what people changed in files that modec wrote"`
+	Coming      []string             `json:"coming,omitempty" jsonschema:"files that the source has nothing of"`
+	Widens      []string             `json:"widens,omitempty" jsonschema:"what these edits permit more"`
+	Suggestions []suggest.Suggestion `json:"suggestions,omitempty"`
+	Patches     []Patch              `json:"patches,omitempty"`
+	Diagnostics diag.List            `json:"diagnostics"`
 }

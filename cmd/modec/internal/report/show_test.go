@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bytes"
@@ -24,9 +24,9 @@ func TestMatrixFits(t *testing.T) {
 			rows = append(rows, r)
 		}
 		var out bytes.Buffer
-		(&ui{out: &out}).matrix(rows)
+		(&Printer{Out: &out}).Matrix(rows)
 		for line := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > showWidth {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > ShowWidth {
 				t.Errorf("%d characters: %s", n, line)
 			}
 		}
@@ -45,7 +45,7 @@ func TestPageEscapes(t *testing.T) {
 		Servers: []explain.Server{{Server: evil, Tools: []explain.Tool{{Name: evil}, {Name: "b", Decision: ir.Ask}}}},
 		Agents: []explain.Agent{{Target: "claude", Surface: evil, Artifacts: []string{evil},
 			Groups: []explain.Holding{{Group: ir.Read, Artifacts: []string{evil}, Changes: []explain.Change{{Example: evil}}}}}}}
-	text, err := htmlPage(evil, []explain.Row{x.Row}, []explain.Sheet{x})
+	text, err := Page(evil, []explain.Row{x.Row}, []explain.Sheet{x})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 )
 
 //go:embed show.html
-var pageText string
+var PageText string
 
 // pageMark begins every page: modec overwrites nothing else.
 const pageMark = "<!doctype html>\n<!-- written by modec show -->\n"
@@ -32,28 +32,28 @@ type showPage struct {
 	Sheets []explain.Sheet
 }
 
-// inHTML are the functions of templates that write permissions.
-func inHTML() template.FuncMap {
+// HTMLFuncs are the functions of templates that write permissions.
+func HTMLFuncs() template.FuncMap {
 	return template.FuncMap{
-		"letters": func(c explain.Cell) string { return letters(&c) },
+		"letters": func(c explain.Cell) string { return Letters(&c) },
 		"class":   func(d ir.Decision) string { return d.String() },
-		"words":   func(d ir.Decision) string { return decisionLooks[d].words },
-		"lists":   func(g explain.Group) []ruleList { return listsOf(&g, inFull) },
+		"words":   func(d ir.Decision) string { return DecisionLooks[d].Words },
+		"lists":   func(g explain.Group) []RuleList { return ListsOf(&g, InFull) },
 		"closed":  func(g explain.Group) bool { return g.Closed() },
-		"tools":   func(s explain.Server) []ruleList { return byDecision(&s) },
+		"tools":   func(s explain.Server) []RuleList { return ByDecision(&s) },
 		"holders": holderWords,
 		"nothing": func(list []explain.Holder) bool {
 			return strings.Contains(holderWords(list), string(explain.ByNothing))
 		},
-		"holes":    func(a explain.Agent) []holeLine { return holesOf(&a, inFull) },
+		"holes":    func(a explain.Agent) []holeLine { return holesOf(&a, InFull) },
 		"free":     func(g explain.Holding) bool { return g.Free() },
 		"steers":   steersText,
 		"id":       func(subject string) string { return strings.ReplaceAll(subject, " ", "-") },
 		"said":     saidOf,
 		"besides":  func(r explain.Row) string { return besides(&r) },
 		"together": func() string { return pairNote },
-		"word":     func(l ruleList) ir.Decision { return l.decision },
-		"of":       func(l ruleList) string { return diag.Clean(l.text()) },
+		"word":     func(l RuleList) ir.Decision { return l.Decision },
+		"of":       func(l RuleList) string { return diag.Clean(l.Text()) },
 		"hole":     func(l holeLine) string { return l.word },
 		"why":      func(l holeLine) string { return diag.Clean(l.text) },
 		"clean":    diag.Clean,
@@ -61,9 +61,9 @@ func inHTML() template.FuncMap {
 	}
 }
 
-// htmlPage returns a page that loads nothing and runs nothing.
-func htmlPage(project string, rows []explain.Row, sheets []explain.Sheet) ([]byte, error) {
-	t, err := template.New("show").Funcs(inHTML()).Parse(pageText)
+// Page returns a page that loads nothing and runs nothing.
+func Page(project string, rows []explain.Row, sheets []explain.Sheet) ([]byte, error) {
+	t, err := template.New("show").Funcs(HTMLFuncs()).Parse(PageText)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +113,8 @@ func saidOf(x explain.Sheet, g ir.Group) explain.Cell {
 
 var errNotAPage = errors.New("modec did not write it; leaving it alone: name another file, or remove it")
 
-// putPage writes a page in one step.
-func putPage(ctx context.Context, file string, data []byte, p output.Progress) error {
+// PutPage writes a page in one step.
+func PutPage(ctx context.Context, file string, data []byte, p output.Progress) error {
 	err := output.Edit(ctx, filepath.Base(file), func(have []byte) ([]byte, error) {
 		if have != nil && !bytes.HasPrefix(have, []byte(pageMark)) {
 			return nil, errNotAPage

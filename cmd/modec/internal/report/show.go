@@ -1,9 +1,10 @@
-package main
+package report
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
@@ -12,28 +13,28 @@ import (
 	"modec.dev/modec/compiler/verify"
 )
 
-// showWidth is how wide a table is at most.
-const showWidth = 80
+// ShowWidth is how wide a table is at most.
+const ShowWidth = 80
 
 // decisionLook is how tables write a decision: as a letter for what no list names, as a small one
 // for lists, and in which colour.
-type decisionLook struct{ letter, small, colour, words string }
+type decisionLook struct{ letter, small, colour, Words string }
 
-var decisionLooks = map[ir.Decision]decisionLook{
-	ir.Deny:  {"D", "d", red, "deny"},
-	ir.Ask:   {"?", "?", yellow, "ask"},
+var DecisionLooks = map[ir.Decision]decisionLook{
+	ir.Deny:  {"D", "d", Red, "deny"},
+	ir.Ask:   {"?", "?", Yellow, "ask"},
 	ir.Allow: {"A", "a", green, "allow"},
 	ir.Agent: {"-", "-", cyan, "left to the agent"},
 }
 
-// letters writes a cell.
-func letters(c *explain.Cell) string {
-	text := decisionLooks[c.Decision].letter
+// Letters writes a cell.
+func Letters(c *explain.Cell) string {
+	text := DecisionLooks[c.Decision].letter
 	if len(c.Lists) > 0 {
 		text += "+"
 	}
 	for _, d := range c.Lists {
-		text += decisionLooks[d].small
+		text += DecisionLooks[d].small
 	}
 	return text
 }
@@ -42,7 +43,7 @@ func letters(c *explain.Cell) string {
 const cellWidth = len("A+d?-")
 
 // matrix prints the subjects and their cells.
-func (u *ui) matrix(rows []explain.Row) {
+func (u *Printer) Matrix(rows []explain.Row) {
 	names, total := 0, 0
 	for i := range rows {
 		names = max(names, utf8.RuneCountInString(rowName(&rows[i])))
@@ -50,7 +51,7 @@ func (u *ui) matrix(rows []explain.Row) {
 	for _, g := range ir.Decided {
 		total += columnWidth(g)
 	}
-	apart := names+1+total > showWidth // a name has a line of its own
+	apart := names+1+total > ShowWidth // a name has a line of its own
 	if apart {
 		names = 3
 	}
@@ -63,33 +64,33 @@ func (u *ui) matrix(rows []explain.Row) {
 		}
 		name := rowName(r)
 		if apart {
-			u.printf("%s\n", diag.Clean(name))
+			u.Printf("%s\n", diag.Clean(name))
 			name = ""
 		}
-		u.printf("%s", fill(diag.Clean(name), names))
+		u.Printf("%s", fill(diag.Clean(name), names))
 		for j := range r.Cells {
 			c := &r.Cells[j]
 			pad := ""
 			if j < len(r.Cells)-1 {
-				pad = strings.Repeat(" ", columnWidth(c.Group)-1-len(letters(c)))
+				pad = strings.Repeat(" ", columnWidth(c.Group)-1-len(Letters(c)))
 			}
-			u.printf(" %s%s", u.paint(decisionLooks[c.Decision].colour, letters(c)), pad)
+			u.Printf(" %s%s", u.Paint(DecisionLooks[c.Decision].colour, Letters(c)), pad)
 		}
-		u.printf("\n")
+		u.Printf("\n")
 	}
 	if len(rows) == 0 {
-		u.printf("the source has no mode and no role\n")
+		u.Printf("the source has no mode and no role\n")
 		return
 	}
-	u.note("\nD deny  ? ask  A allow  - left to the agent: what no list names\n" +
+	u.Note("\nD deny  ? ask  A allow  - left to the agent: what no list names\n" +
 		"behind +: what lists say otherwise\n")
 	if slices.ContainsFunc(rows, func(r explain.Row) bool { return len(r.Steers) > 0 }) {
-		u.item(0, "", "!", steersNote)
+		u.Item(0, "", "!", steersNote)
 	}
 	for i := range rows {
 		if text := besides(&rows[i]); text != "" {
 			_, name, _ := strings.Cut(rows[i].Subject, " ")
-			u.item(0, "", "besides:", fmt.Sprintf("%s; `modec show %s` lists them", text, name))
+			u.Item(0, "", "besides:", fmt.Sprintf("%s; `modec show %s` lists them", text, name))
 		}
 	}
 }
@@ -111,12 +112,12 @@ func besides(r *explain.Row) string {
 const steersNote = "its commands are open: what it denies of reading, edits and commands steers an agent " +
 	"and does not hold it"
 
-func (u *ui) matrixHead(kind string, names int) {
+func (u *Printer) matrixHead(kind string, names int) {
 	line := fill(kind, names)
 	for _, g := range ir.Decided {
 		line += " " + fill(string(g), columnWidth(g)-1)
 	}
-	u.printf("%s\n", u.paint(bold, strings.TrimRight(line, " ")))
+	u.Printf("%s\n", u.Paint(Bold, strings.TrimRight(line, " ")))
 }
 
 func columnWidth(g ir.Group) int { return 1 + max(cellWidth, len(g)) }
@@ -138,7 +139,7 @@ func fill(text string, width int) string {
 const unbroken = "\ue000"
 
 // names prints a list behind what decides for it.
-func (u *ui) names(indent int, l ruleList) {
+func (u *Printer) names(indent int, l RuleList) {
 	whole := strings.NewReplacer(" ", unbroken, "\n", " ")
 	text := whole.Replace(strings.Join(l.names, ",\n"))
 	if l.server != "" {
@@ -147,28 +148,28 @@ func (u *ui) names(indent int, l ruleList) {
 	if l.more > 0 {
 		text += fmt.Sprintf(" and %d more", l.more)
 	}
-	u.item(indent, decisionLooks[l.decision].colour, fill(l.title, 5), text)
+	u.Item(indent, DecisionLooks[l.Decision].colour, fill(l.Title, 5), text)
 }
 
-// item prints a text behind a word, below which the other lines of the text begin too.
-func (u *ui) item(indent int, colour, word, text string) {
+// Item prints a text behind a word, below which the other lines of the text begin too.
+func (u *Printer) Item(indent int, colour, word, text string) {
 	margin := strings.Repeat(" ", indent)
 	below := "\n" + margin + strings.Repeat(" ", utf8.RuneCountInString(word)+1)
-	lines := strings.Split(wrap(diag.Clean(text), showWidth-len(below)+1), "\n")
-	u.printf("%s%s %s\n", margin, u.paint(colour, word), strings.ReplaceAll(strings.Join(lines, below), unbroken, " "))
+	lines := strings.Split(Wrap(diag.Clean(text), ShowWidth-len(below)+1), "\n")
+	u.Printf("%s%s %s\n", margin, u.Paint(colour, word), strings.ReplaceAll(strings.Join(lines, below), unbroken, " "))
 }
 
-// sheet prints all that there is to know of a subject.
-func (u *ui) sheet(x *explain.Sheet) {
-	u.printf("%s%s\n", u.paint(bold, diag.Clean(x.Subject)), place(x.Pos))
+// Sheet prints all that there is to know of a subject.
+func (u *Printer) Sheet(x *explain.Sheet) {
+	u.Printf("%s%s\n", u.Paint(Bold, diag.Clean(x.Subject)), place(x.Pos))
 	if x.Description != "" {
-		u.printf("%s\n", wrap(diag.Clean(x.Description), showWidth))
+		u.Printf("%s\n", Wrap(diag.Clean(x.Description), ShowWidth))
 	}
 	for i := range x.Source {
 		u.sourcePart(x, &x.Source[i])
 	}
 	if len(x.Source) > 1 {
-		u.item(0, "", "together:", pairNote)
+		u.Item(0, "", "together:", pairNote)
 	}
 	u.ownParts(x)
 	u.servers(x.Servers)
@@ -176,30 +177,30 @@ func (u *ui) sheet(x *explain.Sheet) {
 		u.agentPart(&x.Agents[i], x.Cells)
 	}
 	if len(x.Elsewhere) > 0 {
-		u.printf("\nnot emitted for %s\n", strings.Join(x.Elsewhere, ", "))
+		u.Printf("\nnot emitted for %s\n", strings.Join(x.Elsewhere, ", "))
 	}
 	if len(x.Steers) > 0 {
-		u.printf("\n")
-		u.item(0, yellow, "does not hold:", steersText(x.Steers))
+		u.Printf("\n")
+		u.Item(0, Yellow, "does not hold:", steersText(x.Steers))
 	}
 }
 
 // ownParts prints what the source says of a subject for one agent alone.
-func (u *ui) ownParts(x *explain.Sheet) {
+func (u *Printer) ownParts(x *explain.Sheet) {
 	var last string
 	of := func(target string) {
 		if target != last {
-			u.printf("\n%s\n", u.paint(bold, fmt.Sprintf("for %s alone", target)))
+			u.Printf("\n%s\n", u.Paint(Bold, fmt.Sprintf("for %s alone", target)))
 		}
 		last = target
 	}
 	for _, k := range x.Kept {
 		of(k.Target)
-		u.item(2, decisionLooks[k.Decision].colour, k.Decision.String(), strings.Join(k.Rules, ", "))
+		u.Item(2, DecisionLooks[k.Decision].colour, k.Decision.String(), strings.Join(k.Rules, ", "))
 	}
 	for _, o := range x.Own {
 		of(o.Target)
-		u.item(2, "", diag.Clean(o.Key), o.Text)
+		u.Item(2, "", diag.Clean(o.Key), o.Text)
 	}
 }
 
@@ -211,48 +212,48 @@ func steersText(groups []ir.Group) string {
 // pairNote says how a role in a mode is decided.
 const pairNote = "the lower decision of the two holds; where one says nothing of a group, the other decides"
 
-func (u *ui) sourcePart(x *explain.Sheet, part *explain.Source) {
+func (u *Printer) sourcePart(x *explain.Sheet, part *explain.Source) {
 	title := "the source says"
 	if len(x.Source) > 1 {
 		title += " of " + part.Subject
 	}
-	u.printf("\n%s\n", u.paint(bold, diag.Clean(title)))
+	u.Printf("\n%s\n", u.Paint(Bold, diag.Clean(title)))
 	if part.PermissionMode != "" {
-		u.printf("  permission mode %s\n", diag.Clean(part.PermissionMode))
+		u.Printf("  permission mode %s\n", diag.Clean(part.PermissionMode))
 	}
 	for i := range part.Groups {
 		g := &part.Groups[i]
-		look := decisionLooks[g.Default]
-		lists := listsOf(g, extent(u.verbose))
-		text := look.words
+		look := DecisionLooks[g.Default]
+		lists := ListsOf(g, extent(u.Verbose))
+		text := look.Words
 		if g.Closed() {
-			text, look = "deny", decisionLooks[ir.Deny]
+			text, look = "deny", DecisionLooks[ir.Deny]
 		} else if len(lists) > 0 {
 			text += ", but"
 		}
-		u.printf("  %-9s %s\n", g.Group, u.paint(look.colour, text))
+		u.Printf("  %-9s %s\n", g.Group, u.Paint(look.colour, text))
 		for _, l := range lists {
 			u.names(12, l)
 		}
 	}
 	if part.Restricted {
-		u.printf("  mcpRestrictions hold servers or tools back\n")
+		u.Printf("  mcpRestrictions hold servers or tools back\n")
 	}
 	if o := part.Outside; o != nil {
-		u.printf("  outside the project at most: read %s, edit %s\n", o.Read, o.Edit)
+		u.Printf("  outside the project at most: read %s, edit %s\n", o.Read, o.Edit)
 	}
 }
 
-// ruleList is the rules of a group with one decision, of one server.
-type ruleList struct {
-	decision      ir.Decision
-	title, server string
+// RuleList is the rules of a group with one decision, of one server.
+type RuleList struct {
+	Decision      ir.Decision
+	Title, server string
 	names         []string
 	more          int // names that are not shown
 }
 
-// text writes the list on one line.
-func (l *ruleList) text() string {
+// Text writes the list on one line.
+func (l *RuleList) Text() string {
 	if l.server != "" {
 		return l.server + ": " + strings.Join(l.names, ", ")
 	}
@@ -264,14 +265,14 @@ type extent bool
 
 const (
 	inShort extent = false
-	inFull  extent = true
+	InFull  extent = true
 )
 
 // mostRules is how many rules of a list are shown in short.
 const mostRules = 8
 
-// listsOf returns the lists of a group in the order in which they decide, those of mcp by server.
-func listsOf(g *explain.Group, x extent) (lists []ruleList) {
+// ListsOf returns the lists of a group in the order in which they decide, those of mcp by server.
+func ListsOf(g *explain.Group, x extent) (lists []RuleList) {
 	if g.Closed() {
 		return nil
 	}
@@ -300,39 +301,39 @@ func listsOf(g *explain.Group, x extent) (lists []ruleList) {
 				continue
 			}
 			more := len(names) - mostRules
-			if more <= 0 || x == inFull {
+			if more <= 0 || x == InFull {
 				more = 0
 			}
-			lists = append(lists, ruleList{d, d.String(), server, names[:len(names)-more], more})
+			lists = append(lists, RuleList{d, d.String(), server, names[:len(names)-more], more})
 		}
 	}
 	if g.Guards > 0 {
-		lists = append(lists, ruleList{decision: ir.Deny, names: []string{"and " + count(g.Guards, "guarded path")}})
+		lists = append(lists, RuleList{Decision: ir.Deny, names: []string{"and " + Count(g.Guards, "guarded path")}})
 	}
 	return lists
 }
 
 // servers prints what a subject may do with each tool.
-func (u *ui) servers(list []explain.Server) {
+func (u *Printer) servers(list []explain.Server) {
 	if len(list) == 0 {
 		return
 	}
-	u.printf("\n%s\n", u.paint(bold, "servers and tools"))
+	u.Printf("\n%s\n", u.Paint(Bold, "servers and tools"))
 	for i := range list {
 		sv := &list[i]
 		off := ""
 		if sv.Off {
 			off = "  (off by default)"
 		}
-		u.printf("  %s%s\n", diag.Clean(sv.Server), off)
-		for _, t := range byDecision(sv) {
+		u.Printf("  %s%s\n", diag.Clean(sv.Server), off)
+		for _, t := range ByDecision(sv) {
 			u.names(4, t)
 		}
 	}
 }
 
-// byDecision returns the tools of a server, a list for each decision.
-func byDecision(sv *explain.Server) (lists []ruleList) {
+// ByDecision returns the tools of a server, a list for each decision.
+func ByDecision(sv *explain.Server) (lists []RuleList) {
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow, ir.Agent} {
 		var names []string
 		for _, t := range sv.Tools {
@@ -342,18 +343,18 @@ func byDecision(sv *explain.Server) (lists []ruleList) {
 		}
 		switch {
 		case len(names) == len(sv.Tools):
-			lists = append(lists, ruleList{d, d.String(), "", []string{"everything"}, 0})
+			lists = append(lists, RuleList{d, d.String(), "", []string{"everything"}, 0})
 		case len(names) > 0:
-			lists = append(lists, ruleList{d, d.String(), "", names, 0})
+			lists = append(lists, RuleList{d, d.String(), "", names, 0})
 		}
 	}
 	return lists
 }
 
 // agentPart prints what holds a subject on a surface.
-func (u *ui) agentPart(a *explain.Agent, said []explain.Cell) {
-	u.printf("\n%s\n", u.paint(bold, a.Name()))
-	u.printf("  %-9s %-6s %-20s %-20s %s\n", "group", "source", "refuses", "asks", "in")
+func (u *Printer) agentPart(a *explain.Agent, said []explain.Cell) {
+	u.Printf("\n%s\n", u.Paint(Bold, a.Name()))
+	u.Printf("  %-9s %-6s %-20s %-20s %s\n", "group", "source", "refuses", "asks", "in")
 	for i := range a.Groups {
 		g := &a.Groups[i]
 		files := []string{}
@@ -363,32 +364,32 @@ func (u *ui) agentPart(a *explain.Agent, said []explain.Cell) {
 		of := slices.IndexFunc(said, func(c explain.Cell) bool { return c.Group == g.Group })
 		held := u.holders(g.Access) + " " + u.holders(g.Approval)
 		if g.Free() {
-			held = fill(decisionLooks[ir.Agent].words, 41)
+			held = fill(DecisionLooks[ir.Agent].Words, 41)
 		}
 		line := fmt.Sprintf("  %-9s %s %s %s", g.Group,
-			u.paint(decisionLooks[said[of].Decision].colour, fill(letters(&said[of]), 6)), held,
+			u.Paint(DecisionLooks[said[of].Decision].colour, fill(Letters(&said[of]), 6)), held,
 			strings.Join(files, ","))
-		u.printf("%s\n", strings.TrimRight(line, " "))
+		u.Printf("%s\n", strings.TrimRight(line, " "))
 	}
 	for i, name := range a.Artifacts {
-		u.printf("  %d %s\n", i+1, diag.Clean(name))
+		u.Printf("  %d %s\n", i+1, diag.Clean(name))
 	}
-	for _, line := range holesOf(a, extent(u.verbose)) {
-		u.item(2, line.colour, line.word+":", line.text)
+	for _, line := range holesOf(a, extent(u.Verbose)) {
+		u.Item(2, line.colour, line.word+":", line.text)
 	}
 }
 
 // holders writes a cell of what holds a half.
-func (u *ui) holders(list []explain.Holder) string {
+func (u *Printer) holders(list []explain.Holder) string {
 	names := make([]string, len(list))
 	colour := ""
 	for i, h := range list {
 		names[i] = string(h)
 		if h == explain.ByNothing {
-			colour = yellow
+			colour = Yellow
 		}
 	}
-	return u.paint(colour, fill(strings.Join(names, ", "), 20))
+	return u.Paint(colour, fill(strings.Join(names, ", "), 20))
 }
 
 // holeLine is something that an agent does otherwise than the source says.
@@ -398,12 +399,12 @@ type holeLine struct{ word, colour, text string }
 // spite of its files. Holes of one reason are one line.
 func holesOf(a *explain.Agent, x extent) (lines []holeLine) {
 	for _, f := range a.Wider {
-		lines = append(lines, holeLine{"wider", red, compared(f)})
+		lines = append(lines, holeLine{"wider", Red, compared(f)})
 	}
 	for _, g := range a.Groups {
 		for _, c := range g.Changes {
 			lines = append(lines, holeLine{"differs", "", fmt.Sprintf("%s: %s becomes %s, as %q (%s compared)",
-				g.Group, c.Source, c.Here, c.Example, count(c.Count, "decision"))})
+				g.Group, c.Source, c.Here, c.Example, Count(c.Count, "decision"))})
 		}
 	}
 	for _, d := range a.Losses {
@@ -415,12 +416,12 @@ func holesOf(a *explain.Agent, x extent) (lines []holeLine) {
 		if d.Group != "" {
 			text = string(d.Group) + ": " + text
 		}
-		if x == inFull && d.Hint != "" {
+		if x == InFull && d.Hint != "" {
 			text += "; " + d.Hint
 		}
-		colour := yellow
+		colour := Yellow
 		if word = strings.TrimSpace(word); word == "widened" {
-			colour = red
+			colour = Red
 		}
 		lines = append(lines, holeLine{word, colour, text})
 	}
@@ -448,10 +449,10 @@ func reasonsOf(word string, list []verify.Finding, x extent) (lines []holeLine) 
 	}
 	for _, why := range order {
 		text := string(first[why].Group) + ": " + why
-		if x == inFull {
-			text = fmt.Sprintf("%s (%s, as %s)", why, count(counts[why], "decision"), compared(first[why]))
+		if x == InFull {
+			text = fmt.Sprintf("%s (%s, as %s)", why, Count(counts[why], "decision"), compared(first[why]))
 		}
-		lines = append(lines, holeLine{word, yellow, text})
+		lines = append(lines, holeLine{word, Yellow, text})
 	}
 	return lines
 }
@@ -461,4 +462,44 @@ func groupsOf(list []verify.Finding) string {
 	return ir.Names(slices.DeleteFunc(slices.Clone(ir.Decided), func(g ir.Group) bool {
 		return !slices.ContainsFunc(list, func(f verify.Finding) bool { return f.Group == g })
 	}))
+}
+
+// MatrixReport is the JSON of all subjects.
+type MatrixReport struct {
+	Envelope
+	HooksOff *HooksOff     `json:"hooksOff,omitempty"`
+	Groups   []ir.Group    `json:"groups"`
+	Subjects []explain.Row `json:"subjects" jsonschema:"modes first, in the order of the source"`
+	Servers  []ToolList    `json:"servers"`
+}
+
+// ToolList is a server of the source with the names of its tools.
+type ToolList struct {
+	Server string   `json:"server"`
+	Pos    diag.Pos `json:"pos"`
+	ir.Place
+	Tools []string `json:"tools"`
+}
+
+// SheetReport is the JSON of one subject.
+type SheetReport struct {
+	Envelope
+	HooksOff *HooksOff `json:"hooksOff,omitempty"`
+	explain.Sheet
+}
+
+// PageReport is the JSON of a page that was written.
+type PageReport struct {
+	Envelope
+	File     string `json:"file" jsonschema:"the page"`
+	Bytes    int    `json:"bytes"`
+	Subjects int    `json:"subjects"`
+}
+
+// HooksOff tells of hooks that a person turned off.
+type HooksOff struct {
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// builtIn says where a guarded path is from, and why it is one.
-func builtIn(why string) string { return "built in: " + why + "; can.edit.guarded opens one" }
+// BuiltIn says where a guarded path is from, and why it is one.
+func BuiltIn(why string) string { return "built in: " + why + "; can.edit.guarded opens one" }
 
-// explain prints a decision, and each agent's verdict.
-func (u *ui) explain(x explain.Explanation) {
-	u.printf("%s: %s, %s %s\n", x.Decision, diag.Clean(x.Subject), x.Action, diag.Clean(x.Arg))
+// Explain prints a decision, and each agent's verdict.
+func (u *Printer) Explain(x explain.Explanation) {
+	u.Printf("%s: %s, %s %s\n", x.Decision, diag.Clean(x.Subject), x.Action, diag.Clean(x.Arg))
 	where := x.Pos
 	if x.Guarded != "" {
-		where = builtIn(x.Guarded)
+		where = BuiltIn(x.Guarded)
 	}
 	if x.From != "" {
 		where = strings.TrimPrefix(where+", inherited from "+diag.Clean(x.From), ", ")
@@ -26,7 +26,7 @@ func (u *ui) explain(x explain.Explanation) {
 	if where != "" {
 		where = "  (" + where + ")"
 	}
-	u.printf("  by %s%s\n", diag.Clean(x.Rule), where)
+	u.Printf("  by %s%s\n", diag.Clean(x.Rule), where)
 	if t := x.AtTimes; t != nil {
 		when := "not now"
 		if t.Now {
@@ -35,33 +35,33 @@ func (u *ui) explain(x explain.Explanation) {
 		if t.Times != "" {
 			when = t.Times + ", " + when
 		}
-		u.printf("at times: %s, %s\n  by %s  (%s)\n", t.Decision, diag.Clean(when), diag.Clean(t.Rule), t.Pos)
+		u.Printf("at times: %s, %s\n  by %s  (%s)\n", t.Decision, diag.Clean(when), diag.Clean(t.Rule), t.Pos)
 	}
 	for _, v := range x.Verdicts {
 		name := strings.TrimSpace(v.Target + " " + v.Surface)
-		u.printf("%s: %s%s\n", name, v.Decision, diag.Clean(qualified(v)))
-		if u.verbose && v.Rule != "" {
+		u.Printf("%s: %s%s\n", name, v.Decision, diag.Clean(qualified(v)))
+		if u.Verbose && v.Rule != "" {
 			if v.At != "" {
 				v.At = "  (" + v.At + ")"
 			}
-			u.printf("  by %s%s\n", diag.Clean(v.Rule), diag.Clean(v.At))
+			u.Printf("  by %s%s\n", diag.Clean(v.Rule), diag.Clean(v.At))
 		}
 	}
 	u.lost(x)
 	if len(x.Elsewhere) > 0 {
-		u.printf("not emitted for %s\n", strings.Join(x.Elsewhere, ", "))
+		u.Printf("not emitted for %s\n", strings.Join(x.Elsewhere, ", "))
 	}
 }
 
 // lost says of agents that permit less than the source what their formats cannot say.
-func (u *ui) lost(x explain.Explanation) {
+func (u *Printer) lost(x explain.Explanation) {
 	told := map[string]bool{}
 	for _, v := range x.Verdicts {
 		if len(v.Losses) == 0 || told[v.Target] {
 			continue
 		}
 		told[v.Target] = true
-		u.printf("%s cannot say all of %s: %s (`modec show %s` says what)\n",
+		u.Printf("%s cannot say all of %s: %s (`modec show %s` says what)\n",
 			v.Target, x.Action, strings.Join(v.Losses, ", "), diag.Clean(x.Show))
 	}
 }
@@ -97,9 +97,9 @@ func qualified(v explain.Verdict) string {
 	return note
 }
 
-// wrap breaks a paragraph at spaces so that no line is longer than width,
+// Wrap breaks a paragraph at spaces so that no line is longer than width,
 // unless a word is.
-func wrap(text string, width int) string {
+func Wrap(text string, width int) string {
 	var b strings.Builder
 	col := 0
 	for _, word := range strings.Fields(text) {
@@ -117,4 +117,17 @@ func wrap(text string, width int) string {
 		col += n
 	}
 	return b.String()
+}
+
+// ExplainReport is the JSON of an explained decision.
+type ExplainReport struct {
+	Envelope
+	explain.Explanation
+}
+
+// CodeReport is the JSON of an explained code.
+type CodeReport struct {
+	Envelope
+	Code string `json:"code"`
+	Text string `json:"text"`
 }

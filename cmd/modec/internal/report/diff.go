@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -12,30 +12,30 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-func totals(r *diff.Report, a, b string) string {
-	if differences(r) == 0 {
+func Totals(r *diff.Report, a, b string) string {
+	if Differences(r) == 0 {
 		return fmt.Sprintf("no permission differs between %s and %s", a, b)
 	}
 	s := fmt.Sprintf("%d widened, %d narrowed", r.Widened, r.Narrowed)
-	if other := differences(r) - r.Widened - r.Narrowed; other > 0 {
+	if other := Differences(r) - r.Widened - r.Narrowed; other > 0 {
 		s += fmt.Sprintf(", %d changed otherwise", other)
 	}
 	return s + fmt.Sprintf(" from %s to %s", a, b)
 }
 
-// changes prints what differs, a line each, with the rules of both sides.
-func (u *ui) changes(r *diff.Report) {
-	list := inOneLine(r.Changes)
+// Changes prints what differs, a line each, with the rules of both sides.
+func (u *Printer) Changes(r *diff.Report) {
+	list := InOneLine(r.Changes)
 	for i := range list {
 		c := &list[i]
-		subject, what := diag.Clean(c.Subject), diag.Clean(action(c))
-		u.printf("%s: %s (%s)%s\n", subject, what, u.kind(c.Kind), diag.Clean(examples(c)))
+		subject, what := diag.Clean(c.Subject), diag.Clean(Action(c))
+		u.Printf("%s: %s (%s)%s\n", subject, what, u.kind(c.Kind), diag.Clean(Examples(c)))
 		for _, s := range []struct {
 			word string
 			side diff.Side
 		}{{"was", c.Before}, {"now", c.After}} {
 			if c.Only == "" {
-				u.printf("  %s  %s%s\n", s.word, diag.Clean(s.side.Rule), diag.Clean(origin(s.side)))
+				u.Printf("  %s  %s%s\n", s.word, diag.Clean(s.side.Rule), diag.Clean(origin(s.side)))
 			}
 		}
 	}
@@ -44,12 +44,12 @@ func (u *ui) changes(r *diff.Report) {
 		if p := o.Pos.String(); p != "" {
 			at = "  " + p
 		}
-		u.printf("%s: %s (%s)%s\n", diag.Clean(o.What), diag.Clean(o.Text), u.kind(o.Kind), diag.Clean(at))
+		u.Printf("%s: %s (%s)%s\n", diag.Clean(o.What), diag.Clean(o.Text), u.kind(o.Kind), diag.Clean(at))
 	}
 }
 
-// inOneLine returns changes in which the groups of a subject that only one side has are one, where all are the same.
-func inOneLine(list []diff.Change) (out []diff.Change) {
+// InOneLine returns changes in which the groups of a subject that only one side has are one, where all are the same.
+func InOneLine(list []diff.Change) (out []diff.Change) {
 	for _, c := range list {
 		if n := len(out) - 1; n >= 0 && c.Only != "" && c.Only == out[n].Only && c.Subject == out[n].Subject &&
 			c.Kind == out[n].Kind && c.InTimes == out[n].InTimes && c.Before.Decision == out[n].Before.Decision &&
@@ -73,12 +73,12 @@ func origin(s diff.Side) string {
 	return out
 }
 
-// action describes what changes in which way.
-func action(c *diff.Change) string {
+// Action describes what changes in which way.
+func Action(c *diff.Change) string {
 	if c.InTimes {
 		rest := *c
 		rest.InTimes = false
-		return "at times, " + action(&rest)
+		return "at times, " + Action(&rest)
 	}
 	switch c.Only {
 	case "after":
@@ -89,13 +89,13 @@ func action(c *diff.Change) string {
 	return fmt.Sprintf("%s %s %s → %s", c.Group, c.What, c.Before.Decision, c.After.Decision)
 }
 
-// examples names actions that a pattern stands for.
-func examples(c *diff.Change) string {
+// Examples names actions that a pattern stands for.
+func Examples(c *diff.Change) string {
 	switch {
 	case c.Only != "":
 		return ""
 	case c.Group == ir.MCP && strings.HasSuffix(c.What, ":*"):
-		return ", " + count(c.Count, "tool")
+		return ", " + Count(c.Count, "tool")
 	case c.Group == ir.MCP, len(c.Examples) == 1 && c.Examples[0] == c.What:
 		return ""
 	}
@@ -111,12 +111,12 @@ func examples(c *diff.Change) string {
 	return ", as " + strings.Join(quoted, ", ")
 }
 
-func (u *ui) kind(k diff.Kind) string {
+func (u *Printer) kind(k diff.Kind) string {
 	switch k {
 	case diff.Widened:
-		return u.paint(red, string(k))
+		return u.Paint(Red, string(k))
 	case diff.Narrowed:
-		return u.paint(green, string(k))
+		return u.Paint(green, string(k))
 	}
 	return string(k)
 }
@@ -144,64 +144,64 @@ var sections = []section{
 	{diff.Changed, "Changed otherwise", folded},
 }
 
-// markdown prints what differs as tables.
-func (u *ui) markdown(r *diff.Report, a, b string) {
+// Markdown prints what differs as tables.
+func (u *Printer) Markdown(r *diff.Report, a, b string) {
 	u.diffTitle(r, a, b)
 	for _, s := range sections {
 		u.section(r, s, open)
 	}
 }
 
-// comment prints the same as a comment on a pull request: it begins with a marker, and
+// Comment prints the same as a comment on a pull request: it begins with a marker, and
 // what does not widen is folded.
-func (u *ui) comment(r *diff.Report, a, b string) {
-	u.printf("%s\n", marker)
+func (u *Printer) Comment(r *diff.Report, a, b string) {
+	u.Printf("%s\n", marker)
 	u.diffTitle(r, a, b)
 	for _, s := range sections {
 		u.section(r, s, s.shown)
 	}
 }
 
-func (u *ui) diffTitle(r *diff.Report, a, b string) {
+func (u *Printer) diffTitle(r *diff.Report, a, b string) {
 	title := "Permissions do not change"
 	switch {
 	case r.Widened > 0:
 		title = "⚠️ Permissions widen"
-	case differences(r) > 0:
+	case Differences(r) > 0:
 		title = "Permissions change, and nothing widens"
 	}
-	u.printf("### %s\n\n%s.\n", title, plainCell(totals(r, a, b)))
+	u.Printf("### %s\n\n%s.\n", title, plainCell(Totals(r, a, b)))
 }
 
-func (u *ui) section(r *diff.Report, s section, fold folding) {
-	changes := slices.DeleteFunc(inOneLine(r.Changes), func(c diff.Change) bool { return c.Kind != s.kind })
+func (u *Printer) section(r *diff.Report, s section, fold folding) {
+	changes := slices.DeleteFunc(InOneLine(r.Changes), func(c diff.Change) bool { return c.Kind != s.kind })
 	others := slices.DeleteFunc(slices.Clone(r.Others), func(o diff.Other) bool { return o.Kind != s.kind })
 	if len(changes)+len(others) == 0 {
 		return
 	}
 	if fold {
-		u.printf("\n<details><summary>%s</summary>\n", s.title)
+		u.Printf("\n<details><summary>%s</summary>\n", s.title)
 	} else {
-		u.printf("\n#### %s\n", s.title)
+		u.Printf("\n#### %s\n", s.title)
 	}
 	if len(changes) > 0 {
-		u.printf("\n| subject | action | was | is | because |\n| --- | --- | --- | --- | --- |\n")
+		u.Printf("\n| subject | action | was | is | because |\n| --- | --- | --- | --- | --- |\n")
 	}
 	for i := range changes {
 		u.changeRow(&changes[i])
 	}
 	if len(others) > 0 {
-		u.printf("\n")
+		u.Printf("\n")
 	}
 	for _, o := range others {
-		u.printf("- %s %s\n", plainCell(o.What), cell(o.Text))
+		u.Printf("- %s %s\n", plainCell(o.What), cell(o.Text))
 	}
 	if fold {
-		u.printf("\n</details>\n")
+		u.Printf("\n</details>\n")
 	}
 }
 
-func (u *ui) changeRow(c *diff.Change) {
+func (u *Printer) changeRow(c *diff.Change) {
 	because := c.After
 	if because.Pos.IsZero() {
 		because = c.Before
@@ -213,8 +213,8 @@ func (u *ui) changeRow(c *diff.Change) {
 	case "before":
 		was, is = "up to "+was, "no such subject"
 	}
-	u.printf("| %s | %s%s | %s | **%s** | %s |\n", plainCell(c.Subject), cell(string(c.Group)+" "+c.What),
-		plainCell(examples(c)), was, is, cell(because.Rule+origin(because)))
+	u.Printf("| %s | %s%s | %s | **%s** | %s |\n", plainCell(c.Subject), cell(string(c.Group)+" "+c.What),
+		plainCell(Examples(c)), was, is, cell(because.Rule+origin(because)))
 }
 
 // cell writes any text as code in a table.
@@ -246,3 +246,36 @@ func plainCell(s string) string {
 	}
 	return b.String()
 }
+
+// DiffReport is the JSON of a diff.
+type DiffReport struct {
+	Envelope
+	Status string `json:"status" enum:"same,changed"`
+	A      string `json:"a" jsonschema:"the side before"`
+	B      string `json:"b" jsonschema:"the side after"`
+	*diff.Report
+}
+
+// TextDiffReport is the JSON of a diff of the artifacts.
+type TextDiffReport struct {
+	Envelope
+	Status string     `json:"status" enum:"same,changed"`
+	A      string     `json:"a" jsonschema:"the side before"`
+	B      string     `json:"b" jsonschema:"the side after"`
+	Files  []FileDiff `json:"files"`
+}
+
+type FileDiff struct {
+	Path  string `json:"path"`
+	Patch string `json:"patch"`
+}
+
+// SameOrChanged is the status of a comparison.
+func SameOrChanged(differences int) string {
+	if differences > 0 {
+		return "changed"
+	}
+	return "same"
+}
+
+func Differences(r *diff.Report) int { return len(r.Changes) + len(r.Others) }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"os"
@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// topics lists the topics.
-func (u *ui) topics() error {
-	if u.json {
-		return u.emit(topicsReport{u.envelope(), topics})
+// Topics lists the topics.
+func (u *Printer) Topics(topics []TopicInfo) error {
+	if u.JSON {
+		return u.Emit(TopicsReport{u.Envelope(), topics})
 	}
-	u.printf("Topics, each shown by `modec help TOPIC`:\n")
+	u.Printf("Topics, each shown by `modec help TOPIC`:\n")
 	for _, t := range topics {
-		u.printf("  %s%s  %s\n", u.paint(bold, t.Name), strings.Repeat(" ", max(0, 10-len(t.Name))), t.Summary)
+		u.Printf("  %s%s  %s\n", u.Paint(Bold, t.Name), strings.Repeat(" ", max(0, 10-len(t.Name))), t.Summary)
 	}
-	u.printf("\n`modec --help` lists the commands, `modec COMMAND --help` explains one.\n")
+	u.Printf("\n`modec --help` lists the commands, `modec COMMAND --help` explains one.\n")
 	return nil
 }
 
@@ -31,10 +31,10 @@ func pageWidth() int {
 	return 80
 }
 
-// markdownPage prints the Markdown of a topic as text: paragraphs and lists wrapped,
+// MarkdownPage prints the Markdown of a topic as text: paragraphs and lists wrapped,
 // tables in columns, code indented. It knows what the topics use.
-func (u *ui) markdownPage(text string) {
-	p := page{ui: u, width: pageWidth()}
+func (u *Printer) MarkdownPage(text string) {
+	p := page{Printer: u, width: pageWidth()}
 	for line := range strings.Lines(text) {
 		p.line(strings.TrimRight(line, "\n"))
 	}
@@ -43,7 +43,7 @@ func (u *ui) markdownPage(text string) {
 
 // page prints Markdown block by block.
 type page struct {
-	*ui
+	*Printer
 	width  int
 	block  []string // the lines of a paragraph, a list's item or a table
 	hang   string   // what indents the second and further lines of the block
@@ -56,19 +56,19 @@ func (p *page) line(line string) {
 		p.flush()
 		p.fenced = !p.fenced
 	case p.fenced:
-		p.printf("%s\n", strings.TrimRight("    "+strings.ReplaceAll(line, "\t", "    "), " "))
+		p.Printf("%s\n", strings.TrimRight("    "+strings.ReplaceAll(line, "\t", "    "), " "))
 	case line == "":
 		p.flush()
-		p.printf("\n")
+		p.Printf("\n")
 	case strings.HasPrefix(line, "#"):
 		p.flush()
 		title := strings.TrimLeft(line, "# ")
 		if strings.HasPrefix(line, "# ") {
 			title = strings.ToUpper(title)
 		}
-		p.printf("%s\n", p.paint(bold, title))
+		p.Printf("%s\n", p.Paint(Bold, title))
 	case len(p.block) == 0 && strings.HasPrefix(line, "    "): // code, each line of which stays one
-		p.printf("%s\n", line)
+		p.Printf("%s\n", line)
 	case listItem.MatchString(trimmed):
 		p.flush()
 		p.hang = strings.Repeat(" ", len(line)-len(trimmed)+len(listItem.FindString(trimmed)))
@@ -88,7 +88,7 @@ func (p *page) flush() {
 			if i > 0 {
 				lead = p.hang
 			}
-			p.printf("%s%s\n", lead, p.coded(line))
+			p.Printf("%s%s\n", lead, p.coded(line))
 		}
 	}
 	p.block, p.hang = nil, ""
@@ -124,7 +124,7 @@ func (p *page) table(rows []string) {
 	for i, row := range cells {
 		paint := p.coded
 		if i == 0 {
-			paint = func(s string) string { return p.paint(bold, strings.ReplaceAll(s, glue, " ")) }
+			paint = func(s string) string { return p.Paint(Bold, strings.ReplaceAll(s, glue, " ")) }
 		}
 		p.row(row, widths, paint)
 	}
@@ -154,13 +154,13 @@ func (p *page) row(cells []string, widths []int, paint func(string) string) {
 			blanks += widths[j] - utf8.RuneCountInString(text) + 2
 			line.WriteString(paint(text))
 		}
-		p.printf("%s\n", line.String())
+		p.Printf("%s\n", line.String())
 	}
 }
 
 var (
 	listItem = regexp.MustCompile(`^(?:-|\d+\.) `)
-	links    = regexp.MustCompile(`\[([^\]]+)\]\(([^)]+)\)`)
+	Links    = regexp.MustCompile(`\[([^\]]+)\]\(([^)]+)\)`)
 	emphasis = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 	spans    = regexp.MustCompile("`[^`]+`")
 )
@@ -168,8 +168,8 @@ var (
 // plainText takes the markup out of a text, all but the backticks of code. A link to
 // another topic names the command that shows it.
 func plainText(s string) string {
-	s = links.ReplaceAllStringFunc(s, func(link string) string {
-		m := links.FindStringSubmatch(link)
+	s = Links.ReplaceAllStringFunc(s, func(link string) string {
+		m := Links.FindStringSubmatch(link)
 		if topic, ok := strings.CutSuffix(m[2], ".md"); ok && !strings.Contains(topic, "/") {
 			return m[1] + " (`modec help " + topic + "`)"
 		}
@@ -192,8 +192,26 @@ const glue = "\x01"
 // coded colours the code of a line on a terminal.
 func (p *page) coded(s string) string {
 	s = strings.ReplaceAll(s, glue, " ")
-	return spans.ReplaceAllStringFunc(s, func(code string) string { return p.paint(cyan, code) })
+	return spans.ReplaceAllStringFunc(s, func(code string) string { return p.Paint(cyan, code) })
 }
 
 // wrapped breaks a paragraph into lines; one line for an empty one.
-func wrapped(text string, width int) []string { return strings.Split(wrap(text, width), "\n") }
+func wrapped(text string, width int) []string { return strings.Split(Wrap(text, width), "\n") }
+
+// TopicsReport is the JSON of the list of topics.
+type TopicsReport struct {
+	Envelope
+	Topics []TopicInfo `json:"topics"`
+}
+
+type TopicInfo struct {
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
+}
+
+// TopicReport is the JSON of a topic, or of a command's help.
+type TopicReport struct {
+	Envelope
+	Topic string `json:"topic"`
+	Text  string `json:"text" jsonschema:"Markdown for a topic, plain text for a command"`
+}

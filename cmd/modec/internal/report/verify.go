@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"cmp"
@@ -16,9 +16,9 @@ import (
 // beside are the codes of warnings about what lies beside what modec wrote.
 var beside = []diag.Code{diag.ForeignWidening, diag.ForeignSubject, diag.ForeignAgent, diag.ForeignFolder}
 
-func outcomeOf(r *verify.Report, diags diag.List) string {
+func OutcomeOf(r *verify.Report, diags diag.List) string {
 	if n := r.Wider(); n > 0 {
-		return count(n, "decision") + " wider than the source"
+		return Count(n, "decision") + " wider than the source"
 	}
 	wider, links, theirs := 0, 0, 0
 	for i := range diags {
@@ -33,10 +33,10 @@ func outcomeOf(r *verify.Report, diags diag.List) string {
 		}
 	}
 	if wider > 0 {
-		return "what modec wrote is not wider than the source, but what lies beside it is: " + count(wider, "error")
+		return "what modec wrote is not wider than the source, but what lies beside it is: " + Count(wider, "error")
 	}
 	if links > 0 {
-		return "what " + count(links, "link") + " out of the project permit is not known, and nothing else is wider " +
+		return "what " + Count(links, "link") + " out of the project permit is not known, and nothing else is wider " +
 			"than the source"
 	}
 	if r.Halves() == 0 {
@@ -44,16 +44,16 @@ func outcomeOf(r *verify.Report, diags diag.List) string {
 	}
 	if theirs > 0 {
 		return "nothing that modec wrote is wider than the source, which does not hold what lies beside it: " +
-			count(theirs, "warning")
+			Count(theirs, "warning")
 	}
 	return "nothing is wider than the source"
 }
 
-// own prints what one person has for themselves; with -v it is among the notes.
-func (u *ui) own(list diag.List) {
+// Own prints what one person has for themselves; with -v it is among the notes.
+func (u *Printer) Own(list diag.List) {
 	for _, d := range list {
-		if d.Code == diag.ForeignOwn && !u.verbose && !u.quiet {
-			u.render.Render(u.err, d)
+		if d.Code == diag.ForeignOwn && !u.Verbose && !u.Quiet {
+			u.Render.Render(u.Err, d)
 		}
 	}
 }
@@ -61,36 +61,36 @@ func (u *ui) own(list diag.List) {
 // mostAcceptances is how many tables of exceptions a verification prints without -v.
 const mostAcceptances = 5
 
-// acceptances prints the exceptions that accept what is wider: where it takes many of them, it is not to be accepted
+// Acceptances prints the exceptions that accept what is wider: where it takes many of them, it is not to be accepted
 // one by one.
-func (u *ui) acceptances(blocks []string) {
-	if len(blocks) > mostAcceptances && !u.verbose {
-		u.printf("to accept this takes %s (-v prints them): undo it, or say in the source what is meant\n",
-			count(len(blocks), "exception"))
+func (u *Printer) Acceptances(blocks []string) {
+	if len(blocks) > mostAcceptances && !u.Verbose {
+		u.Printf("to accept this takes %s (-v prints them): undo it, or say in the source what is meant\n",
+			Count(len(blocks), "exception"))
 		return
 	}
 	for i, b := range blocks {
 		if i == 0 {
-			u.printf("to accept this, paste into modec.toml, with your reason and your date:\n")
+			u.Printf("to accept this, paste into modec.toml, with your reason and your date:\n")
 		}
-		u.printf("\n%s", b)
+		u.Printf("\n%s", b)
 	}
 }
 
-// verifyLines is the most lines of a verification of a few surfaces without -v: each one beyond has a line more.
+// VerifyLines is the most lines of a verification of a few surfaces without -v: each one beyond has a line more.
 const (
-	verifyLines = 15
+	VerifyLines = 15
 	fewSurfaces = 8
 )
 
-// linesFor returns how many lines a verification of so many surfaces has at most.
-func linesFor(surfaces int) int { return verifyLines + max(0, surfaces-fewSurfaces) }
+// LinesFor returns how many lines a verification of so many surfaces has at most.
+func LinesFor(surfaces int) int { return VerifyLines + max(0, surfaces-fewSurfaces) }
 
-// verify prints a report: a line for each surface, and a line for each kind of finding that
+// Verify prints a report: a line for each surface, and a line for each kind of finding that
 // is not a defect. With -v it prints all that was compared, and what differs. It returns how
 // many lines remain of [linesFor].
-func (u *ui) verify(r *verify.Report) (remaining int) {
-	if u.verbose {
+func (u *Printer) Verify(r *verify.Report) (remaining int) {
+	if u.Verbose {
 		for i := range r.Surfaces {
 			u.surface(&r.Surfaces[i])
 		}
@@ -100,7 +100,7 @@ func (u *ui) verify(r *verify.Report) (remaining int) {
 	lines := 0
 	for i := range r.Surfaces {
 		s := &r.Surfaces[i]
-		u.printf("%s: %s\n", surfaceName(s), diag.Clean(summaryOfSurface(s)))
+		u.Printf("%s: %s\n", surfaceName(s), diag.Clean(summaryOfSurface(s)))
 		lines++
 	}
 	for _, kind := range []struct {
@@ -110,23 +110,23 @@ func (u *ui) verify(r *verify.Report) (remaining int) {
 		{"assumed not to exist", func(s *verify.Surface) string { return positive(s.Counts.Assumed) }},
 		{"not governed for some subjects", ungoverned},
 		{"left to the agents", left},
-		{filledTitle, filled},
+		{filledTitle, Filled},
 	} {
-		if text := bySurface(r.Surfaces, kind.of); text != "" {
-			u.printf("%s: %s\n", kind.title, diag.Clean(text))
+		if text := BySurface(r.Surfaces, kind.of); text != "" {
+			u.Printf("%s: %s\n", kind.title, diag.Clean(text))
 			lines++
 		}
 	}
 	if text := exactness(r.Surfaces); text != "" {
-		u.printf("%s\n", diag.Clean(text))
+		u.Printf("%s\n", diag.Clean(text))
 		lines++
 	}
-	return linesFor(len(r.Surfaces)) - lines - u.elsewhere(r)
+	return LinesFor(len(r.Surfaces)) - lines - u.elsewhere(r)
 }
 
 // elsewhere says what each target does not emit, because that is for other targets. It returns
 // how many lines it printed.
-func (u *ui) elsewhere(r *verify.Report) (lines int) {
+func (u *Printer) elsewhere(r *verify.Report) (lines int) {
 	for _, e := range r.Elsewhere {
 		var parts []string
 		for _, of := range []struct {
@@ -137,12 +137,12 @@ func (u *ui) elsewhere(r *verify.Report) (lines int) {
 				continue
 			}
 			shown := of.names
-			if !u.verbose && len(shown) > mostElsewhere {
+			if !u.Verbose && len(shown) > mostElsewhere {
 				shown = append(slices.Clone(shown[:mostElsewhere]), "…")
 			}
-			parts = append(parts, fmt.Sprintf("%s (%s)", count(len(of.names), of.what), strings.Join(shown, ", ")))
+			parts = append(parts, fmt.Sprintf("%s (%s)", Count(len(of.names), of.what), strings.Join(shown, ", ")))
 		}
-		u.printf("not held by %s, which has other targets: %s\n", e.Target, diag.Clean(strings.Join(parts, ", ")))
+		u.Printf("not held by %s, which has other targets: %s\n", e.Target, diag.Clean(strings.Join(parts, ", ")))
 	}
 	return len(r.Elsewhere)
 }
@@ -219,17 +219,17 @@ func someOf(names []string) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
-// missing lists artifacts that are not on disk, and says what mends it.
-func (u *ui) missing(names []string, next string) {
+// Missing lists artifacts that are not on disk, and says what mends it.
+func (u *Printer) Missing(names []string, next string) {
 	for _, name := range names {
-		u.printf("missing: %s\n", diag.Clean(name))
+		u.Printf("missing: %s\n", diag.Clean(name))
 	}
-	u.note("next: %s\n", next)
+	u.Note("next: %s\n", next)
 }
 
-// bySurface lists what there is to say of each surface; those of which the same is to be said
+// BySurface lists what there is to say of each surface; those of which the same is to be said
 // stand together.
-func bySurface(surfaces []verify.Surface, of func(*verify.Surface) string) string {
+func BySurface(surfaces []verify.Surface, of func(*verify.Surface) string) string {
 	var order []string
 	names := map[string][]string{}
 	for i := range surfaces {
@@ -265,8 +265,8 @@ func positive(n int) string {
 
 const filledTitle = "allowed by entries of your own"
 
-// filled says how many decisions somebody's own entries allow, and which entries these are, the first ones.
-func filled(s *verify.Surface) string {
+// Filled says how many decisions somebody's own entries allow, and which entries these are, the first ones.
+func Filled(s *verify.Surface) string {
 	var by []string
 	for i := range s.Filled {
 		if entry := s.Filled[i].By; !slices.Contains(by, entry) {
@@ -309,7 +309,7 @@ func summaryOfSurface(s *verify.Surface) string {
 	}
 	wider, narrower := len(s.Findings), s.Counts.Narrower
 	text := fmt.Sprintf("%s of %s, %d narrower, %d wider",
-		count(s.Compared, "decision"), count(s.Subjects, "subject"), narrower, wider)
+		Count(s.Compared, "decision"), Count(s.Subjects, "subject"), narrower, wider)
 	if kept := kept(s.Utility, 0); kept != "" {
 		text += "; keeps " + kept
 	}
@@ -320,7 +320,7 @@ func summaryOfSurface(s *verify.Surface) string {
 		text += fmt.Sprintf("; %d accepted by exceptions", n)
 	}
 	if n := s.Counts.Holes; n > 0 {
-		text += "; " + count(n, "hole")
+		text += "; " + Count(n, "hole")
 	}
 	return text
 }
@@ -370,18 +370,18 @@ func left(s *verify.Surface) string {
 	return strings.Join(groups, ", ")
 }
 
-func (u *ui) surface(s *verify.Surface) {
-	u.printf("%s: %s of %s\n", surfaceName(s), count(s.Compared, "decision"), count(s.Subjects, "subject"))
+func (u *Printer) surface(s *verify.Surface) {
+	u.Printf("%s: %s of %s\n", surfaceName(s), Count(s.Compared, "decision"), Count(s.Subjects, "subject"))
 	u.tally("access", s.Access)
 	u.tally("approval", s.Approval)
 	if s.Bare != nil {
 		u.tally("approval without the hook", *s.Bare)
 	}
 	if kept := kept(s.Utility, 1); kept != "" {
-		u.printf("  keeps %s\n", kept)
+		u.Printf("  keeps %s\n", kept)
 	}
 	for _, f := range s.Findings { // the diagnostics contain the first of each surface
-		u.printf("  wider: %s, %s%s\n", diag.Clean(f.Subject), compared(f), place(f.At))
+		u.Printf("  wider: %s, %s%s\n", diag.Clean(f.Subject), compared(f), place(f.At))
 	}
 	u.reasons("accepted", s.Accepted, byReason)
 	u.reasons("narrower", s.Narrower, byReason)
@@ -390,20 +390,20 @@ func (u *ui) surface(s *verify.Surface) {
 	u.reasons("assumed not to exist", s.Assumed, byGroup)
 	u.reasons("allowed by an entry of your own", s.Filled, byReason)
 	for _, a := range s.Assumes {
-		u.printf("  assumed: %s\n", diag.Clean(a))
+		u.Printf("  assumed: %s\n", diag.Clean(a))
 	}
 	if len(s.Ungoverned) > 0 {
-		u.printf("  not governed for some subjects: %s\n", ungoverned(s))
+		u.Printf("  not governed for some subjects: %s\n", ungoverned(s))
 	}
 	if len(s.Exact) > 0 {
-		u.printf("  %s%s\n", exactly, listGroups(s.Exact))
+		u.Printf("  %s%s\n", exactly, listGroups(s.Exact))
 	}
 	for _, x := range s.Sampled {
-		u.printf("  sampled: %s%s: %s\n", cmp.Or(x.Part, string(x.Group)), diag.Clean(ofSubjects(x.Subjects)), x.Why)
+		u.Printf("  sampled: %s%s: %s\n", cmp.Or(x.Part, string(x.Group)), diag.Clean(ofSubjects(x.Subjects)), x.Why)
 	}
 	for _, g := range ir.Decided {
 		if names := s.Left[g]; len(names) > 0 {
-			u.printf("  left to the agent: %s of %s\n", g, diag.Clean(strings.Join(names, ", ")))
+			u.Printf("  left to the agent: %s of %s\n", g, diag.Clean(strings.Join(names, ", ")))
 		}
 	}
 }
@@ -436,7 +436,7 @@ func compared(f verify.Finding) string {
 	return fmt.Sprintf("%s %s: %s %s, %s here%s", f.Group, action, f.Source, by, f.Artifact, without)
 }
 
-func (u *ui) tally(half string, t verify.Tally) {
+func (u *Printer) tally(half string, t verify.Tally) {
 	if t.Compared == 0 {
 		return
 	}
@@ -447,7 +447,7 @@ func (u *ui) tally(half string, t verify.Tally) {
 	if t.HookOnly > 0 {
 		more += fmt.Sprintf(" %d by the hook only", t.HookOnly)
 	}
-	u.printf("  %-25s %7d compared %7d equal %6d narrower %4d wider%s\n",
+	u.Printf("  %-25s %7d compared %7d equal %6d narrower %4d wider%s\n",
 		half, t.Compared, t.Equal, t.Narrower, t.Wider, more)
 }
 
@@ -457,7 +457,7 @@ func byGroup(f verify.Finding) string  { return string(f.Group) }
 
 // reasons prints what is not a defect: each reason, and below it a line for each subject and place
 // with an example.
-func (u *ui) reasons(word string, list []verify.Finding, by func(verify.Finding) string) {
+func (u *Printer) reasons(word string, list []verify.Finding, by func(verify.Finding) string) {
 	type reason struct {
 		first verify.Finding
 		count int
@@ -479,12 +479,23 @@ func (u *ui) reasons(word string, list []verify.Finding, by func(verify.Finding)
 			continue
 		}
 		said[by] = true
-		u.printf("  %s: %s\n", word, diag.Clean(cmp.Or(by, "nothing there says it")))
+		u.Printf("  %s: %s\n", word, diag.Clean(cmp.Or(by, "nothing there says it")))
 		for _, other := range order {
 			if f := reasons[other].first; f.By == by {
-				u.printf("      %s of %s, as %s%s\n", count(reasons[other].count, "decision"),
+				u.Printf("      %s of %s, as %s%s\n", Count(reasons[other].count, "decision"),
 					diag.Clean(f.Subject), compared(f), place(f.At))
 			}
 		}
 	}
+}
+
+// VerifyReport is the JSON of a verification.
+type VerifyReport struct {
+	Envelope
+	Status  string   `json:"status" enum:"ok,failed" jsonschema:"failed: something is wider, or nothing was compared"`
+	Disk    bool     `json:"disk,omitempty" jsonschema:"the files were judged as they lie"`
+	Missing []string `json:"missing,omitempty" jsonschema:"artifacts that are not there; their targets were not judged"`
+	// Exceptions are of the findings that are wider; a finding may have none.
+	Exceptions []string `json:"exceptions,omitempty" jsonschema:"for modec.toml, each accepts a decision that is wider"`
+	*verify.Report
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"cmp"
@@ -16,16 +16,16 @@ import (
 
 // What a build that writes no file says of the files.
 const (
-	upToDate = "up to date:"
-	tookOver = "took over, as people wrote it:" // the first one, which notes them in its lock
+	UpToDate = "up to date:"
+	TookOver = "took over, as people wrote it:" // the first one, which notes them in its lock
 )
 
-// asMade prints the line of a check that finds every file as the source makes it, and what entries of people's own
+// AsMade prints the line of a check that finds every file as the source makes it, and what entries of people's own
 // allow.
-func (u *ui) asMade(changes []output.Change, filled string) {
-	u.note("%s as the source makes them\n", count(standing(changes), "file"))
+func (u *Printer) AsMade(changes []output.Change, filled string) {
+	u.Note("%s as the source makes them\n", Count(standing(changes), "file"))
 	if filled != "" {
-		u.note("%s: %s\n", filledTitle, diag.Clean(filled))
+		u.Note("%s: %s\n", filledTitle, diag.Clean(filled))
 	}
 }
 
@@ -39,60 +39,55 @@ func standing(changes []output.Change) (n int) {
 	return n
 }
 
-// upToDate prints the one line of a build that has nothing to write.
-func (u *ui) upToDate(
-	res *compiler.Result, changes []output.Change, diags diag.List, word string, start time.Time,
+// UpToDate prints the one line of a build that has nothing to write.
+func (u *Printer) UpToDate(
+	reports []TargetReport, changes []output.Change, diags diag.List, word string, start time.Time,
 ) {
 	files := standing(changes)
-	if !u.quiet {
+	if !u.Quiet {
 		for _, d := range diags {
 			// No build does it: a person has to. Where nothing is written, a warning says why.
 			stays := d.Severity != diag.Note && (d.Code == diag.EntryChanged || d.Code == diag.BadLock)
 			if stays || files == 0 && d.Severity == diag.Warning {
-				u.render.Render(u.err, d)
+				u.Render.Render(u.Err, d)
 			}
 		}
 	}
 	more := ""
 	if n := diags.Count(diag.Warning); n > 0 {
-		more += ", " + count(n, "warning")
+		more += ", " + Count(n, "warning")
 	}
-	losses := 0
-	for i := range res.Outputs {
-		losses += len(res.Outputs[i].Losses)
+	losses, targets := 0, 0
+	for i := range reports {
+		losses += len(reports[i].Losses)
+		if reports[i].Emits {
+			targets++
+		}
 	}
 	if losses > 0 {
-		more += ", " + count(losses, "loss")
+		more += ", " + Count(losses, "loss")
 	}
 	if more != "" {
 		more += " (-v lists them)"
 	}
 	ms := time.Since(start).Milliseconds()
-	u.note("%s %s of %s%s in %d ms\n", word, count(files, "file"), count(len(res.Outputs), "target"), more, ms)
+	u.Note("%s %s of %s%s in %d ms\n", word, Count(files, "file"), Count(targets, "target"), more, ms)
 }
 
-// buildLines is the most lines of a build without -v.
-const buildLines = 20
+// BuildLines is the most lines of a build without -v.
+const BuildLines = 20
 
-// build prints a build: its warnings, the files of each target, and what the targets cannot
+// Build prints a build: its warnings, the files of each target, and what the targets cannot
 // say. Without -v it prints at most [buildLines] lines with the summary.
-func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.List, summary string) {
-	reports := targetReports(res, changes)
-	rest := buildLines - 1 - len(reports)
-	rest -= u.findings(diags, rest/2)
-	for i, r := range reports {
-		if i == len(res.Outputs) && len(r.Files) == 0 {
+func (u *Printer) Build(reports []TargetReport, diags diag.List, summary string) {
+	rest := BuildLines - 1 - len(reports)
+	rest -= u.Findings(diags, rest/2)
+	for _, r := range reports {
+		if r.Name == "modec" && len(r.Files) == 0 {
 			continue
 		}
-		title := "what the hooks read"
-		switch {
-		case i < len(res.Outputs):
-			title = res.Outputs[i].Target.Summary()
-		case i > len(res.Outputs):
-			title = "no target any more"
-		}
-		u.files(r, title)
-		if u.verbose {
+		u.files(r)
+		if u.Verbose {
 			for j, d := range r.Losses {
 				if j+1 < len(r.Losses) && r.Losses[j+1].Hint == d.Hint {
 					d.Hint = "" // it stands below the last loss that it is for
@@ -101,40 +96,36 @@ func (u *ui) build(res *compiler.Result, changes []output.Change, diags diag.Lis
 			}
 		}
 	}
-	if !u.verbose && !u.quiet {
+	if !u.Verbose && !u.Quiet {
 		u.losses(reports, rest)
 	}
-	u.note("%s\n", summary)
+	u.Note("%s\n", summary)
 }
 
-// putBack prints what somebody took out of files and a build writes again.
-func (u *ui) putBack(c *buildCmd, changes []output.Change) {
-	verb := "put back"
-	if c.DryRun {
-		verb = "would put back"
-	}
+// PutBack prints what somebody took out of files and a build writes again, behind a verb.
+func (u *Printer) PutBack(verb string, changes []output.Change) {
 	for i := range changes {
 		x := &changes[i]
 		if len(x.Again) > 0 {
-			u.note("%s in %s, which somebody took out: %s\n", verb, diag.Clean(x.Path), diag.Clean(some(x.Again)))
+			u.Note("%s in %s, which somebody took out: %s\n", verb, diag.Clean(x.Path), diag.Clean(Some(x.Again)))
 		}
 		if x.Back != "" {
-			u.note("%s in %s what people wrote there, as of %s\n", verb, diag.Clean(x.Path), x.Back)
+			u.Note("%s in %s what people wrote there, as of %s\n", verb, diag.Clean(x.Path), x.Back)
 		}
 	}
 }
 
 // kept prints where copies are of what was overwritten.
-func (u *ui) kept(diags diag.List) {
+func (u *Printer) Kept(diags diag.List) {
 	for _, d := range diags {
-		if d.Code == diag.Kept && d.Severity == diag.Note && !u.verbose {
-			u.note("%s: %s\n", diag.Clean(d.Pos.String()), diag.Clean(d.Message))
+		if d.Code == diag.Kept && d.Severity == diag.Note && !u.Verbose {
+			u.Note("%s: %s\n", diag.Clean(d.Pos.String()), diag.Clean(d.Message))
 		}
 	}
 }
 
 // files prints the files of a target: one line, or one for each file with -v.
-func (u *ui) files(r targetReport, title string) {
+func (u *Printer) files(r TargetReport) {
 	total, n := 0, 0
 	var names, removed []string
 	folders := map[string]int{}
@@ -155,16 +146,16 @@ func (u *ui) files(r targetReport, title string) {
 			names = append(names, name)
 		}
 	}
-	head := fmt.Sprintf("%s: %s, %s", r.Name, count(n, "file"), size(total))
-	if u.verbose {
-		u.note("%s  (%s)\n", head, title)
+	head := fmt.Sprintf("%s: %s, %s", r.Name, Count(n, "file"), Size(total))
+	if u.Verbose {
+		u.Note("%s  (%s)\n", head, r.Title)
 		for _, c := range r.Files {
 			if c.Action != output.Remove {
-				u.note("  %-44s %10s\n", c.Path, size(c.Bytes))
+				u.Note("  %-44s %10s\n", c.Path, Size(c.Bytes))
 			}
 		}
 		for _, name := range removed {
-			u.note("  removed %s\n", name)
+			u.Note("  removed %s\n", name)
 		}
 		return
 	}
@@ -181,7 +172,7 @@ func (u *ui) files(r targetReport, title string) {
 	default:
 		head += fmt.Sprintf(", removed %s and %d more", removed[0], len(removed)-1)
 	}
-	u.note("%s\n", head)
+	u.Note("%s\n", head)
 }
 
 // likeIt returns a glob for the files of a file's folder and ending.
@@ -213,7 +204,7 @@ type remedy struct {
 
 // remedies groups losses by what a person can do about them, those of the most concern
 // first, and of these the most frequent ones. Losses that need nothing are left out.
-func remedies(reports []targetReport) []*remedy {
+func remedies(reports []TargetReport) []*remedy {
 	var list []*remedy
 	for _, r := range reports {
 		for _, d := range r.Losses {
@@ -245,7 +236,7 @@ func remedies(reports []targetReport) []*remedy {
 
 // losses prints what the targets cannot say, in a number of lines: for each remedy the first
 // loss and how many more there are.
-func (u *ui) losses(reports []targetReport, most int) {
+func (u *Printer) losses(reports []TargetReport, most int) {
 	list := remedies(reports)
 	shown := fitting(list, most)
 	for _, x := range list[:shown] {
@@ -254,10 +245,10 @@ func (u *ui) losses(reports []targetReport, most int) {
 		if n := len(x.losses) - 1; n > 0 {
 			more = fmt.Sprintf(" (and %d more%s)", n, diag.Clean(subjectsOf(x.losses[1:])))
 		}
-		u.printf("%s %s: %s: %s%s [%s]\n", u.lossWord(x.loss), strings.Join(x.targets, ", "), diag.Clean(whereOf(d)),
+		u.Printf("%s %s: %s: %s%s [%s]\n", u.lossWord(x.loss), strings.Join(x.targets, ", "), diag.Clean(whereOf(d)),
 			diag.Clean(d.Message), more, d.Code)
 		if x.hint != "" {
-			u.printf("    hint: %s\n", diag.Clean(u.typed(x.hint)))
+			u.Printf("    hint: %s\n", diag.Clean(u.typed(x.hint)))
 		}
 	}
 	if shown < len(list) {
@@ -265,7 +256,7 @@ func (u *ui) losses(reports []targetReport, most int) {
 		for _, x := range list[shown:] {
 			n += len(x.losses)
 		}
-		u.printf("and %s for other reasons (-v lists them)\n", count(n, "more loss"))
+		u.Printf("and %s for other reasons (-v lists them)\n", Count(n, "more loss"))
 	}
 }
 
@@ -290,22 +281,22 @@ func fitting(list []*remedy, most int) int {
 }
 
 // lossWord writes what becomes of a permission, in colour on a terminal.
-func (u *ui) lossWord(l diag.Loss) string {
-	colour := yellow
+func (u *Printer) lossWord(l diag.Loss) string {
+	colour := Yellow
 	if l == diag.Widening {
-		colour = red
+		colour = Red
 	}
 	_, word := concern(l)
-	return u.paint(colour, word)
+	return u.Paint(colour, word)
 }
 
 // loss prints one loss.
-func (u *ui) loss(d diag.Diagnostic) {
+func (u *Printer) loss(d diag.Diagnostic) {
 	more := ""
 	if d.Subject != "" {
 		more = " (" + d.Subject + ")"
 	}
-	u.printf(
+	u.Printf(
 		"  %s %s: %s%s [%s]\n",
 		u.lossWord(d.Loss),
 		diag.Clean(whereOf(d)),
@@ -314,7 +305,7 @@ func (u *ui) loss(d diag.Diagnostic) {
 		d.Code,
 	)
 	if d.Hint != "" {
-		u.printf("      hint: %s\n", diag.Clean(u.typed(d.Hint)))
+		u.Printf("      hint: %s\n", diag.Clean(u.typed(d.Hint)))
 	}
 }
 
@@ -339,40 +330,40 @@ func subjectsOf(list diag.List) string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// diffs prints what a build would do to files, as a patch from what is on disk.
-func (u *ui) diffs(changes []output.Change, of func(output.Change) bool) {
+// Diffs prints what a build would do to files, as a patch from what is on disk.
+func (u *Printer) Diffs(changes []output.Change, of func(output.Change) bool) {
 	for _, c := range changes {
 		if c.Action == output.Unchanged || !of(c) {
 			continue
 		}
 		have, want := c.Texts()
-		u.unified(patchOf(c.Path, have, want))
+		u.Unified(PatchOf(c.Path, have, want))
 	}
 }
 
-// edits prints what somebody did to files, as a patch of what a build writes.
-func (u *ui) edits(changes []output.Change, of func(output.Change) bool) {
+// Edits prints what somebody did to files, as a patch of what a build writes.
+func (u *Printer) Edits(changes []output.Change, of func(output.Change) bool) {
 	for _, c := range changes {
 		if of(c) {
 			have, want := c.Texts()
-			u.unified(patchOf(c.Path, want, have))
+			u.Unified(PatchOf(c.Path, want, have))
 		}
 	}
 }
 
-// firstDifferences names the first place where files differ from what a build would
+// FirstDifferences names the first place where files differ from what a build would
 // write: their lines are too long to show.
-func (u *ui) firstDifferences(changes []output.Change, of func(output.Change) bool) {
+func (u *Printer) FirstDifferences(changes []output.Change, of func(output.Change) bool) {
 	for _, c := range changes {
 		if !of(c) {
 			continue
 		}
-		at := diag.Clean(firstDifference(&c).String())
-		u.printf("%s: the first difference; `modec build --force` writes the file again\n", at)
+		at := diag.Clean(FirstDifference(&c).String())
+		u.Printf("%s: the first difference; `modec build --force` writes the file again\n", at)
 	}
 }
 
-func buildSummary(res *compiler.Result, changes []output.Change, opt output.Options) string {
+func BuildSummary(res *compiler.Result, changes []output.Change, opt output.Options) string {
 	n := map[output.Action]int{}
 	for _, c := range changes {
 		n[c.Action]++
@@ -381,8 +372,8 @@ func buildSummary(res *compiler.Result, changes []output.Change, opt output.Opti
 	if opt.DryRun {
 		verb = "would build"
 	}
-	written := count(n[output.Create]+n[output.Update], "file")
-	s := fmt.Sprintf("%s %s: %s written", verb, count(len(res.Outputs), "target"), written)
+	written := Count(n[output.Create]+n[output.Update], "file")
+	s := fmt.Sprintf("%s %s: %s written", verb, Count(len(res.Outputs), "target"), written)
 	if n[output.Unchanged] > 0 {
 		s += fmt.Sprintf(", %d unchanged", n[output.Unchanged])
 	}
@@ -398,6 +389,37 @@ func contents(p *ir.Project) string {
 	for i := range p.Servers {
 		tools += len(p.Servers[i].Tools)
 	}
-	return fmt.Sprintf("%s, %s, %s with %s", count(len(p.Modes), "mode"), count(len(p.Roles), "role"),
-		count(len(p.Servers), "server"), count(tools, "tool"))
+	return fmt.Sprintf("%s, %s, %s with %s", Count(len(p.Modes), "mode"), Count(len(p.Roles), "role"),
+		Count(len(p.Servers), "server"), Count(tools, "tool"))
+}
+
+// BuildReport is the JSON of a build.
+type BuildReport struct {
+	Envelope
+	Status      string         `json:"status" enum:"ok,drift" jsonschema:"drift: a file differs or permits more"`
+	DryRun      bool           `json:"dryRun,omitempty" jsonschema:"nothing was written"`
+	HooksOff    *HooksOff      `json:"hooksOff,omitempty" jsonschema:"somebody turned the hooks off"`
+	Targets     []TargetReport `json:"targets"`
+	Diagnostics diag.List      `json:"diagnostics" jsonschema:"warnings and errors that are not losses"`
+}
+
+// TargetReport is a target's part of a build.
+type TargetReport struct {
+	Name   string          `json:"name" jsonschema:"modec for what the hooks of several targets read"`
+	Files  []output.Change `json:"files"`
+	Losses diag.List       `json:"losses" jsonschema:"what the format cannot say"`
+	Title  string          `json:"-"` // what the target is
+	Emits  bool            `json:"-"` // it is a target of the source
+}
+
+// FirstDifference returns the first place where a file differs from what a build would write.
+func FirstDifference(c *output.Change) diag.Pos {
+	have, want := c.Texts()
+	at := diag.Pos{File: c.Path, Line: 1, Col: 1}
+	for i := 0; i < min(len(have), len(want)) && have[i] == want[i]; i++ {
+		if at.Col++; have[i] == '\n' {
+			at.Line, at.Col = at.Line+1, 1
+		}
+	}
+	return at
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bytes"
@@ -19,28 +19,22 @@ import (
 	"modec.dev/modec/compiler/output"
 )
 
-// A reporter is a command with a JSON output. Its reports are one value of each struct
-// that it may print; they stand beside the command, and their JSON Schema is made from
-// them. The tags of a report's own fields are part of it: jsonschema is a description,
-// enum a list of the values.
-type reporter interface{ reports() []any }
-
 // reportVersion is the version of all JSON outputs. A field that is removed, or that
 // changes its meaning, makes another one.
 const reportVersion = 1
 
-// envelope begins every report.
-type envelope struct {
+// Envelope begins every report.
+type Envelope struct {
 	Version int    `json:"version"`
 	Command string `json:"command"`
 }
 
-// envelope returns that of the running command.
-func (u *ui) envelope() envelope { return envelope{reportVersion, u.command.name} }
+// Envelope returns that of the running command.
+func (u *Printer) Envelope() Envelope { return Envelope{reportVersion, u.command} }
 
-// outcome is the report of a command that its diagnostics stopped.
-type outcome struct {
-	envelope
+// Outcome is the report of a command that its diagnostics stopped.
+type Outcome struct {
+	Envelope
 	Status      string    `json:"status" enum:"failed"`
 	Diagnostics diag.List `json:"diagnostics" jsonschema:"what stopped the command"`
 }
@@ -76,8 +70,8 @@ func words[T ~string](list []T) (all []any) {
 	return all
 }
 
-// reportSchema returns the JSON Schema of a command's JSON output: any of its reports.
-func reportSchema(command string, reports []any) (*jsonschema.Schema, error) {
+// ReportSchema returns the JSON Schema of a command's JSON output: any of its reports.
+func ReportSchema(command string, reports []any) (*jsonschema.Schema, error) {
 	types := map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {Type: "object"}}
 	for t, words := range enums {
 		types[t] = &jsonschema.Schema{Type: "string", Enum: words}
@@ -122,8 +116,8 @@ func neverNull(s *jsonschema.Schema) {
 	}
 }
 
-// emit writes a report as JSON on standard output.
-func (u *ui) emit(report any) error {
+// Emit writes a report as JSON on standard output.
+func (u *Printer) Emit(report any) error {
 	v := reflect.New(reflect.TypeOf(report))
 	v.Elem().Set(reflect.ValueOf(report))
 	noNil(v)
@@ -134,7 +128,7 @@ func (u *ui) emit(report any) error {
 	if err := e.Encode(v.Interface()); err != nil {
 		return err
 	}
-	_, err := u.out.Write(diag.EscapeJSON(text.Bytes()))
+	_, err := u.Out.Write(diag.EscapeJSON(text.Bytes()))
 	return err
 }
 
