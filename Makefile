@@ -23,7 +23,7 @@ SKIPPED := $(foreach t,$(MODEC_E2E_SKIP),targets/$t/%)
 # The end-to-end tests of an agent's own program, and those of modec's own servers and of its page.
 AGENTS ?= claude codex copilot cursor gemini kilo opencode roo vscode
 OFAGENTS := $(filter-out $(SKIPPED),$(foreach t,$(AGENTS),$(sort $(wildcard targets/$t/e2e/*.test.mjs))))
-OFSERVERS := $(filter-out $(SKIPPED) $(foreach t,$(AGENTS),targets/$t/%),$(sort $(wildcard cmd/modec/*/e2e/*.test.mjs targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
+OFSERVERS := $(filter-out $(SKIPPED) $(foreach t,$(AGENTS),targets/$t/%),$(sort $(wildcard cmd/modec/internal/*/e2e/*.test.mjs targets/*/e2e/*.test.mjs targets/*/*/e2e/*.test.mjs)))
 # Agents' own programs in front of modec's gateway.
 BEHIND := $(filter-out $(SKIPPED),$(wildcard $(AGENTS:%=targets/%/e2e/gateway.test.mjs)))
 # One session of an agent that takes seconds to start, and the whole of one that takes none. The packages of
@@ -125,7 +125,7 @@ node = MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixt
 
 # The pictures of the README. Nothing compares them: every machine draws letters in its own way.
 screens: acme
-	@$(call installed,cmd/modec/console/e2e/screens.mjs); $(call node,cmd/modec/console/e2e/screens.mjs)
+	@$(call installed,cmd/modec/internal/page/e2e/screens.mjs); $(call node,cmd/modec/internal/page/e2e/screens.mjs)
 
 quick: acme
 	@$(call part,quick,$(call installed,$(QUICK)); MODEC_QUICK=1 MODEC_CORPUS= $(call node,$(QUICK)))

@@ -123,10 +123,8 @@ func (c *auditListCmd) Run(e *env) error {
 
 // wants reports whether an event passes the filters.
 func (c *auditListCmd) wants(ev *audit.Event, since time.Time) bool {
-	server, tool, both := strings.Cut(c.Tool, ":")
-	named := c.Tool == "" || ev.Tool == c.Tool || both && ev.Server == server && ev.Tool == tool
-	return named && (!c.Denied || ev.Denied()) && (c.Role == "" || ev.Role == c.Role) &&
-		(c.Mode == "" || ev.Mode == c.Mode) && (c.By == "" || c.By == nameOf(ev)) && !ev.Time.Before(since)
+	filter := audit.Filter{Denied: c.Denied, Role: c.Role, Mode: c.Mode, Tool: c.Tool}
+	return filter.Wants(ev) && (c.By == "" || c.By == nameOf(ev)) && !ev.Time.Before(since)
 }
 
 // sinceTime reads the value of --since.

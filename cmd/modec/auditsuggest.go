@@ -116,7 +116,7 @@ func (c *auditListCmd) patch(e *env, fsys fs.FS, result wishReport) error {
 	}
 	w := &result.Suggestions[0]
 	if w.Why != "" {
-		return fmt.Errorf("there is no patch for %s: %s", what(w), w.Why)
+		return fmt.Errorf("there is no patch for %s: %s", w, w.Why)
 	}
 	for _, f := range w.Files { // which may have a secret in it that a patch on the screen does not show
 		have := contentOf(fsys, f)
@@ -131,26 +131,17 @@ func (c *auditListCmd) patch(e *env, fsys fs.FS, result wishReport) error {
 	return nil
 }
 
-// what says what a suggestion is about.
-func what(w *wish) string {
-	name := w.What
-	if w.Server != "" {
-		name = w.Server + ":" + name
-	}
-	return fmt.Sprintf("%s: %s %s", w.Subject, w.Group, name)
-}
-
 // tell prints the suggestions, and what is not suggested with the reason.
 func (c *auditListCmd) tell(e *env, r wishReport, p *ir.Project) {
 	patches := 0
 	for i := range r.Suggestions {
 		w := &r.Suggestions[i]
 		if w.Why != "" {
-			e.ui.Printf("not suggested: %s, %s: %s\n", diag.Clean(what(w)), often(w), diag.Clean(w.Why))
+			e.ui.Printf("not suggested: %s, %s: %s\n", diag.Clean(w.String()), often(w), diag.Clean(w.Why))
 			continue
 		}
 		patches++
-		e.ui.Printf("%s, %s\n", diag.Clean(what(w)), often(w))
+		e.ui.Printf("%s, %s\n", diag.Clean(w.String()), often(w))
 		for j := range w.Permits {
 			x := &w.Permits[j]
 			e.ui.Printf("  would permit  %s: %s\n", diag.Clean(x.Subject),

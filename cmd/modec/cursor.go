@@ -58,15 +58,7 @@ type cursorCheckCmd struct {
 
 func (cursorCheckCmd) reports() []any { return []any{cursorChecked{}} }
 
-// cursorModes are the words for a run mode: those of the settings, of the file, and those
-// under which Cursor stores them.
-var cursorModes = map[string]format.RunMode{
-	"ask": format.AskEveryTime, "ask_every_time": format.AskEveryTime, "manual": format.AskEveryTime,
-	"allowlist": format.UseAllowlist, "yolo": format.UseAllowlist,
-	"unrestricted": format.RunEverything, "full_yolo": format.RunEverything,
-}
-
-// printCursorChecked is the JSON of a check.
+// cursorChecked is the JSON of a check.
 type cursorChecked struct {
 	report.Envelope
 	Tool     string         `json:"tool"`
@@ -83,22 +75,9 @@ type cursorChecked struct {
 
 // question returns what the command line asks.
 func (c *cursorCheckCmd) question() (model.Asked, error) {
-	tool, err := format.ParseTool(c.Tool)
-	if err != nil {
-		return model.Asked{}, err
-	}
-	q := model.Asked{Server: tool.Server, Tool: tool.Tool, AutoRun: model.AutoRun{
-		Mode: cursorModes[c.Mode], GateOff: !c.McpAllowlists,
-		ProtectTools: c.McpToolsProtection, ProtectBrowser: c.BrowserProtection,
-	}}
-	if c.AdminControlled || c.AdminDisabled || len(c.AdminList) > 0 {
-		list, err := model.ParseAllowlist(c.AdminList)
-		if err != nil {
-			return model.Asked{}, fmt.Errorf("--admin-list: %w", err)
-		}
-		q.Admin = &model.AdminControls{Disabled: c.AdminDisabled, List: list}
-	}
-	return q, nil
+	return model.Question{Tool: c.Tool, Mode: c.Mode, GateOff: !c.McpAllowlists, ProtectTools: c.McpToolsProtection,
+		ProtectBrowser: c.BrowserProtection, Controlled: c.AdminControlled, Disabled: c.AdminDisabled,
+		List: c.AdminList}.Asked()
 }
 
 func (c *cursorCheckCmd) Run(e *env) error {
@@ -241,7 +220,7 @@ type cursorAddCmd struct {
 
 func (cursorAddCmd) reports() []any { return []any{cursorAdded{}} }
 
-// printCursorAdded is the JSON of an addition.
+// cursorAdded is the JSON of an addition.
 type cursorAdded struct {
 	report.Envelope
 	Entry   string   `json:"entry"`

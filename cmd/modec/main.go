@@ -23,6 +23,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/targets"
+	"modec.dev/modec/targets/cursor/model"
 )
 
 func main() {
@@ -169,7 +170,7 @@ func vocabulary(all []contract.Target) kong.Vars {
 		"formats":        strings.Join(slices.Sorted(maps.Keys(migrate.Formats(all))), ", "),
 		"diff_forms":     "Form of the output: text, json, markdown, or github for a comment on a pull request.",
 		"finding_forms":  "Form of the output: text, json, sarif (2.1.0), or github for annotations of GitHub Actions.",
-		"cursor_modes":   "," + strings.Join(slices.Sorted(maps.Keys(cursorModes)), ","),
+		"cursor_modes":   "," + strings.Join(slices.Sorted(maps.Keys(model.RunModes)), ","),
 		"namespace_help": "The prefix of a server's tools. Default: its name and \"_\".",
 		"topics":         strings.Join(topicNames(), ", "),
 	}

@@ -80,6 +80,21 @@ func (e *Event) Denied() bool {
 	return e.Decision == "deny" || e.Outcome == Refused || e.Outcome == Declined
 }
 
+// Filter selects events; an empty field selects all.
+type Filter struct {
+	Denied     bool // only what was refused
+	Role, Mode string
+	Tool       string // a tool's name, or SERVER:TOOL
+}
+
+// Wants reports whether an event passes the filter.
+func (f Filter) Wants(e *Event) bool {
+	server, tool, both := strings.Cut(f.Tool, ":")
+	named := f.Tool == "" || e.Tool == f.Tool || both && e.Server == server && e.Tool == tool
+	return named && (!f.Denied || e.Denied()) && (f.Role == "" || e.Role == f.Role) &&
+		(f.Mode == "" || e.Mode == f.Mode)
+}
+
 const (
 	mostText      = 300      // bytes of a text in an event
 	mostArguments = 16 << 10 // bytes of arguments that are written

@@ -1,5 +1,6 @@
 // Package explain says what a source means for one mode or role, and what every agent makes of that. [Sheets] returns
-// all that there is to know of some subjects, [Matrix] their decisions group by group, [Action] what decides one action.
+// all that there is to know of some subjects, [Matrix] their decisions group by group, [Action] what decides one
+// action.
 package explain
 
 import (

@@ -53,6 +53,15 @@ type Wish struct {
 	asks   int // how often the source asked about it
 }
 
+// String says what a wish is about: "role dev: mcp github:list_issues".
+func (w *Wish) String() string {
+	name := w.What
+	if w.Server != "" {
+		name = w.Server + ":" + name
+	}
+	return fmt.Sprintf("%s: %s %s", w.Subject, w.Group, name)
+}
+
 // Count returns how often somebody wished it.
 func (w *Wish) Count() int { return w.Refused + w.Asked + w.Declined }
 

@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"cmp"
@@ -10,13 +10,14 @@ import (
 	"html/template"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"modec.dev/modec/cmd/modec/console"
+	"modec.dev/modec/cmd/modec/internal/page/console"
 	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
@@ -24,7 +25,6 @@ import (
 	"modec.dev/modec/compiler/diff"
 	"modec.dev/modec/compiler/edit"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/source"
@@ -38,8 +38,7 @@ var editText string
 // editor is what the page of `modec ui --write` changes the source by. The page holds what is prepared, and sends it
 // along: what it comes to is said by the source as it is then.
 type editor struct {
-	*pageViews
-	asked bool // somebody at the terminal can be asked
+	*livePage
 
 	mu      sync.Mutex
 	last    *edit.Base // the last source that compiled
@@ -96,7 +95,8 @@ func values(pairs ...any) (string, error) {
 
 // read reads the source as it is now. One that does not compile leaves the last one, beside what is wrong.
 func (ed *editor) read(ctx context.Context) (*edit.Base, diag.List) {
-	if b, diags := edit.Read(ctx, folderFS(ed.dir), ed.request(), compiler.Seed, ed.last); !diags.HasErrors() {
+	files := contract.Plain(os.DirFS(ed.Dir))
+	if b, diags := edit.Read(ctx, files, ed.Request(), compiler.Seed, ed.last); !diags.HasErrors() {
 		ed.last = b
 		return b, nil
 	} else {
@@ -135,7 +135,7 @@ func (ed *editor) propose(ctx context.Context, b *edit.Base, x prepared) (p *edi
 		p, err = b.Change(ctx, x.Changes...)
 	}
 	if p != nil && p.After != nil {
-		p.Report.Runs(runsOf(b.Result, memfs.FS{}, ed.targets), runsOf(p.After, memfs.FS{}, ed.targets))
+		p.Report.Runs(ed.Runs(b.Result), ed.Runs(p.After))
 		widenedFirst := func(a, b diff.Change) int { return kindOrder(a.Kind) - kindOrder(b.Kind) }
 		slices.SortStableFunc(p.Report.Changes, widenedFirst)
 	}
@@ -614,7 +614,7 @@ const (
 )
 
 // match renders what a pattern stands for.
-func (p *pageViews) match(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *livePage) match(ctx context.Context, q url.Values) (template.HTML, error) {
 	x := edit.Pattern{List: q.Get("list"), Group: ir.Group(q.Get("group")), Server: orAll(q.Get("server")),
 		Value: strings.TrimSpace(q.Get("pattern"))}
 	switch {
@@ -639,7 +639,7 @@ func (p *pageViews) match(ctx context.Context, q url.Values) (template.HTML, err
 	if x.Value != "" {
 		var files []string
 		if x.Group == ir.Read || x.Group == ir.Edit {
-			files = projectFiles(p.dir)
+			files = projectFiles(p.Dir)
 		}
 		var err error
 		if out.List, out.Of, err = edit.Matches(ctx, p.model().res.Project, x, files); err != nil {
@@ -738,6 +738,6 @@ func (ed *editor) again(ctx context.Context, q url.Values) (*edit.Proposal, erro
 func (ed *editor) proof(ctx context.Context, res *compiler.Result) (report *verify.Report, wrong diag.List) {
 	ed.proving.Lock()
 	defer ed.proving.Unlock()
-	r, diags := ed.proves(ctx, res)
+	r, diags := ed.Proves(ctx, res)
 	return r, slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 }

@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"modec.dev/modec/cmd/modec/console"
+	"modec.dev/modec/cmd/modec/internal/page/console"
 	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/audit"
@@ -69,7 +69,7 @@ func (ed *editor) undo(ctx context.Context, b *edit.Base, n int) (*edit.Proposal
 
 // wish proposes the patch of `modec audit --suggest` for what was refused or asked about.
 func (ed *editor) wish(ctx context.Context, b *edit.Base, id string) (*edit.Proposal, error) {
-	log, err := ed.openAudit()
+	log, err := ed.Audit()
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +86,9 @@ func (ed *editor) wish(ctx context.Context, b *edit.Base, id string) (*edit.Prop
 	case len(found.List) == 0:
 		return nil, errors.New("the source permits it by now, or the log has it no more")
 	}
-	w := wish{Wish: found.List[0]}
+	w := found.List[0]
 	if w.Why != "" {
-		return nil, fmt.Errorf("there is no patch for %s: %s", what(&w), w.Why)
+		return nil, fmt.Errorf("there is no patch for %s: %s", &w, w.Why)
 	}
 	return b.Write(ctx, w.Files)
 }
@@ -129,11 +129,11 @@ func (ed *editor) write(ctx context.Context, q url.Values) (template.HTML, error
 		}
 		return ed.tell(ctx, q, "nothing was written: the terminal asks about another patch; answer that first")
 	}
-	if !ed.asked {
+	if !ed.Asked {
 		return ed.tell(ctx, q, "nothing was written: it permits more, and modec ui was not started in a terminal that "+
 			"could be asked")
 	}
-	number, err := challengeNumber()
+	number, err := ed.Number()
 	if err != nil {
 		return "", err
 	}
@@ -194,14 +194,14 @@ func (ed *editor) ask(p *edit.Proposal) {
 	for _, f := range p.Files {
 		fmt.Fprintf(&b, "  into %s\n", diag.Clean(f.Path))
 	}
-	fmt.Fprintf(ed.ui.Err, "%sType %s to write it (%s widened), Enter to refuse: ", b.String(), ed.waiting.number,
+	fmt.Fprintf(ed.Terminal, "%sType %s to write it (%s widened), Enter to refuse: ", b.String(), ed.waiting.number,
 		report.Count(p.Report.Widened, "permission"))
 }
 
 // withdraw takes a question to the terminal back.
 func (ed *editor) withdraw(why string) {
 	ed.waiting.answer = why + "; nothing was written"
-	fmt.Fprintf(ed.ui.Err, "\n%s\n", ed.waiting.answer)
+	fmt.Fprintf(ed.Terminal, "\n%s\n", ed.waiting.answer)
 }
 
 // wrote returns what was written after the terminal said so, where it is what a page has prepared.
@@ -236,7 +236,7 @@ func (ed *editor) answered(ctx context.Context, line string) bool {
 	if err != nil {
 		w.answer = err.Error()
 	}
-	fmt.Fprintf(ed.ui.Err, "%s\n", diag.Clean(w.answer))
+	fmt.Fprintf(ed.Terminal, "%s\n", diag.Clean(w.answer))
 	return true
 }
 
@@ -281,12 +281,12 @@ func (ed *editor) writes(ctx context.Context, q url.Values, p *edit.Proposal) (s
 	if len(p.Files) == 0 {
 		return "", errors.New("there is nothing to write: the source says it already")
 	}
-	opt := output.PutOptions{Dir: ed.dir, Progress: ed.progress()}
+	opt := output.PutOptions{Dir: ed.Dir, Progress: ed.Progress}
 	if diags := output.Replace(ctx, p.Files, opt); diags.HasErrors() {
 		return "", errors.New(diags[0].String())
 	}
 	ed.done = append(ed.done, pageWriting{time.Now(), strings.Join(x.steps(ed), "; "), p.Files})
-	ed.load()
+	ed.Load()
 	var names []string
 	for _, f := range p.Files {
 		names = append(names, f.Path)

@@ -197,23 +197,23 @@ func TestReads(t *testing.T) {
 
 // TestScreens holds that the README shows the pictures of the page, and that they are small.
 func TestScreens(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
+	readme, err := os.ReadFile("../../../../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := os.ReadDir("screens")
+	list, err := os.ReadDir("../screens")
 	if err != nil || len(list) == 0 {
 		t.Fatalf("got %d pictures, %v", len(list), err)
 	}
 	for _, f := range list {
-		data, err := os.ReadFile(filepath.Join("screens", f.Name()))
+		data, err := os.ReadFile(filepath.Join("../screens", f.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if size, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || size.Width > 1200 || len(data) > 150_000 {
 			t.Errorf("%s: got %v, %v and %d bytes, want a PNG of at most 1200 pixels and 150 kB", f.Name(), size, err, len(data))
 		}
-		if !bytes.Contains(readme, []byte("(cmd/modec/console/screens/"+f.Name()+")")) {
+		if !bytes.Contains(readme, []byte("(cmd/modec/internal/page/screens/"+f.Name()+")")) {
 			t.Errorf("the README does not show %s", f.Name())
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"context"
@@ -13,19 +13,18 @@ import (
 )
 
 // cursor renders the questions of Cursor's decision about an MCP tool.
-func (p *pageViews) cursor(context.Context, url.Values) (template.HTML, error) {
+func (p *livePage) cursor(context.Context, url.Values) (template.HTML, error) {
 	return p.render("cursor", nil)
 }
 
 // approval renders what Cursor decides about a tool by some settings and lists.
-func (p *pageViews) approval(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *livePage) approval(_ context.Context, q url.Values) (template.HTML, error) {
 	list := strings.Fields(strings.ReplaceAll(q.Get("list"), ",", " "))
 	admin := strings.Fields(strings.ReplaceAll(q.Get("admin"), ",", " "))
 	on := func(name string) bool { return q.Get(name) != "" }
-	c := cursorCheckCmd{Tool: q.Get("tool"), Mode: q.Get("mode"), McpToolsProtection: on("protected"),
-		BrowserProtection: on("browser"), AdminControlled: on("controlled"), AdminList: admin,
-		AdminDisabled: on("disabled"), McpAllowlists: on("gate")}
-	asked, err := c.question()
+	asked, err := model.Question{Tool: q.Get("tool"), Mode: q.Get("mode"), ProtectTools: on("protected"),
+		ProtectBrowser: on("browser"), Controlled: on("controlled"), List: admin, Disabled: on("disabled"),
+		GateOff: !on("gate")}.Asked()
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,6 @@
-package main
+// Package page is the page of `modec ui`: it shows what a project permits and, for `--write`, changes its source. [New]
+// takes a [Project], and [Page.Handler] serves its views, whose HTML stands beside them.
+package page
 
 import (
 	"bytes"
@@ -7,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"modec.dev/modec/cmd/modec/console"
+	"modec.dev/modec/cmd/modec/internal/page/console"
 	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/audit"
@@ -31,14 +35,40 @@ import (
 //go:embed pages.html
 var pagesText string
 
-// pageViews renders the views of `modec ui` of the newest source that compiles.
-type pageViews struct {
-	*env
-	writes bool // the page changes the source
+// livePage is the page of a project. It shows the newest source that compiles.
+type livePage struct {
+	Project
+	ctx    context.Context // of the program
+	editor *editor         // nil: the page changes nothing
 
 	mu   sync.RWMutex
 	now  *shownModel
 	text *template.Template
+}
+
+// New returns the page of a project, with diagnostics of errors where its source does not compile.
+func New(ctx context.Context, project Project, writes bool) (*livePage, diag.List) {
+	p := &livePage{Project: project, ctx: ctx}
+	if writes {
+		p.editor = &editor{livePage: p}
+	}
+	return p, p.Load()
+}
+
+// Handler serves the page to whoever has one of the keys.
+func (p *livePage) Handler(keys *console.Keys) (http.Handler, error) {
+	options := console.Options{Title: p.title(), Views: p.views(), Keys: keys, Writes: p.editor != nil,
+		Actions: map[string]console.Action{"ask": p.askServers}}
+	if p.editor != nil {
+		maps.Copy(options.Actions, p.editor.actions())
+		go p.editor.proof(p.ctx, p.model().res) // so that of what is prepared only the changes are compared
+	}
+	return console.New(options)
+}
+
+// Answered takes a line of the terminal. It reports whether the line answered a question of the page.
+func (p *livePage) Answered(line string) bool {
+	return p.editor != nil && p.editor.answered(p.ctx, line)
 }
 
 // shownModel is a source as the page shows it.
@@ -62,9 +92,9 @@ type shownRow struct {
 	servers []explain.Server
 }
 
-// load compiles the source. One that does not compile leaves the last one, and says what is wrong.
-func (p *pageViews) load() diag.List {
-	res, diags := compiler.Compile(p.ctx, p.request())
+// Load compiles the source. One that does not compile leaves the last one, and says what is wrong.
+func (p *livePage) Load() diag.List {
+	res, diags := compiler.Compile(p.ctx, p.Request())
 	now := &shownModel{res: res, since: time.Now(), mu: &sync.Mutex{}, looked: map[ir.SubjectRef]*explain.Sheet{},
 		differ: map[string]*diff.Report{}}
 	if !diags.HasErrors() {
@@ -98,14 +128,14 @@ func (p *pageViews) load() diag.List {
 	return diags
 }
 
-func (p *pageViews) model() *shownModel {
+func (p *livePage) model() *shownModel {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.now
 }
 
 // title names the project.
-func (p *pageViews) title() string {
+func (p *livePage) title() string {
 	if name := p.model().res.Project.Name; name != "" {
 		return "Permissions of " + diag.Clean(name)
 	}
@@ -113,9 +143,9 @@ func (p *pageViews) title() string {
 }
 
 // views returns all there are.
-func (p *pageViews) views() map[string]console.View {
+func (p *livePage) views() map[string]console.View {
 	p.text = template.Must(template.New("pages").Funcs(report.HTMLFuncs()).Funcs(template.FuncMap{
-		"line":   func(at diag.Pos) string { return strings.TrimSpace(p.ui.Render.Line(at)) },
+		"line":   func(at diag.Pos) string { return strings.TrimSpace(p.Line(at)) },
 		"place":  func(at diag.Pos) string { return ir.Written(at).String() },
 		"word":   func(l report.RuleList) ir.Decision { return l.Decision },
 		"masked": secret.Text,
@@ -128,7 +158,7 @@ func (p *pageViews) views() map[string]console.View {
 }
 
 // render executes a template.
-func (p *pageViews) render(name string, data any) (template.HTML, error) {
+func (p *livePage) render(name string, data any) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := p.text.ExecuteTemplate(&b, name, data); err != nil {
 		return "", err
@@ -137,7 +167,7 @@ func (p *pageViews) render(name string, data any) (template.HTML, error) {
 }
 
 // state says which source is shown, and what is wrong with the one on disk.
-func (p *pageViews) state(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *livePage) state(_ context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	if q.Get("seen") == m.seen {
 		return "", console.ErrUnchanged
@@ -147,7 +177,7 @@ func (p *pageViews) state(_ context.Context, q url.Values) (template.HTML, error
 }
 
 // filters are what the matrix can be asked for.
-func (p *pageViews) filters(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *livePage) filters(_ context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	var servers, agents []string
 	for i := range m.res.Project.Servers {
@@ -180,7 +210,7 @@ type gridRow struct {
 }
 
 // matrix renders the subjects that pass the filters.
-func (p *pageViews) matrix(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *livePage) matrix(ctx context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	g := grid{m: m, agent: q.Get("agent"), risk: q.Get("risk")}
 	var err error
@@ -370,22 +400,17 @@ func address(view string, ref ir.SubjectRef, more url.Values) string {
 }
 
 // differs returns how the source differs from a revision, once for each source.
-func (p *pageViews) differs(m *shownModel, rev string) (*diff.Report, error) {
+func (p *livePage) differs(m *shownModel, rev string) (*diff.Report, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r := m.differ[rev]; r != nil {
 		return r, nil
 	}
-	c := &diffCmd{}
-	before, diags, err := c.load(p.env, rev, c.decides)
-	switch {
-	case err != nil:
+	before, err := p.Revision(rev)
+	if err != nil {
 		return nil, err
-	case diags.HasErrors():
-		return nil, errors.New(diags[0].String())
 	}
-	after := diffSide{name: "the working tree", res: m.res}
-	r, err := diff.Projects(before.engine(), after.engine(), compiler.Seed)
+	r, err := diff.Projects(before, m.res.Policy, compiler.Seed)
 	if err == nil {
 		m.differ[rev] = r
 	}
@@ -452,7 +477,7 @@ func (m *shownModel) looking(ctx context.Context, q url.Values) (ref ir.SubjectR
 }
 
 // subject renders all that there is to know of one.
-func (p *pageViews) subject(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *livePage) subject(ctx context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	ref, x, err := m.looking(ctx, q)
 	if err != nil {
@@ -466,9 +491,9 @@ func (p *pageViews) subject(ctx context.Context, q url.Values) (template.HTML, e
 }
 
 // edits returns the owners that a page that writes can change about a subject.
-func (p *pageViews) edits(ref ir.SubjectRef) (owners []string) {
+func (p *livePage) edits(ref ir.SubjectRef) (owners []string) {
 	project := p.model().res.Project
-	if !p.writes {
+	if p.editor == nil {
 		return nil
 	}
 	if project.Role(ref.Role) != nil {
@@ -481,7 +506,7 @@ func (p *pageViews) edits(ref ir.SubjectRef) (owners []string) {
 }
 
 // why renders the rules of one group of a subject.
-func (p *pageViews) why(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *livePage) why(_ context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	ref, err := m.named(q)
 	if err != nil {
@@ -529,7 +554,7 @@ func (p *pageViews) why(_ context.Context, q url.Values) (template.HTML, error) 
 }
 
 // held renders what holds a subject to a group, agent by agent.
-func (p *pageViews) held(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *livePage) held(ctx context.Context, q url.Values) (template.HTML, error) {
 	_, x, err := p.model().looking(ctx, q)
 	if err != nil {
 		return "", err
@@ -550,7 +575,7 @@ func (p *pageViews) held(ctx context.Context, q url.Values) (template.HTML, erro
 }
 
 // answer explains an action that somebody tries.
-func (p *pageViews) answer(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *livePage) answer(ctx context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	ref, err := m.named(q)
 	if err != nil {
@@ -564,7 +589,7 @@ func (p *pageViews) answer(ctx context.Context, q url.Values) (template.HTML, er
 	if err != nil {
 		return "", err
 	}
-	x, diags, err := explain.Action(ctx, m.res, p.disk(), ref,
+	x, diags, err := explain.Action(ctx, m.res, p.Disk, ref,
 		explain.Question{Name: q.Get("group"), Arg: arg, Action: action})
 	if err == nil && diags.HasErrors() {
 		err = errors.New(diags[0].String())
@@ -581,7 +606,7 @@ func (p *pageViews) answer(ctx context.Context, q url.Values) (template.HTML, er
 	for _, v := range x.Verdicts {
 		verdicts = append(verdicts, verdictLine{v, artifactLine(files, v.Place)})
 	}
-	return p.render("answer", map[string]any{"X": x, "Line": strings.TrimSpace(p.ui.Render.Line(x.Place)),
+	return p.render("answer", map[string]any{"X": x, "Line": strings.TrimSpace(p.Line(x.Place)),
 		"Verdicts": verdicts})
 }
 
@@ -595,7 +620,7 @@ func artifactLine(files map[string][]byte, at diag.Pos) string {
 }
 
 // losses renders what each agent cannot hold, with the ways to keep it.
-func (p *pageViews) losses(context.Context, url.Values) (template.HTML, error) {
+func (p *livePage) losses(context.Context, url.Values) (template.HTML, error) {
 	type part struct {
 		Target string
 		Losses diag.List
@@ -612,22 +637,22 @@ func (p *pageViews) losses(context.Context, url.Values) (template.HTML, error) {
 const mostEvents = 200
 
 // audit renders the newest events that pass its filters.
-func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *livePage) audit(_ context.Context, q url.Values) (template.HTML, error) {
 	data := map[string]any{"Q": q, "None": "", "Events": nil, "Newest": uint64(0)}
-	log, err := p.openAudit()
-	if errors.Is(err, errNoAudit) {
+	log, err := p.Audit()
+	if errors.Is(err, p.NoAudit) {
 		data["None"] = err.Error()
 		return p.render("audit", data)
 	}
 	if err != nil {
 		return "", err
 	}
-	filter := auditListCmd{Denied: q.Get("denied") != "", Role: q.Get("role"), Mode: q.Get("mode"), Tool: q.Get("tool")}
+	filter := audit.Filter{Denied: q.Get("denied") != "", Role: q.Get("role"), Mode: q.Get("mode"), Tool: q.Get("tool")}
 	var list []audit.Event
 	more, newest := 0, uint64(0)
 	err = audit.Read(log.File(), func(ev audit.Event) {
 		newest = ev.N
-		if !filter.wants(&ev, time.Time{}) {
+		if !filter.Wants(&ev) {
 			return
 		}
 		if list = append(list, ev); len(list) > mostEvents {
@@ -659,7 +684,7 @@ func (p *pageViews) audit(_ context.Context, q url.Values) (template.HTML, error
 				of["server"], of["tool"] = []string{ev.Server}, []string{ev.Tool}
 			}
 			x.Open = address("why", ref, of)
-			if p.writes {
+			if p.editor != nil {
 				x.Wish, x.Of = suggest.WishID(&ev), ref.String()
 				if ref.Role != "" && ref.Mode != "" {
 					x.Of = ir.SubjectRef{Role: ref.Role}.String()

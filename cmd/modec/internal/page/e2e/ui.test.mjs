@@ -8,8 +8,8 @@ import { test } from "node:test";
 import { acme, axe, browser, cell, folder, here, open, start } from "./page.mjs";
 
 test("the library is the one of the lock file", () => {
-  assert.deepEqual(readFileSync(join(here, "../assets/htmx.min.js")), readFileSync(join(here, "node_modules/htmx.org/dist/htmx.min.js")));
-  assert.deepEqual(readFileSync(join(here, "../assets/htmx.LICENSE")), readFileSync(join(here, "node_modules/htmx.org/LICENSE")));
+  assert.deepEqual(readFileSync(join(here, "../console/assets/htmx.min.js")), readFileSync(join(here, "node_modules/htmx.org/dist/htmx.min.js")));
+  assert.deepEqual(readFileSync(join(here, "../console/assets/htmx.LICENSE")), readFileSync(join(here, "node_modules/htmx.org/LICENSE")));
 });
 
 test("every view of the showcase", async (t) => {

@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"modec.dev/modec/cmd/modec/internal/report"
-	"modec.dev/modec/compiler/accepted"
 	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/pins"
@@ -89,8 +88,8 @@ type pinnedServer struct {
 }
 
 // pinsView renders what is pinned, and where the source differs from it.
-func (p *pageViews) pinsView(context.Context, url.Values) (template.HTML, error) {
-	set, wrong := p.pins()
+func (p *livePage) pinsView(context.Context, url.Values) (template.HTML, error) {
+	set, wrong := p.Pins()
 	if wrong.HasErrors() {
 		return p.render("pins", map[string]any{"Wrong": wrong})
 	}
@@ -143,13 +142,13 @@ func pinnedText(s *pins.Server) string {
 }
 
 // repinned renders how the pins differ from those of a revision.
-func (p *pageViews) repinned(ctx context.Context, q url.Values) (template.HTML, error) {
-	now, wrong := p.pins()
+func (p *livePage) repinned(ctx context.Context, q url.Values) (template.HTML, error) {
+	now, wrong := p.Pins()
 	if wrong.HasErrors() {
 		return "", errors.New(wrong[0].String())
 	}
 	rev := q.Get("since")
-	tree, err := gittree.Open(ctx, p.dir, rev)
+	tree, err := gittree.Open(ctx, p.Dir, rev)
 	if err != nil {
 		return "", err
 	}
@@ -167,38 +166,27 @@ func (p *pageViews) repinned(ctx context.Context, q url.Values) (template.HTML, 
 }
 
 // askServers asks the servers that the user accepted, and renders where they are not as pinned.
-func (p *pageViews) askServers(ctx context.Context, _ url.Values) (template.HTML, error) {
-	set, wrong := p.pins()
+func (p *livePage) askServers(ctx context.Context, _ url.Values) (template.HTML, error) {
+	set, wrong := p.Pins()
 	if wrong.HasErrors() {
 		return "", errors.New(wrong[0].String())
 	}
-	var c inventoryCmd
-	chosen, err := c.chosen(p.model().res.Project)
+	asked, err := p.Ask(ctx, p.model().res.Project, set)
 	if err != nil {
 		return "", err
 	}
-	record := accepted.Load(mainTree(p.dir))
 	var out []pinnedServer
-	for i := range chosen {
-		a := &chosen[i]
-		if a.Status == externalServer {
-			continue
-		}
+	for _, a := range asked {
 		x := pinnedServer{Name: a.Name, Note: "as pinned"}
-		if len(record.New([]accepted.Point{startOf(a.server)})) > 0 {
+		switch {
+		case !a.Accepted:
 			x.Error = "not asked: you have not accepted what it starts. Run `modec inventory` in a terminal, which " +
 				"shows it"
-			out = append(out, x)
-			continue
-		}
-		a.ask(ctx, p.env)
-		a.hold(set)
-		switch {
 		case a.Error != "":
 			x.Error = a.Error
-		case set.Server(a.Name) == nil:
+		case !a.Pinned:
 			x.Note = report.Count(a.Tools, "tool") + "; nothing of it is pinned: " + pins.Command(a.Name)
-		case a.loose():
+		case len(a.Pins) > 0:
 			x.Note = report.Count(len(a.Pins), "difference")
 			x.Drift = driftOf(a.Pins, "pinned", "offered now")
 		}
