@@ -253,3 +253,22 @@ func (p diffSide) straysIn(e *env, ignored ignoring) []diff.Stray {
 	return migrate.Strays(e.ctx, migrate.Request{Root: p.tree, Targets: e.targets,
 		Ignored: ignored}, p.res)
 }
+
+// atEntries puts what is said of a file with entries of people's own at each of those that they changed.
+func (e *env) atEntries(res *compiler.Result, list diag.List) (out diag.List) {
+	for _, d := range list {
+		var entries []located.Difference
+		if d.Code == diag.Touched {
+			entries, _ = e.changedEntries(res, d.Pos.File)
+		}
+		if len(entries) == 0 {
+			out = append(out, d)
+		}
+		for _, x := range entries {
+			at := d
+			at.Pos, at.Message = x.Pos, d.Message+": "+x.Path+" "+x.Text
+			out = append(out, at)
+		}
+	}
+	return out
+}

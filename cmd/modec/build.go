@@ -339,10 +339,10 @@ func (c *buildCmd) check(e *env, x checked) (*report.BuildReport, error) {
 	switch {
 	case e.ui.JSON:
 	case e.ui.Annotator != nil:
-		list := slices.Concat(diags, e.atEntries(x.res, drifted(drift)), narrower(x.res))
+		list := slices.Concat(diags, e.atEntries(x.res, report.Drifted(drift)), report.Narrower(x.res))
 		list.Sort()
 		if c.form() == "github" {
-			list = foremost(list)
+			list = report.Foremost(list)
 		}
 		err = e.ui.Annotator(list)
 	default:

@@ -19,6 +19,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/gittree"
+	"modec.dev/modec/compiler/lint"
 )
 
 // env is the surroundings of a command.
@@ -53,8 +54,18 @@ func newEnv(ctx context.Context, all []contract.Target, g *globals, cmd command,
 	} else {
 		e.ui.Up = e.elsewhere(e.dir)
 	}
-	e.ui.Annotator = e.annotator(cmd.form)
+	e.ui.Annotator = e.annotations().Annotator(e.ui, cmd.form)
 	return e, nil
+}
+
+// annotations returns what findings need to be shown by other programs.
+func (e *env) annotations() report.Annotations {
+	folder := ""
+	if dir := e.relativeDir(); dir != "." && filepath.IsLocal(dir) {
+		folder = filepath.ToSlash(dir) + "/"
+	}
+	return report.Annotations{Version: version(), Codes: e.allCodes, Folder: folder,
+		Rules: func() []lint.Rule { return lint.All(e.targets) }}
 }
 
 // elsewhere returns the flag that names a folder where modec was called, "" there.

@@ -89,7 +89,7 @@ func (c *lintCmd) reported(e *env, compiled diag.List, findings []lint.Finding) 
 	}
 	for _, f := range findings {
 		if f.Fix != nil && f.Hint == "" {
-			f.Hint = mendsRule(f.Fix.Pos.File)
+			f.Hint = report.MendsRule(f.Fix.Pos.File)
 		}
 		list = append(list, f.Diagnostic)
 	}
@@ -98,14 +98,6 @@ func (c *lintCmd) reported(e *env, compiled diag.List, findings []lint.Finding) 
 		list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return !e.below(d.Pos.File, c.Path) })
 	}
 	return list
-}
-
-// mendsRule says how a rule that decides nothing is taken out of a file.
-func mendsRule(file string) string {
-	if lint.Mends(file) {
-		return "`modec lint --fix` removes it"
-	}
-	return "take it out: `modec lint --fix` changes CUE files alone"
 }
 
 // suggestions looks for what the source could permit less, and applies it.

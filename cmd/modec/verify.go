@@ -88,7 +88,7 @@ func (c *verifyCmd) Run(e *env) error {
 			Exceptions: accepting, Report: result}
 		return cmp.Or(e.ui.Emit(out), failed)
 	case e.ui.Annotator != nil:
-		list := slices.Concat(diags, absent(there.missing), narrower(res))
+		list := slices.Concat(diags, report.Absent(there.missing), report.Narrower(res))
 		list.Sort()
 		return cmp.Or(e.ui.Annotator(list), failed)
 	}

@@ -13,12 +13,12 @@ import (
 )
 
 // cursor renders the questions of Cursor's decision about an MCP tool.
-func (p *livePage) cursor(context.Context, url.Values) (template.HTML, error) {
+func (p *Page) cursor(context.Context, url.Values) (template.HTML, error) {
 	return p.render("cursor", nil)
 }
 
 // approval renders what Cursor decides about a tool by some settings and lists.
-func (p *livePage) approval(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) approval(_ context.Context, q url.Values) (template.HTML, error) {
 	list := strings.Fields(strings.ReplaceAll(q.Get("list"), ",", " "))
 	admin := strings.Fields(strings.ReplaceAll(q.Get("admin"), ",", " "))
 	on := func(name string) bool { return q.Get(name) != "" }

@@ -38,7 +38,7 @@ var editText string
 // editor is what the page of `modec ui --write` changes the source by. The page holds what is prepared, and sends it
 // along: what it comes to is said by the source as it is then.
 type editor struct {
-	*livePage
+	*Page
 
 	mu      sync.Mutex
 	last    *edit.Base // the last source that compiled
@@ -614,7 +614,7 @@ const (
 )
 
 // match renders what a pattern stands for.
-func (p *livePage) match(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) match(ctx context.Context, q url.Values) (template.HTML, error) {
 	x := edit.Pattern{List: q.Get("list"), Group: ir.Group(q.Get("group")), Server: orAll(q.Get("server")),
 		Value: strings.TrimSpace(q.Get("pattern"))}
 	switch {

@@ -35,8 +35,8 @@ import (
 //go:embed pages.html
 var pagesText string
 
-// livePage is the page of a project. It shows the newest source that compiles.
-type livePage struct {
+// Page is the page of a project. It shows the newest source that compiles.
+type Page struct {
 	Project
 	ctx    context.Context // of the program
 	editor *editor         // nil: the page changes nothing
@@ -47,16 +47,16 @@ type livePage struct {
 }
 
 // New returns the page of a project, with diagnostics of errors where its source does not compile.
-func New(ctx context.Context, project Project, writes bool) (*livePage, diag.List) {
-	p := &livePage{Project: project, ctx: ctx}
+func New(ctx context.Context, project Project, writes bool) (*Page, diag.List) {
+	p := &Page{Project: project, ctx: ctx}
 	if writes {
-		p.editor = &editor{livePage: p}
+		p.editor = &editor{Page: p}
 	}
 	return p, p.Load()
 }
 
 // Handler serves the page to whoever has one of the keys.
-func (p *livePage) Handler(keys *console.Keys) (http.Handler, error) {
+func (p *Page) Handler(keys *console.Keys) (http.Handler, error) {
 	options := console.Options{Title: p.title(), Views: p.views(), Keys: keys, Writes: p.editor != nil,
 		Actions: map[string]console.Action{"ask": p.askServers}}
 	if p.editor != nil {
@@ -67,7 +67,7 @@ func (p *livePage) Handler(keys *console.Keys) (http.Handler, error) {
 }
 
 // Answered takes a line of the terminal. It reports whether the line answered a question of the page.
-func (p *livePage) Answered(line string) bool {
+func (p *Page) Answered(line string) bool {
 	return p.editor != nil && p.editor.answered(p.ctx, line)
 }
 
@@ -93,7 +93,7 @@ type shownRow struct {
 }
 
 // Load compiles the source. One that does not compile leaves the last one, and says what is wrong.
-func (p *livePage) Load() diag.List {
+func (p *Page) Load() diag.List {
 	res, diags := compiler.Compile(p.ctx, p.Request())
 	now := &shownModel{res: res, since: time.Now(), mu: &sync.Mutex{}, looked: map[ir.SubjectRef]*explain.Sheet{},
 		differ: map[string]*diff.Report{}}
@@ -128,14 +128,14 @@ func (p *livePage) Load() diag.List {
 	return diags
 }
 
-func (p *livePage) model() *shownModel {
+func (p *Page) model() *shownModel {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.now
 }
 
 // title names the project.
-func (p *livePage) title() string {
+func (p *Page) title() string {
 	if name := p.model().res.Project.Name; name != "" {
 		return "Permissions of " + diag.Clean(name)
 	}
@@ -143,7 +143,7 @@ func (p *livePage) title() string {
 }
 
 // views returns all there are.
-func (p *livePage) views() map[string]console.View {
+func (p *Page) views() map[string]console.View {
 	p.text = template.Must(template.New("pages").Funcs(report.HTMLFuncs()).Funcs(template.FuncMap{
 		"line":   func(at diag.Pos) string { return strings.TrimSpace(p.Line(at)) },
 		"place":  func(at diag.Pos) string { return ir.Written(at).String() },
@@ -158,7 +158,7 @@ func (p *livePage) views() map[string]console.View {
 }
 
 // render executes a template.
-func (p *livePage) render(name string, data any) (template.HTML, error) {
+func (p *Page) render(name string, data any) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := p.text.ExecuteTemplate(&b, name, data); err != nil {
 		return "", err
@@ -167,7 +167,7 @@ func (p *livePage) render(name string, data any) (template.HTML, error) {
 }
 
 // state says which source is shown, and what is wrong with the one on disk.
-func (p *livePage) state(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) state(_ context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	if q.Get("seen") == m.seen {
 		return "", console.ErrUnchanged
@@ -177,7 +177,7 @@ func (p *livePage) state(_ context.Context, q url.Values) (template.HTML, error)
 }
 
 // filters are what the matrix can be asked for.
-func (p *livePage) filters(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) filters(_ context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	var servers, agents []string
 	for i := range m.res.Project.Servers {
@@ -210,7 +210,7 @@ type gridRow struct {
 }
 
 // matrix renders the subjects that pass the filters.
-func (p *livePage) matrix(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) matrix(ctx context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	g := grid{m: m, agent: q.Get("agent"), risk: q.Get("risk")}
 	var err error
@@ -400,7 +400,7 @@ func address(view string, ref ir.SubjectRef, more url.Values) string {
 }
 
 // differs returns how the source differs from a revision, once for each source.
-func (p *livePage) differs(m *shownModel, rev string) (*diff.Report, error) {
+func (p *Page) differs(m *shownModel, rev string) (*diff.Report, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r := m.differ[rev]; r != nil {
@@ -477,7 +477,7 @@ func (m *shownModel) looking(ctx context.Context, q url.Values) (ref ir.SubjectR
 }
 
 // subject renders all that there is to know of one.
-func (p *livePage) subject(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) subject(ctx context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	ref, x, err := m.looking(ctx, q)
 	if err != nil {
@@ -491,7 +491,7 @@ func (p *livePage) subject(ctx context.Context, q url.Values) (template.HTML, er
 }
 
 // edits returns the owners that a page that writes can change about a subject.
-func (p *livePage) edits(ref ir.SubjectRef) (owners []string) {
+func (p *Page) edits(ref ir.SubjectRef) (owners []string) {
 	project := p.model().res.Project
 	if p.editor == nil {
 		return nil
@@ -506,7 +506,7 @@ func (p *livePage) edits(ref ir.SubjectRef) (owners []string) {
 }
 
 // why renders the rules of one group of a subject.
-func (p *livePage) why(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) why(_ context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	ref, err := m.named(q)
 	if err != nil {
@@ -554,7 +554,7 @@ func (p *livePage) why(_ context.Context, q url.Values) (template.HTML, error) {
 }
 
 // held renders what holds a subject to a group, agent by agent.
-func (p *livePage) held(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) held(ctx context.Context, q url.Values) (template.HTML, error) {
 	_, x, err := p.model().looking(ctx, q)
 	if err != nil {
 		return "", err
@@ -575,7 +575,7 @@ func (p *livePage) held(ctx context.Context, q url.Values) (template.HTML, error
 }
 
 // answer explains an action that somebody tries.
-func (p *livePage) answer(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) answer(ctx context.Context, q url.Values) (template.HTML, error) {
 	m := p.model()
 	ref, err := m.named(q)
 	if err != nil {
@@ -620,7 +620,7 @@ func artifactLine(files map[string][]byte, at diag.Pos) string {
 }
 
 // losses renders what each agent cannot hold, with the ways to keep it.
-func (p *livePage) losses(context.Context, url.Values) (template.HTML, error) {
+func (p *Page) losses(context.Context, url.Values) (template.HTML, error) {
 	type part struct {
 		Target string
 		Losses diag.List
@@ -637,7 +637,7 @@ func (p *livePage) losses(context.Context, url.Values) (template.HTML, error) {
 const mostEvents = 200
 
 // audit renders the newest events that pass its filters.
-func (p *livePage) audit(_ context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) audit(_ context.Context, q url.Values) (template.HTML, error) {
 	data := map[string]any{"Q": q, "None": "", "Events": nil, "Newest": uint64(0)}
 	log, err := p.Audit()
 	if errors.Is(err, p.NoAudit) {

@@ -88,7 +88,7 @@ type pinnedServer struct {
 }
 
 // pinsView renders what is pinned, and where the source differs from it.
-func (p *livePage) pinsView(context.Context, url.Values) (template.HTML, error) {
+func (p *Page) pinsView(context.Context, url.Values) (template.HTML, error) {
 	set, wrong := p.Pins()
 	if wrong.HasErrors() {
 		return p.render("pins", map[string]any{"Wrong": wrong})
@@ -142,7 +142,7 @@ func pinnedText(s *pins.Server) string {
 }
 
 // repinned renders how the pins differ from those of a revision.
-func (p *livePage) repinned(ctx context.Context, q url.Values) (template.HTML, error) {
+func (p *Page) repinned(ctx context.Context, q url.Values) (template.HTML, error) {
 	now, wrong := p.Pins()
 	if wrong.HasErrors() {
 		return "", errors.New(wrong[0].String())
@@ -166,7 +166,7 @@ func (p *livePage) repinned(ctx context.Context, q url.Values) (template.HTML, e
 }
 
 // askServers asks the servers that the user accepted, and renders where they are not as pinned.
-func (p *livePage) askServers(ctx context.Context, _ url.Values) (template.HTML, error) {
+func (p *Page) askServers(ctx context.Context, _ url.Values) (template.HTML, error) {
 	set, wrong := p.Pins()
 	if wrong.HasErrors() {
 		return "", errors.New(wrong[0].String())

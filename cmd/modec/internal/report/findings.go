@@ -1,37 +1,40 @@
-package main
+package report
 
 import (
 	"cmp"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/lint"
-	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/output"
 )
 
-// annotator returns what writes findings in a form for other programs: sarif or github; nil for
+// Annotations is what findings need to be shown by other programs: sarif and github.
+type Annotations struct {
+	Version string
+	Codes   func() []diag.Doc  // all there are
+	Rules   func() []lint.Rule // those of lint
+	Folder  string             // of the project, where modec was called: "" or "shop/"
+}
+
+// Annotator returns what writes findings in a form for other programs: sarif or github; nil for
 // any other form.
-func (e *env) annotator(form string) func(diag.List) error {
+func (a Annotations) Annotator(u *Printer, form string) func(diag.List) error {
 	switch form {
 	case "sarif":
 		return func(list diag.List) error {
-			list, folder := e.annotations(list)
 			source := func(file string) ([]byte, error) {
-				return e.ui.Render.Source(strings.TrimPrefix(file, folder))
+				return u.Render.Source(strings.TrimPrefix(file, a.Folder))
 			}
-			return diag.SARIF(e.ui.Out, version(), list, e.allCodes(), source)
+			return diag.SARIF(u.Out, a.Version, a.of(list), a.Codes(), source)
 		}
 	case "github":
 		return func(list diag.List) error {
-			list, _ = e.annotations(list)
-			diag.GitHub(e.ui.Out, list)
+			diag.GitHub(u.Out, a.of(list))
 			return nil
 		}
 	}
@@ -41,9 +44,9 @@ func (e *env) annotator(form string) func(diag.List) error {
 // mostAnnotations are those that a page of GitHub shows of one step.
 const mostAnnotations = 10
 
-// foremost returns the findings that a reviewer needs, as many as are shown: first what somebody did to a file, and
+// Foremost returns the findings that a reviewer needs, as many as are shown: first what somebody did to a file, and
 // one of each code at a place, which has the other spellings of one path.
-func foremost(list diag.List) (out diag.List) {
+func Foremost(list diag.List) (out diag.List) {
 	type place struct {
 		at   diag.Pos
 		code diag.Code
@@ -84,20 +87,16 @@ func foremost(list diag.List) (out diag.List) {
 	return out
 }
 
-// annotations returns findings as other programs show them: each ends with the command that mends
-// it, and its places are relative to where modec was called, which is the repository in CI. folder
-// is what was put before them.
-func (e *env) annotations(list diag.List) (out diag.List, folder string) {
-	if dir := e.relativeDir(); dir != "." && filepath.IsLocal(dir) {
-		folder = filepath.ToSlash(dir) + "/"
-	}
+// of returns findings as other programs show them: each ends with the command that mends it, and its places are
+// relative to where modec was called, which is the repository in CI.
+func (a Annotations) of(list diag.List) (out diag.List) {
 	fixable := map[diag.Code]bool{}
-	for _, r := range lint.All(e.targets) {
+	for _, r := range a.Rules() {
 		fixable[r.ID] = r.Fixable
 	}
 	at := func(p diag.Pos) diag.Pos {
 		if p.File != "" {
-			p.File = path.Join(folder, p.File)
+			p.File = path.Join(a.Folder, p.File)
 		}
 		return p
 	}
@@ -111,23 +110,23 @@ func (e *env) annotations(list diag.List) (out diag.List, folder string) {
 		}
 		out = append(out, d)
 	}
-	return out, folder
+	return out
 }
 
 // mending returns the command that mends a finding, or that says how.
 func mending(code diag.Code, fixable bool, file string) string {
 	switch {
 	case fixable:
-		return mendsRule(file)
+		return MendsRule(file)
 	case code == diag.Wider:
 		return "`modec verify` prints the exception that accepts it, where there is one"
 	}
 	return fmt.Sprintf("`modec explain --code %s` says what to do", code)
 }
 
-// narrower returns the narrower losses of the targets as notes, and those that an exception accepts
+// Narrower returns the narrower losses of the targets as notes, and those that an exception accepts
 // as they are.
-func narrower(res *compiler.Result) (list diag.List) {
+func Narrower(res *compiler.Result) (list diag.List) {
 	for _, o := range res.Outputs {
 		for _, d := range o.Losses {
 			if d.Needless || d.Loss == diag.Text {
@@ -162,45 +161,26 @@ var states = map[output.State]diag.Diagnostic{
 			"or `modec build --force` writes it again"},
 }
 
-// drifted returns what a check says of the files that a build would change, each at the first line
+// Drifted returns what a check says of the files that a build would change, each at the first line
 // that differs.
-func drifted(drift []output.Change) (list diag.List) {
+func Drifted(drift []output.Change) (list diag.List) {
 	for i := range drift {
 		d := states[drift[i].State]
 		if drift[i].PutsBack() {
-			d.Message = "somebody took out of this file what holds the agent back: " + report.Some(drift[i].Again)
+			d.Message = "somebody took out of this file what holds the agent back: " + Some(drift[i].Again)
 			d.Hint = "`modec build` puts it back, `modec migrate` offers to take it out of the source"
 		}
 		d.Pos = diag.Pos{File: drift[i].Path}
 		if have, _ := drift[i].Texts(); have != nil {
-			d.Pos = report.FirstDifference(&drift[i])
+			d.Pos = FirstDifference(&drift[i])
 		}
 		list = append(list, d)
 	}
 	return list
 }
 
-// atEntries puts what is said of a file with entries of people's own at each of those that they changed.
-func (e *env) atEntries(res *compiler.Result, list diag.List) (out diag.List) {
-	for _, d := range list {
-		var entries []located.Difference
-		if d.Code == diag.Touched {
-			entries, _ = e.changedEntries(res, d.Pos.File)
-		}
-		if len(entries) == 0 {
-			out = append(out, d)
-		}
-		for _, x := range entries {
-			at := d
-			at.Pos, at.Message = x.Pos, d.Message+": "+x.Path+" "+x.Text
-			out = append(out, at)
-		}
-	}
-	return out
-}
-
-// absent returns the artifacts that are not on disk as findings.
-func absent(files []output.Change) (list diag.List) {
+// Absent returns the artifacts that are not on disk as findings.
+func Absent(files []output.Change) (list diag.List) {
 	for _, c := range files {
 		d := states[output.Missing]
 		if c.State == output.Removed {
@@ -210,4 +190,12 @@ func absent(files []output.Change) (list diag.List) {
 		list = append(list, d)
 	}
 	return list
+}
+
+// MendsRule says how a rule that decides nothing is taken out of a file.
+func MendsRule(file string) string {
+	if lint.Mends(file) {
+		return "`modec lint --fix` removes it"
+	}
+	return "take it out: `modec lint --fix` changes CUE files alone"
 }
