@@ -47,7 +47,7 @@ func (c *uiCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if h, err = serve.Guard(h, serve.HTTPOptions{}, log); err != nil {
+	if h, err = serve.FilterRequests(h, serve.HTTPOptions{}, log); err != nil {
 		return err
 	}
 	h = serve.InTime(h, serve.HTTPOptions{})
