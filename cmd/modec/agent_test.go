@@ -195,7 +195,7 @@ func TestANewTarget(t *testing.T) {
 	put(robotFile, "look read\nrest\n")
 	try(
 		it{[]string{"migrate"}, 0, "look, rest"},
-		it{[]string{"list"}, 0, "look"},
+		it{[]string{"show"}, 0, "look"},
 	)
 	data, err := os.ReadFile(filepath.Join(dir, "modec.toml"))
 	if err != nil || !strings.Contains(string(data), "[targets.robot]") {
