@@ -32,8 +32,6 @@ type Disk struct {
 	Same func(a, b string) bool
 	// Folds is that of a [policy.Place].
 	Folds bool
-	// File reports whether an absolute path is a file and no folder; nil: the system says so.
-	File func(path string) bool
 	// Kept keeps what is decided at a disk on which nothing changes; nil: nothing is kept.
 	Kept *Decisions
 
@@ -76,9 +74,9 @@ type decision struct {
 func NewDecisions() *Decisions { return &Decisions{recent.New[decision, policy.Result](1024)} }
 
 func (d *Disk) decide(s *policy.Subject, a policy.Action, folders []string) policy.Result {
-	place := policy.Place{Names: d.Names, Folds: d.Folds, Home: d.rootAtHome(), File: d.isFile}
+	place := policy.Place{Names: d.Names, Folds: d.Folds, Home: d.rootAtHome()}
 	outside := false
-	if _, moves := policy.OfProcess(a.Arg); a.Group != ir.Command && filepath.IsAbs(a.Arg) && !moves {
+	if a.Group != ir.Command && filepath.IsAbs(a.Arg) {
 		folders = nil // whatever they are
 	}
 	for _, folder := range folders {
@@ -176,15 +174,9 @@ func (d *Disk) places(dir, file string) (written bool, places []string) {
 	if !filepath.IsAbs(file) && !strings.HasPrefix(file, "~") {
 		from = inside // which may lead up to /proc
 	}
-	switch name, ok := policy.OfProcess(from); {
-	case ok && name == "": // any file
-		return false, nil
-	case ok && filepath.IsAbs(name):
-		return true, []string{name}
-	case ok:
-		return true, []string{dir + slash + name, d.Root + slash + name} // a tool's folder, or the agent's
-	}
 	switch {
+	case policy.OfProcess(from): // any file
+		return false, nil
 	case filepath.IsAbs(file):
 		return false, []string{file}
 	case strings.HasPrefix(file, "~"):
@@ -202,22 +194,6 @@ func (d *Disk) places(dir, file string) (written bool, places []string) {
 	return false, []string{inside}
 }
 
-// isFile reports whether a name that Names returned is a file.
-func (d *Disk) isFile(name string) bool {
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(d.Root, name)
-	}
-	if d.File != nil {
-		return d.File(name)
-	}
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// NoFile is the File of a disk that only a model has: whatever lies at its root on the system is
-// not the project's.
-func NoFile(string) bool { return false }
-
 // ModelDisk returns a disk that only a model has, with a project in the folder root, a POSIX path. It has no links: the
 // artifacts do not say which there are.
 func ModelDisk(root string) Disk {
@@ -225,7 +201,7 @@ func ModelDisk(root string) Disk {
 		root = "C:" + filepath.FromSlash(root)
 	}
 	none := func(p string) (string, error) { return filepath.Clean(p), nil }
-	return Disk{Root: root, Resolve: none, File: NoFile, Kept: NewDecisions()}
+	return Disk{Root: root, Resolve: none, Kept: NewDecisions()}
 }
 
 // isUser reports whether a name behind "~" is that of the user whose home is known.
@@ -395,7 +371,7 @@ func ofProcess(file string) (string, error) {
 		}
 		at = filepath.Join(at, name)
 		if itsOwn(at) {
-			if _, moves := policy.OfProcess(at + "/" + strings.Join(rest, "/")); moves {
+			if policy.OfProcess(at + "/" + strings.Join(rest, "/")) {
 				return "", fmt.Errorf("%s: leads through a link of a process", file)
 			}
 			continue

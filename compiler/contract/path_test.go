@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,25 +57,6 @@ func TestWebHost(t *testing.T) {
 	}
 }
 
-// Which names are files a model's disk says by itself: its root is no folder of this system.
-func TestNoFile(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "a")
-	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if d := (Disk{Root: dir}); !d.isFile("a") || !d.isFile(name) || d.isFile("b") {
-		t.Error("a disk does not see its files")
-	}
-	if d := (Disk{Root: dir, File: NoFile}); d.isFile("a") {
-		t.Error("a disk without files sees one")
-	}
-	req := HookRequest{}.At(Disk{File: NoFile})
-	if req.Disk().File == nil {
-		t.Error("a request loses whose files there are")
-	}
-}
-
 // What is kept of a disk on which nothing changes is what is decided there, wherever the project lies
 // and wherever a path begins.
 func TestDecisionsKept(t *testing.T) {
@@ -104,7 +84,7 @@ func TestDecisionsKept(t *testing.T) {
 				for _, at := range [][]string{{"/srv"}, {"/srv/src"}, {"/srv/x", "/srv/src"}, {"/other"}, {}} {
 					clean := func(p string) (string, error) { return filepath.Clean(p), nil }
 					for _, root := range []string{"/srv", "/srv/x"} {
-						plain := Disk{Root: root, Resolve: clean, File: NoFile}
+						plain := Disk{Root: root, Resolve: clean}
 						keeping := plain
 						keeping.Kept = kept
 						want, got := plain.Decide(s, a, at...), keeping.Decide(s, a, at...)

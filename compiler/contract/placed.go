@@ -27,7 +27,7 @@ func (d Disk) Written(file string) string {
 
 // At returns the request of an agent that acts at a disk.
 func (r HookRequest) At(d Disk) HookRequest {
-	r.Root, r.Home, r.Resolve, r.Same, r.Folds, r.File = d.Root, d.Home, d.Resolve, d.Same, d.Folds, d.File
+	r.Root, r.Home, r.Resolve, r.Same, r.Folds = d.Root, d.Home, d.Resolve, d.Same, d.Folds
 	r.Kept = d.Kept
 	return r
 }

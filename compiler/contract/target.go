@@ -322,12 +322,11 @@ type HookRequest struct {
 	// MayAllow is set for a hook that comes from --settings. Any other
 	// hook abstains where the policy allows.
 	MayAllow bool
-	// Resolve, Home, Same, Folds, File and Kept are those of a [Disk].
+	// Resolve, Home, Same, Folds and Kept are those of a [Disk].
 	Resolve func(path string) (string, error)
 	Home    string
 	Same    func(a, b string) bool
 	Folds   bool
-	File    func(path string) bool
 	Kept    *Decisions
 	// Worktree returns the project's folder in the work tree of git that a folder is in. It
 	// reports false for the main work tree. Nil: there is no other.
@@ -336,7 +335,7 @@ type HookRequest struct {
 
 // Disk returns the disk on which the agent acts.
 func (r *HookRequest) Disk() *Disk {
-	return &Disk{Root: r.Root, Home: r.Home, Resolve: r.Resolve, Same: r.Same, Folds: r.Folds, File: r.File,
+	return &Disk{Root: r.Root, Home: r.Home, Resolve: r.Resolve, Same: r.Same, Folds: r.Folds,
 		Kept: r.Kept}
 }
 

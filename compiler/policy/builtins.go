@@ -64,7 +64,7 @@ type usage struct {
 	object bool   // of git: operands name objects, so that only the path of "REV:path" is a file
 	dashes bool   // of git: so do those before a "--"
 
-	searches bool // of git: prints what the files below its operands hold, without one all files
+	searches bool // of git: prints lines of any file
 }
 
 // purpose is what a match of a set is for.
@@ -233,26 +233,12 @@ func (u *usage) git(args []word) ([]word, bool) {
 		}
 	}
 	if u.searches {
-		files = append(files, p.searched()...)
+		files = append(files, word{text: ".", wide: true})
 	}
 	for i := range files {
 		files[i].said = true
 	}
 	return files, true
-}
-
-// searched returns the folders below which a search of git prints what it finds: those behind
-// "--". Without one an operand may be a revision, of which every file is searched. A "--" before
-// the expression that is searched for separates nothing.
-func (p *arguments) searched() []word {
-	if !p.ended || p.dashes < p.files || p.dashes == len(p.operands) {
-		return []word{{text: ".", below: true}}
-	}
-	var folders []word
-	for _, o := range p.operands[p.dashes:] {
-		folders = append(folders, word{text: o.script(), below: true, old: p.dashes > p.files})
-	}
-	return folders
 }
 
 // maxNamed bounds how many files one operand of git may name.
@@ -332,7 +318,6 @@ type arguments struct {
 	operands []word // the words that are not options
 	files    int    // the first operand that is a file; -1: none
 	dashes   int    // how many operands stand before "--", 0 without one
-	ended    bool   // there is a "--"
 	paths    []word // the values of options that name files
 }
 
@@ -346,7 +331,7 @@ func (u *usage) parse(args []word, as order) (p arguments, ok bool) {
 			return p, false
 		}
 		if t == "--" {
-			p.dashes, p.ended = len(p.operands), true
+			p.dashes = len(p.operands)
 			p.operands = append(p.operands, args[i+1:]...)
 			break
 		}

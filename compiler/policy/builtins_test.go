@@ -75,38 +75,13 @@ func TestGitReadsFiles(t *testing.T) {
 	testLines(t, "a list", can, lines{"git diff src/a": ir.Allow, "git log main -- src/a": ir.Allow, "git log main": ir.Ask, "git merge-base main dev": ir.Allow, "git diff 'src/*'": ir.Deny})
 }
 
-// git grep prints lines of every file below the folders that it searches.
-func TestGitGrepSearches(t *testing.T) {
+// git grep prints lines of any file.
+func TestGitGrep(t *testing.T) {
 	can := commands(allow("@git_read"))
-	can.Read = withDefault(table(deny("/secrets/**", "docs/*/private"), ask("/a/b.key"), deny("~/.ssh/**", "../other/")), ir.Allow)
-	for line, d := range (lines{
-		"git grep x": ir.Deny, "git grep x -- .": ir.Deny, "git grep x src": ir.Deny, "git grep x HEAD": ir.Deny, "git grep x HEAD -- .": ir.Deny, "git grep -- x src": ir.Deny,
-		"git grep x --": ir.Deny, "git grep x -- src": ir.Allow, "git grep x -- src/a lib": ir.Allow, "git grep x -- src secrets": ir.Deny, "git grep x -- a": ir.Deny, "git grep x -- a/c": ir.Allow,
-		"git grep x -- docs": ir.Deny, "git grep x -- docs/a": ir.Deny, "git grep x -- docs/a/public": ir.Allow, "git grep x HEAD -- src": ir.Allow, "git grep -n -e x -- src": ir.Allow,
-		"git grep -e x -- SECRETS": ir.Deny, "git grep --untracked x": ir.Deny, "git grep x -- 'src/*'": ir.Deny, "git grep -f src/a -- src": ir.Allow, "git grep -- x -- src": ir.Deny,
-	}) {
-		testLines(t, line, can, lines{line: d})
-	}
-	can.Read = withDefault(table(allow("src/**", "lib/*")), ir.Ask)
-	testLines(t, "a list", can, lines{"git grep x -- src": ir.Allow, "git grep x -- lib": ir.Ask, "git grep x": ir.Ask})
-	can.Read = withDefault(table(deny("~/.ssh/**", "../other/")), ir.Allow)
-	testLines(t, "nothing inside", can, lines{"git grep x": ir.Allow})
-	can.Read = withDefault(table(deny(".env")), ir.Allow)
-	testLines(t, "at any depth", can, lines{"git grep x -- src": ir.Deny, "git grep x -- src/a": ir.Deny})
-	s := mode(t, can)
-	place := Place{File: func(name string) bool { return name == "src/a" }}
-	for line, want := range (lines{"git grep x -- src/a": ir.Allow, "git grep x -- src": ir.Deny, "git grep x HEAD -- src/a": ir.Deny}) {
-		if got := s.DecideAt(&place, Action{Group: ir.Command, Arg: line}); got.Decision != want {
-			t.Errorf("%q, at the disk: got %s (%s), want %s", line, got.Decision, got.Rule, want)
-		}
-	}
-	place.Home = "~/proj"
-	can.Read = withDefault(table(deny("~/proj/src/*.key")), ir.Allow)
-	for line, want := range (lines{"git grep x -- src": ir.Deny, "git grep x -- lib": ir.Allow}) {
-		if got := mode(t, can).DecideAt(&place, Action{Group: ir.Command, Arg: line}); got.Decision != want {
-			t.Errorf("%q, at home: got %s (%s), want %s", line, got.Decision, got.Rule, want)
-		}
-	}
+	can.Read = bare(ir.Allow)
+	testLines(t, "every file", can, lines{"git grep x": ir.Allow, "git grep x -- src": ir.Allow, "git grep x -- ../y": ir.Deny})
+	can.Read = withDefault(table(deny("/secrets/**")), ir.Allow)
+	testLines(t, "a deny", can, lines{"git grep x": ir.Deny, "git grep x -- src": ir.Deny})
 }
 
 func TestReadonlyFilters(t *testing.T) {

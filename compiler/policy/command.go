@@ -282,14 +282,6 @@ func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Re
 				needs(&r)(of)
 			}
 		}
-		if f.below {
-			every := s.everyBelow(side, p, f, c.dirs)
-			if every == nil {
-				return side.commands.unread(c)
-			}
-			judge(every)
-			continue
-		}
 		if f.begins {
 			judge(s.beginning(side, ir.Read, f))
 			continue
@@ -352,30 +344,6 @@ func (s *Subject) everyFile(side *side, g ir.Group) *Result {
 			r = lower(all, r)
 		}
 		all = r
-	}
-	return all
-}
-
-// everyBelow decides all files at once that a search of a folder may print, nil where they are
-// not decided alike.
-func (s *Subject) everyBelow(side *side, p *Place, folder word, in dirs) *Result {
-	of := s.asking(side, ir.Read)
-	var all *Result
-	for _, t := range p.touched(ir.Read, folder, in) {
-		if !t.known || len(t.names) == 0 {
-			return nil
-		}
-		for _, name := range t.names {
-			if p.File == nil || folder.old || !p.File(name) {
-				for _, side := range of.stating(ir.Read) {
-					if side.read.restrictsBelow(name) || p.Home != "" && side.read.restrictsAtHome(p.Home+"/"+name) {
-						return nil
-					}
-				}
-				needs(&all)(of.named(p, touch{group: ir.Read, names: []string{name + "/any", name + "/any/any"}, ofGit: true}))
-			}
-			needs(&all)(of.named(p, touch{group: ir.Read, names: []string{name}, ofGit: true}))
-		}
 	}
 	return all
 }

@@ -82,10 +82,10 @@
 // A path with a backslash is decided as POSIX and as Windows read it, and the lower holds.
 //
 // Where the disk is at hand ([Place]), a file is decided by each of its names, and the lowest
-// decision holds: as it is written, mapped into the root from an absolute path, from "~"
-// and from /proc/self/cwd and its like, and with its links resolved, those before a ".." too. A
-// file in the user's home is decided as "~/NAME" too, however it is written. What a process has
-// open (/proc/N/fd/3, /dev/stdin/x) may be any file and is refused, standard input aside.
+// decision holds: as it is written, mapped into the root from an absolute path and from "~", and with
+// its links resolved, those before a ".." too. A file in the user's home is decided as "~/NAME" too,
+// however it is written. What the system shows of a process (/proc/N/cwd/x, /dev/fd/3, /dev/stdin/x)
+// may be any file and is refused, the standard streams by their own names aside.
 //
 // There no list allows a path that is not plain, since some file system takes it for another one: with
 // a short name of Windows ("SECRET~1"), a dot or a space at the end of a name, a full-width letter, or
@@ -162,8 +162,7 @@
 // An entry never takes from what another one or the default says of the command whatever it
 // reads.
 //
-// git grep prints lines of every file below the folders behind its "--", or of all files: it is
-// in the set only where no deny and no ask may hold for one of them.
+// git grep prints lines of any file: it is in the set only where every file is decided alike.
 //
 // The sets do not hold what git shows of its history: git log -p, git diff and git show COMMIT
 // show what was committed of every file, and a blob by its hash. "REV:path" is taken from the

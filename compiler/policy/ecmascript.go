@@ -2,8 +2,11 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
@@ -109,7 +112,7 @@ func segmentParts(s segment, d ir.Decision) ([]string, error) {
 			parts = append(parts, oneBut("", below))
 		case elemClass:
 			if d == ir.Ask && e.negate {
-				e.ranges = nil // what is left out counts in another case
+				e.ranges = alikeRanges(e.ranges)
 			}
 			part, err := classPart(e, below)
 			if err != nil {
@@ -128,6 +131,50 @@ func oneBut(set string, below bool) string {
 		return `([\uD800-\uDBFF].|[^/` + set + "])"
 	}
 	return `[^/\uD800-\uDFFF` + set + "]"
+}
+
+// alikeRanges returns ranges with every character that an ask takes for one of them: it compares a path whatever its
+// case and form, so that what "[!a]" leaves out is "A" and "ª" as well.
+func alikeRanges(ranges []rune) []rune {
+	all := slices.Clone(ranges)
+	in := elem{ranges: ranges}
+	for c := 'a'; c <= 'z'; c++ {
+		upper := unicode.ToUpper(c)
+		if has := in.class(c); has != in.class(upper) {
+			if has {
+				all = append(all, upper, upper)
+			} else {
+				all = append(all, c, c)
+			}
+		}
+	}
+	for _, form := range otherForms() {
+		if !in.class(form.r) && strings.ContainsFunc(form.folded, in.class) {
+			if last := len(all) - 1; len(all) > len(ranges) && all[last] == form.r-1 {
+				all[last] = form.r
+			} else {
+				all = append(all, form.r, form.r)
+			}
+		}
+	}
+	return all
+}
+
+// otherForms are the characters outside of ASCII, up to U+FFFF, that compare as others, in their order.
+var otherForms = sync.OnceValue(func() (all []otherForm) {
+	for r := rune(utf8.RuneSelf); r <= 0xFFFF; r++ {
+		if utf8.ValidRune(r) {
+			if folded := Fold(string(r)); folded != string(r) {
+				all = append(all, otherForm{r, folded})
+			}
+		}
+	}
+	return all
+})
+
+type otherForm struct {
+	r      rune
+	folded string
 }
 
 func classPart(e elem, below bool) (string, error) {

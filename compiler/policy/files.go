@@ -8,6 +8,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/regular"
 )
 
 // patterns holds every file pattern of a project compiled once: subjects share
@@ -17,7 +18,8 @@ type patterns struct {
 	globs map[globKey]glob
 	regex map[string]*expression
 
-	languages sync.Map // of languageKey: *syntax.Prog
+	meeting sync.Mutex
+	space   *regular.Space // in which they are compared; nil: none was yet
 }
 
 // letters is how a pattern compares letters.
@@ -475,39 +477,6 @@ func (s *Subject) homeFile(g ir.Group, name string) *Result {
 		s.engine.paths.Put(p)
 	}
 	return all
-}
-
-// restrictsBelow reports whether a deny or an ask may hold for a file below a folder of the
-// project.
-func (t *fileTable) restrictsBelow(name string) bool {
-	for _, g := range t.rules.globs {
-		if g == nil || g.meetsBelow(name, alternative.mayBeInside) {
-			return true
-		}
-	}
-	return false
-}
-
-// restrictsAtHome reports whether one that is written for the home folder may.
-func (t *fileTable) restrictsAtHome(name string) bool {
-	for _, rank := range t.rules.home {
-		if t.rules.globs[rank].meetsBelow(name, alternative.ofHome) {
-			return true
-		}
-	}
-	return false
-}
-
-// meetsBelow reports whether one of some alternatives matches a path below a folder.
-func (g glob) meetsBelow(name string, counts func(alternative) bool) bool {
-	var p filePath
-	p.read(name, posix)
-	var folder alternative
-	for i := range p.folded.len() {
-		folder = append(folder, segment{kind: segLiteral, text: string(p.folded.at(i))})
-	}
-	folder = append(folder, segment{kind: segAnyDepth})
-	return slices.ContainsFunc(g, func(a alternative) bool { return counts(a) && a.to(andBelow).meets(folder) })
 }
 
 // Guards returns what the guards alone decide about editing a path: allow where none is about

@@ -259,35 +259,27 @@ func TestDecideAt(t *testing.T) {
 }
 
 func TestOfProcess(t *testing.T) {
-	const any, none = "any file", "none"
-	for file, want := range map[string]string{
-		"/proc/self/cwd/a": "a", "/proc/self/cwd": ".", "//proc/./17/cwd//a/../b": "b", "/proc/self/task/1/cwd/a": "a",
-		"/proc/thread-self/cwd/../a": "../a", "/proc/self/root/etc": "/etc", "/dev/fd/../cwd/a": "a",
-		"/proc/1/../self/fd/../cwd/a": "a", "/../proc/self/cwd": ".", "../../../proc/self/cwd/a": "a",
-		"a/../../dev/stdin/x": any, "/proc/self/fd/3": any, "/proc/self/fd/0/a": any, "/proc/17/fd/0": any,
-		"/proc/17/task/1/fd/4/a": any, "/proc/self/map_files/1-2": any, "/dev/stdin/a": any, "/dev/stdin/..": any,
-		"/dev/fd/3": any, "/dev/fd/0/a": any, "/dev//stderr/./a": any, "/proc/self/fd/0/../a": any,
-		"/dev/stdin": none, "/dev/stdin/": none, "/dev/stdout/.": none, "/proc/self/fd/0": none, "/dev/fd/2": none,
-		"/proc/self/fd": none, "/dev/null": none, "/proc/self/status": none,
-		"/proc/self": none, "proc/self/cwd/a": none, "/x/proc/self/cwd": none, "a/../proc/self/cwd": none, "dev/stdin/a": none, "": none,
+	for _, file := range []string{
+		"/proc/self/cwd/a", "/proc/self/cwd", "//proc/./17/cwd//a/../b", "/proc/self/task/1/cwd/a", "/proc/thread-self/cwd/../a", "/proc/self/root/etc",
+		"/dev/fd/../cwd/a", "/proc/1/../self/fd/../cwd/a", "/../proc/self/cwd", "../../../proc/self/cwd/a", "a/../../dev/stdin/x", "/proc/self/fd/3", "/proc/self/fd",
+		"/proc/self/fd/0/a", "/proc/17/fd/0", "/proc/self/map_files/1-2", "/dev/stdin/a", "/dev/stdin/..", "/dev/fd/3", "/dev/fd/0/a", "/dev//stderr/./a", "/proc/self/environ",
 	} {
-		got, ok := OfProcess(file)
-		switch {
-		case !ok:
-			got = none
-		case got == "":
-			got = any
+		if !OfProcess(file) {
+			t.Errorf("%q: got false", file)
 		}
-		if got != want {
-			t.Errorf("%q: got %q, want %q", file, got, want)
+	}
+	for _, file := range []string{"/dev/stdin", "/dev/stdin/", "/dev/stdout/.", "/dev/fd", "/dev/null", "/proc/self", "/proc/self/../../x", "proc/self/cwd/a",
+		"/x/proc/self/cwd", "a/../proc/self/cwd", "dev/stdin/a", "/proc/net/tcp", ""} {
+		if OfProcess(file) {
+			t.Errorf("%q: got true", file)
 		}
 	}
 	s := mode(t, ir.Can{Read: withDefault(table(deny("secrets/")), ir.Allow), Command: bare(ir.Allow), OutsideRead: def(ir.Allow)})
 	want(t, s, Action{Group: ir.Read, Arg: "/proc/self/cwd/secrets/key"}, ir.Deny)
 	want(t, s, Action{Group: ir.Command, Arg: "cat < /proc/self/cwd/secrets/key"}, ir.Deny)
 	want(t, s, Action{Group: ir.Command, Arg: "cd secrets && cat < /proc/self/cwd/key"}, ir.Deny)
-	want(t, s, Action{Group: ir.Command, Arg: "pushd x; cat < /proc/self/cwd/key"}, ir.Ask)
-	want(t, s, Action{Group: ir.Command, Arg: "cat < /proc/self/cwd/key"}, ir.Allow)
+	want(t, s, Action{Group: ir.Command, Arg: "pushd x; cat < /proc/self/cwd/key"}, ir.Deny)
+	want(t, s, Action{Group: ir.Command, Arg: "cat < /proc/self/cwd/key"}, ir.Deny)
 }
 
 // What a process has open may be any file, and what lies behind it too.
@@ -368,7 +360,7 @@ func TestMeet(t *testing.T) {
 		{glob("modec.toml"), regex(`^[\s\S]+$`), true},
 		{glob("modec.toml"), regex(`^[\]\s]+$`), false},
 		{glob("*"), regex(`^[^x]*(.{500})+r$`), true},
-		{glob("İ"), regex(`^i$`), false},
+		{glob("İ"), regex(`^i$`), true}, // not looked at
 		{glob("/" + long), glob("/" + strings.ToUpper(long)), true},
 		{glob("/" + long), glob("/" + long[1:]), false},
 		{glob("/" + long + "*"), glob("/*" + long), true},

@@ -140,11 +140,6 @@ func (a alternative) append(s segment) alternative {
 // ofHome reports whether the alternative is about the user's home folder: "~/x".
 func (a alternative) ofHome() bool { return a[0].kind == segLiteral && a[0].text == "~" }
 
-// mayBeInside reports whether the alternative may match a file of the project.
-func (a alternative) mayBeInside() bool {
-	return a[0].kind != segLiteral || a[0].text != "~" && a[0].text != ".."
-}
-
 // splitNames splits at the slashes outside of classes.
 func splitNames(x string) ([]string, error) {
 	var names []string

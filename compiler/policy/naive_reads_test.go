@@ -2,13 +2,10 @@ package policy
 
 import (
 	"math/rand/v2"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"modec.dev/modec/compiler/ir"
 )
@@ -20,7 +17,7 @@ type naiveTool struct {
 	pattern           bool // the first operand is no file
 	objects           bool // operands are objects
 	beforeDashes      bool // those before "--" are
-	searches          bool // it prints what it finds below folders
+	searches          bool // it prints lines of any file
 	most              int
 }
 
@@ -49,7 +46,7 @@ var (
 
 // reads returns the files that a line reads. It is not in the set where in is false, and only
 // where all files are decided alike where wide is true.
-func naiveReads(line string) (files, folders []string, wide, in bool) {
+func naiveReads(line string) (files []string, wide, in bool) {
 	words := strings.Fields(line)
 	for i, w := range words { // unquoted, zsh may put the file before a "~" there
 		if at := strings.IndexByte(w, '~'); at > 0 && !strings.Contains(w, "'") {
@@ -119,87 +116,16 @@ func naiveReads(line string) (files, folders []string, wide, in bool) {
 			}
 		}
 	}
-	if tool.searches {
-		folders = naiveFolders(args)
+	for i := range files {
+		files[i] = strings.ReplaceAll(files[i], "\x02", "~")
 	}
-	for _, list := range [][]string{files, folders} {
-		for i := range list {
-			list[i] = strings.ReplaceAll(list[i], "\x02", "~")
-		}
-	}
-	return files, folders, wide, in
-}
-
-// naiveFolders returns the folders that git grep searches: what stands behind the "--" that
-// follows the expression, else everything.
-func naiveFolders(args []string) []string {
-	known := false // the expression
-	for i := 0; i < len(args); i++ {
-		switch {
-		case args[i] == "--" && known && i+1 < len(args):
-			return args[i+1:]
-		case args[i] == "--":
-			return []string{"."}
-		case args[i] == "-f":
-			known = true
-			i++
-		case args[i] == "-A":
-			i++
-		case args[i][0] != '-':
-			known = true
-		}
-	}
-	return []string{"."}
-}
-
-// naiveBelow reports whether a rule may match a path below a folder: names against names.
-func naiveBelow(pattern, folder []string) bool {
-	switch {
-	case len(folder) == 0 || len(pattern) == 0:
-		return true
-	case pattern[0] == "**":
-		return naiveBelow(pattern[1:], folder) || naiveBelow(pattern, folder[1:])
-	}
-	ok, err := doublestar.Match(pattern[0], folder[0])
-	return err == nil && ok && naiveBelow(pattern[1:], folder[1:])
-}
-
-// held reports whether a deny or an ask may hold for a file below a folder.
-func (n *naive) held(folder string) bool {
-	t := n.can.Read
-	if t == nil {
-		return false
-	}
-	var names []string
-	if folder = path.Clean(Fold(folder)); folder != "." {
-		names = strings.Split(folder, "/")
-	}
-	return slices.ContainsFunc(t.Rules, func(r ir.Rule) bool {
-		if r.Decision == ir.Allow {
-			return false
-		}
-		if r.Pattern.Kind != ir.Plain {
-			return true
-		}
-		return slices.ContainsFunc(naiveBraces(Fold(r.Pattern.Text)), func(p string) bool {
-			whole := Fold(r.Pattern.Text)
-			if !strings.Contains(whole[:len(whole)-1], "/") {
-				p = "**/" + p
-			}
-			pattern := strings.Split(strings.Trim(p, "/"), "/")
-			return pattern[0] != "~" && pattern[0] != ".." && naiveBelow(pattern, names)
-		})
-	})
+	return files, wide || tool.searches, in
 }
 
 // line decides a line where the built-in sets are allowed and nothing else is.
 func (n *naive) line(line string) ir.Decision {
 	rest := n.fallback(ir.Command)
-	files, folders, wide, in := naiveReads(line)
-	for _, f := range folders {
-		in = in && !n.held(f)
-		files = append(files, f, f+"/any", f+"/any/any")
-	}
+	files, wide, in := naiveReads(line)
 	alike := n.fallback(ir.Read)
 	if t := n.can.Read; wide && in {
 		in = alike >= ir.Allow && (t == nil || !slices.ContainsFunc(t.Rules, func(r ir.Rule) bool { return r.Decision < ir.Allow }))

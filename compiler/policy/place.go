@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"path"
-	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
@@ -22,9 +20,6 @@ type Place struct {
 	// Folds is set where a file system may take a name for another one. No list allows a path
 	// that is not plain then: see plainPath.
 	Folds bool
-	// File reports whether a name that Names returned is a file and no folder; nil where nobody
-	// knows.
-	File func(name string) bool
 	// Home is the root as a path of the user's home folder ("~/src/project"), "" where it does
 	// not lie there. What a deny or an ask says of the home holds for a file of the root too.
 	Home string
@@ -48,11 +43,8 @@ func (p *Place) names(dir, file string) []string {
 	if p.Names != nil {
 		return p.Names(dir, file)
 	}
-	switch rest, ok := OfProcess(file); {
-	case ok && rest == "":
+	if OfProcess(file) {
 		return nil
-	case ok:
-		return []string{file, under(dir, rest)}
 	}
 	return []string{under(dir, file)}
 }
@@ -65,85 +57,40 @@ func under(dir, file string) string {
 	return dir + "/" + file
 }
 
-// OfProcess returns what a path names that leads through a folder of a process: relative to the
-// working directory for /proc/self/cwd, absolute for /proc/self/root. The process may be
-// written as a number and as one of its threads, and /dev/fd leads there too. The name is ""
-// where it may be any file: what a process has open or mapped, and what lies behind that.
-func OfProcess(file string) (name string, ok bool) {
-	if !strings.Contains(file, "proc") && !strings.Contains(file, "dev") {
-		return "", false
+// OfProcess reports whether a path leads to what the system shows of a process, as
+// "/proc/self/cwd/x", "/proc/17/fd/3" and "/dev/fd/3" do: which file that is depends on who opens it.
+// The standard streams by their own names, as "/dev/stdin", are not among these.
+func OfProcess(file string) bool {
+	if !strings.Contains(file, "proc") && !strings.Contains(file, "dev") || standardStreams[strings.TrimRight(file, "/")] {
+		return false
 	}
 	var at []string
-	parts := strings.Split(file, "/")
 	absolute := strings.HasPrefix(file, "/")
-	for i, part := range parts {
-		switch part {
-		case "", ".":
+	for _, name := range strings.Split(file, "/") {
+		if name == "" || name == "." {
 			continue
-		case "..":
+		}
+		if absolute && len(at) == 2 && at[0] == "dev" && ofDevice[at[1]] {
+			return true
+		}
+		if name == ".." {
 			absolute = absolute || len(at) == 0 // as far up as it goes
 			at = at[:max(0, len(at)-1)]
 			continue
 		}
-		at = append(at, part)
-		if slices.Equal(at, []string{"dev", "fd"}) {
-			at = []string{"proc", "self", "fd"}
-		}
-		if !absolute {
-			continue
-		}
-		rest := strings.Join(parts[i+1:], "/")
-		switch linkOf(at) {
-		case toCwd:
-			return path.Join(".", rest), true
-		case toRoot:
-			return "/" + rest, true
-		case toAny:
-			return "", true
-		case toStandard:
-			return "", strings.Trim(rest, "./") != "" || strings.Contains(rest, "..")
+		if at = append(at, name); absolute && len(at) == 3 && at[0] == "proc" &&
+			(at[1] == "self" || at[1] == "thread-self" || strings.Trim(at[1], "0123456789") == "") {
+			return true
 		}
 	}
-	return "", false
+	return false
 }
 
-// processLink is where a link of the system leads in one process and not in another.
-type processLink uint8
+// ofDevice are the names of /dev that are links to what a process has open.
+var ofDevice = set("fd stdin stdout stderr")
 
-const (
-	noLink     processLink = iota
-	toCwd                  // the working directory
-	toRoot                 // the root of the file system
-	toStandard             // standard input, output or errors of whoever opens it
-	toAny                  // any file
-)
-
-// linkOf returns where the link of a process leads that a clean path names.
-func linkOf(at []string) processLink {
-	if len(at) == 2 && at[0] == "dev" && standardStreams["/dev/"+at[1]] {
-		return toStandard
-	}
-	if len(at) < 3 || at[0] != "proc" {
-		return noLink
-	}
-	of := at[2:]
-	if len(of) > 2 && of[0] == "task" {
-		of = of[2:]
-	}
-	switch {
-	case of[0] == "cwd":
-		return toCwd
-	case of[0] == "root":
-		return toRoot
-	case len(of) > 1 && of[0] == "fd" && (at[1] == "self" || at[1] == "thread-self") && standardStreams[of[1]]:
-		return toStandard
-	case len(of) > 1 && (of[0] == "fd" || of[0] == "map_files"):
-		return toAny
-	}
-	return noLink
-}
-
-var standardStreams = set("/dev/stdin /dev/stdout /dev/stderr 0 1 2")
+// standardStreams are what the standard streams resolve to.
+var standardStreams = set("/proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2")
 
 // DecideAt decides an action at a place: a file by each of its names, from each folder, and a
 // command line with the files that it touches. The lowest decision holds.

@@ -229,7 +229,7 @@ type Subject struct {
 func (s *Subject) Decide(a Action) Result {
 	switch a.Group {
 	case ir.Read, ir.Edit:
-		if _, ok := OfProcess(a.Arg); ok {
+		if OfProcess(a.Arg) {
 			return s.DecideAt(&atTheRoot, a)
 		}
 		return *s.file(a.Group, a.Arg)

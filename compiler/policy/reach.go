@@ -48,7 +48,7 @@ func (e *Engine) meet(a ir.Pattern, toA reach, b ir.Pattern, toB reach) (bool, e
 		return true, nil
 	}
 	if a.Kind == ir.Regex || b.Kind == ir.Regex {
-		return e.languagesMeet(a, toA, b, toB)
+		return e.patterns.expressionsMeet(a, toA, b, toB)
 	}
 	x, err := e.patterns.glob(a.Text, folded)
 	if err != nil {

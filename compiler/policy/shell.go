@@ -447,9 +447,7 @@ func (p *Place) touched(g ir.Group, w word, in dirs) []touch {
 		return []touch{{group: g, text: text}}
 	}
 	if in.unknown {
-		switch leads, ok := OfProcess(name); {
-		case ok && leads == "": // any file, from whatever folder
-		case ok || !leavesRootAbsolutely(name):
+		if !OfProcess(name) && !leavesRootAbsolutely(name) {
 			return []touch{{group: g, text: text}}
 		}
 		in.set = []string{"."} // which does not matter

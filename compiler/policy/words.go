@@ -15,8 +15,6 @@ type word struct {
 	strict bool   // it holds a substitution, or what may run one: no list matches
 	bare   bool   // nothing but an unquoted expansion: it may be no word at all, or several
 	wide   bool   // it names files by a pattern of the program's own, which may match any
-	below  bool   // as a file it stands for all files below it
-	old    bool   // as a file it is one of a revision: the disk may have another there
 	said   bool   // as a file it counts only by what the source says, and not where that is left to the agent
 	// names is set where a shell may put names of files in the word's place, or nothing at all:
 	// "*", "?" and "[" unquoted, and in zsh with EXTENDED_GLOB "~" and "^" inside of it. Such a

@@ -256,7 +256,7 @@ func (h *listener) remembered(payload []byte) answer {
 	said, ok := answers.Get(q)
 	if !ok {
 		clean := func(p string) (string, error) { return path.Clean(p), nil }
-		disk := contract.Disk{Root: root, Resolve: clean, File: contract.NoFile, Kept: decisions}
+		disk := contract.Disk{Root: root, Resolve: clean, Kept: decisions}
 		said = h.run(payload, disk)
 		answers.Put(q, said)
 	}
