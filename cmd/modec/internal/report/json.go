@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -153,4 +154,12 @@ func noNil(v reflect.Value) {
 			noNil(v.Index(i))
 		}
 	}
+}
+
+// HooksOff tells of hooks that a person turned off.
+type HooksOff struct {
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/diag"
@@ -494,12 +493,4 @@ type PageReport struct {
 	File     string `json:"file" jsonschema:"the page"`
 	Bytes    int    `json:"bytes"`
 	Subjects int    `json:"subjects"`
-}
-
-// HooksOff tells of hooks that a person turned off.
-type HooksOff struct {
-	Since  time.Time `json:"since"`
-	Until  time.Time `json:"until"`
-	By     string    `json:"by,omitempty"`
-	Reason string    `json:"reason,omitempty"`
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/diag"
@@ -200,25 +199,6 @@ func exactness(surfaces []verify.Surface) string {
 	return strings.Join(texts, "; ")
 }
 
-// distinct returns texts each once, in their order.
-func distinct(texts []string) []string {
-	var once []string
-	for _, text := range texts {
-		if !slices.Contains(once, text) {
-			once = append(once, text)
-		}
-	}
-	return once
-}
-
-// someOf names the first of some things and counts the others: JSON and -v have all.
-func someOf(names []string) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
-}
-
 // Missing lists artifacts that are not on disk, and says what mends it.
 func (u *Printer) Missing(names []string, next string) {
 	for _, name := range names {
@@ -253,14 +233,6 @@ func surfaceName(s *verify.Surface) string {
 		return s.Target
 	}
 	return s.Target + " " + s.Surface
-}
-
-// positive writes a number, "" for zero.
-func positive(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
 }
 
 const filledTitle = "allowed by entries of your own"
