@@ -78,7 +78,7 @@ func (u *Printer) UpToDate(
 const BuildLines = 20
 
 // Build prints a build: its warnings, the files of each target, and what the targets cannot
-// say. Without -v it prints at most [buildLines] lines with the summary.
+// say. Without -v it prints at most [BuildLines] lines with the summary.
 func (u *Printer) Build(reports []TargetReport, diags diag.List, summary string) {
 	rest := BuildLines - 1 - len(reports)
 	rest -= u.Findings(diags, rest/2)
@@ -115,7 +115,7 @@ func (u *Printer) PutBack(verb string, changes []output.Change) {
 	}
 }
 
-// kept prints where copies are of what was overwritten.
+// Kept prints where copies are of what was overwritten.
 func (u *Printer) Kept(diags diag.List) {
 	for _, d := range diags {
 		if d.Code == diag.Kept && d.Severity == diag.Note && !u.Verbose {

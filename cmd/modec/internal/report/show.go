@@ -41,7 +41,7 @@ func Letters(c *explain.Cell) string {
 // cellWidth is the width of the widest cell.
 const cellWidth = len("A+d?-")
 
-// matrix prints the subjects and their cells.
+// Matrix prints the subjects and their cells.
 func (u *Printer) Matrix(rows []explain.Row) {
 	names, total := 0, 0
 	for i := range rows {

@@ -87,7 +87,7 @@ func LinesFor(surfaces int) int { return VerifyLines + max(0, surfaces-fewSurfac
 
 // Verify prints a report: a line for each surface, and a line for each kind of finding that
 // is not a defect. With -v it prints all that was compared, and what differs. It returns how
-// many lines remain of [linesFor].
+// many lines remain of [LinesFor].
 func (u *Printer) Verify(r *verify.Report) (remaining int) {
 	if u.Verbose {
 		for i := range r.Surfaces {
@@ -146,7 +146,7 @@ func (u *Printer) elsewhere(r *verify.Report) (lines int) {
 	return len(r.Elsewhere)
 }
 
-// mostElsewhere is how many names of a kind a line of [ui.elsewhere] has without -v.
+// mostElsewhere is how many names of a kind a line of [Printer.elsewhere] has without -v.
 const mostElsewhere = 4
 
 // exactly stands before the groups of which every plain argument was verified.
