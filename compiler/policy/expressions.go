@@ -46,7 +46,7 @@ func (p *patterns) language(x ir.Pattern, to reach) (regular.Language, error) {
 		if err != nil {
 			return regular.None, err
 		}
-		l, err := p.space.ECMAScript(e, regular.AnyCase)
+		l, err := p.space.ECMAScript(e, true)
 		if err != nil || !isASCII(x.Text) || strings.Contains(x.Text, `\u`) || strings.Contains(x.Text, `\x`) {
 			return regular.All, nil
 		}
