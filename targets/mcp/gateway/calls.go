@@ -106,16 +106,6 @@ func passed(a *answer, r request) *answer {
 	return a
 }
 
-// passedOnce returns a server's result as the client's revision has it, and says where that has a
-// word for it that the client must not keep it.
-func passedOnce(a *answer, r request) *answer {
-	a = passed(a, r)
-	if r.ProtocolVersion() >= stateless {
-		a.fields["ttlMs"], a.fields["cacheScope"] = json.RawMessage("0"), json.RawMessage(`"private"`)
-	}
-	return a
-}
-
 // callTool calls a tool that exists for the subject, once a person agrees where the policy asks.
 func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
 	o, err := g.tool(ctx, r.Params.Name)
@@ -146,7 +136,8 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 			return res, err
 		}
 	}
-	return g.forward(repeating(ctx, o, args), "tools/call", r, r.Session, r.Params.GetMeta(), o, args)
+	return g.forward(repeating(ctx, o, args), "tools/call", r, r.Session, r.Params.GetMeta(), o,
+		&params{Name: o.key, Arguments: args})
 }
 
 func orText(err error, text string) any {
@@ -158,13 +149,11 @@ func orText(err error, text string) any {
 
 // forward has the server of an item answer for it.
 func (g *Gateway) forward(
-	ctx context.Context, method string, r request, session *sdk.ServerSession, meta map[string]any, o *offer,
-	args json.RawMessage,
+	ctx context.Context, method string, r request, session *sdk.ServerSession, meta map[string]any, o *offer, p *params,
 ) (sdk.Result, error) {
 	own, done := g.follow(ctx, session, meta)
 	defer done()
 	ctx = g.askable(ctx, session)
-	p := &params{Name: o.key, Arguments: args}
 	p.Meta = own
 	a, err := o.up.call(ctx, method, p)
 	if err != nil {
@@ -195,7 +184,7 @@ func (g *Gateway) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.R
 			return res, err
 		}
 	}
-	return g.forward(ctx, "prompts/get", r, r.Session, r.Params.GetMeta(), o, args)
+	return g.forward(ctx, "prompts/get", r, r.Session, r.Params.GetMeta(), o, &params{Name: o.key, Arguments: args})
 }
 
 // readResource reads a resource that exists for the subject.
@@ -214,16 +203,11 @@ func (g *Gateway) readResource(ctx context.Context, r *sdk.ReadResourceRequest) 
 			return res, err
 		}
 	}
-	ctx = g.askable(ctx, r.Session)
-	own, done := g.follow(ctx, r.Session, r.Params.GetMeta())
-	defer done()
-	p := &params{URI: r.Params.URI}
-	p.Meta = own
-	a, err := o.up.call(ctx, "resources/read", p)
-	if err != nil {
-		return nil, err
+	res, err := g.forward(ctx, "resources/read", r, r.Session, r.Params.GetMeta(), o, &params{URI: r.Params.URI})
+	if a, ok := res.(*answer); ok && r.ProtocolVersion() >= stateless { // the client must not keep it
+		a.fields["ttlMs"], a.fields["cacheScope"] = json.RawMessage("0"), json.RawMessage(`"private"`)
 	}
-	return passedOnce(a, r), nil
+	return res, err
 }
 
 // complete completes an argument of a prompt or a template. Of what a person is asked about nothing is completed:

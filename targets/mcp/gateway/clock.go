@@ -90,11 +90,11 @@ func (g *Gateway) tick() {
 func (g *Gateway) atNow() {
 	c := &g.clock
 	now := c.time()
-	var engines []*policy.Engine
+	engines := []*policy.Engine{}
 	for _, m := range c.timed {
 		engines = append(engines, m.At(now))
 	}
-	if slices.Equal(engines, c.last) {
+	if c.last != nil && slices.Equal(engines, c.last) {
 		return
 	}
 	c.last = engines

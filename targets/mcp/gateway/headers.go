@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+	gojson "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/net/http/httpguts"
 
@@ -98,74 +100,53 @@ func readHeaderMap(values []string) (m headerMap, err error) {
 	if len(values) > 1 {
 		return nil, errors.New("it is there more than once")
 	}
+	no := errors.New("it is no JSON object of patterns with headers, or has a key twice")
 	d := jsontext.NewDecoder(strings.NewReader(values[0])) // which refuses a key that is there twice
-	err = eachKey(d, func(pattern string) error {
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+		return nil, no
+	}
+	for d.PeekKind() == '"' {
+		var pattern string
+		var of struct {
+			Headers map[string]string `json:"headers"`
+		}
+		if gojson.UnmarshalDecode(d, &pattern) != nil {
+			return nil, no
+		}
 		if len(m) == mostPatterns {
-			return fmt.Errorf("it has more than %d patterns", mostPatterns)
+			return nil, fmt.Errorf("it has more than %d patterns", mostPatterns)
 		}
 		if !doublestar.ValidatePattern(pattern) {
-			return fmt.Errorf("pattern %d is not one", len(m)+1)
+			return nil, fmt.Errorf("pattern %d is not one", len(m)+1)
+		}
+		if gojson.UnmarshalDecode(d, &of) != nil {
+			return nil, no // the library's words show what is there
+		}
+		if of.Headers == nil { // the server would get none, and its caller not learn of it
+			return nil, fmt.Errorf("pattern %d has no \"headers\"", len(m)+1)
 		}
 		headers := map[string]string{}
+		for name, value := range of.Headers {
+			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+				return nil, fmt.Errorf("a header of pattern %d is not one", len(m)+1)
+			}
+			headers[http.CanonicalHeaderKey(name)] = value
+		}
+		if len(headers) < len(of.Headers) {
+			return nil, fmt.Errorf("a header of pattern %d is there twice", len(m)+1)
+		}
 		m = append(m, struct {
 			pattern string
 			headers map[string]string
 		}{pattern, headers})
-		named := false
-		err := eachKey(d, func(key string) error {
-			if key != "headers" {
-				return d.SkipValue()
-			}
-			named = true
-			return eachKey(d, func(name string) error {
-				tok, err := d.ReadToken()
-				if err != nil || tok.Kind() != '"' || !httpguts.ValidHeaderFieldName(name) ||
-					!httpguts.ValidHeaderFieldValue(tok.String()) {
-					return fmt.Errorf("a header of pattern %d is not one", len(m))
-				}
-				if _, twice := headers[http.CanonicalHeaderKey(name)]; twice {
-					return fmt.Errorf("a header of pattern %d is there twice", len(m))
-				}
-				headers[http.CanonicalHeaderKey(name)] = tok.String()
-				return nil
-			})
-		})
-		if err == nil && !named { // the server would get none, and its caller not learn of it
-			err = fmt.Errorf("pattern %d has no \"headers\"", len(m))
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
-	if _, err := d.ReadToken(); err == nil || d.InputOffset() < int64(len(strings.TrimRight(values[0], " \t"))) {
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '}' {
+		return nil, no
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the map")
 	}
 	return m, nil
-}
-
-// eachKey reads an object, and calls f at each of its values.
-func eachKey(d *jsontext.Decoder, f func(key string) error) error {
-	no := errors.New("it is no JSON object of patterns with headers, or has a key twice")
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
-		return no
-	}
-	for d.PeekKind() == '"' {
-		tok, err := d.ReadToken()
-		if err != nil {
-			return no
-		}
-		if err := f(tok.String()); err != nil {
-			if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {
-				return no // its words show what is there
-			}
-			return err
-		}
-	}
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '}' {
-		return no
-	}
-	return nil
 }
 
 // addressesOf returns where the remote servers of an inventory are, as far as the environment says.

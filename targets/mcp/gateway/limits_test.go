@@ -243,8 +243,8 @@ func TestListing(t *testing.T) {
 		l.set(&sum{3}, nil, time.Minute, l.turn())
 		counts(true)
 		l.set(nil, errors.New("gone"), failedTTL, l.turn())
-		if _, err, ok := l.now(); err == nil || !ok || *l.last() != (sum{3}) {
-			t.Errorf("got %v, %v, and %v as the last", err, ok, l.last())
+		if last, err, ok := l.now(); err == nil || !ok || *last != (sum{3}) {
+			t.Errorf("got %v, %v, and %v as the last", err, ok, last)
 		}
 		time.Sleep(failedTTL)
 		counts(false)

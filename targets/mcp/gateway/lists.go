@@ -49,18 +49,11 @@ type listing struct {
 	turns int       // of the list, as the server tells of them
 }
 
-// now returns the list that counts, or the error that does; ok is false where it has to be asked for.
+// now returns the list that came last, and the error since then; ok is false where it has to be asked for.
 func (l *listing) now() (of *sum, err error, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.of, l.err, time.Now().Before(l.until)
-}
-
-// last returns the list that came last; nil where none did.
-func (l *listing) last() *sum {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.of
 }
 
 // turn returns how often the list has turned into another one.
@@ -180,8 +173,8 @@ func (u *upstream) list(ctx context.Context, k *kind) (*list, error) {
 	for range mostAgain {
 		of, err := u.listed(ctx, k)
 		if err != nil {
-			if of = own.last(); of != nil {
-				return u.caches.list(*of), err
+			if last, _, _ := own.now(); last != nil {
+				return u.caches.list(*last), err
 			}
 			return nil, err
 		}

@@ -23,19 +23,12 @@ import (
 	"modec.dev/modec/compiler/secret"
 )
 
-// calls are the connections to all servers that calls have, and streams those of what servers tell by themselves: they
-// are many and idle, so that what is read and written of them at once is little.
-var (
-	calls   = sync.OnceValue(func() *http.Transport { return connections(callRead) })
-	streams = sync.OnceValue(func() *http.Transport { return connections(firstRead) })
-)
-
-func connections(buffer int) *http.Transport {
+// calls are the connections to all servers.
+var calls = sync.OnceValue(func() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = mostIdle
-	t.ReadBufferSize, t.WriteBufferSize = buffer, buffer
 	return t
-}
+})
 
 // mostIdle is how many connections to a server are kept for calls to come.
 const mostIdle = 32
@@ -108,11 +101,7 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 		defer time.AfterFunc(discoverLimit, cancel) // its answer may be a stream
 		req = req.WithContext(ctx)
 	}
-	over, part := calls(), callRead
-	if isStream(req) {
-		over, part = streams(), firstRead
-	}
-	res, err := over.RoundTrip(req)
+	res, err := calls().RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +119,8 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/event-stream" {
 		res.Body = &bounded{res.Body, maxMessage}
 	} else if r.progressed != nil {
-		res.Body = &progressStream{Closer: res.Body, lines: bufio.NewReaderSize(res.Body, part), tell: r.progressed,
-			flow: r.flow, ctx: req.Context()}
+		res.Body = &progressStream{Closer: res.Body, lines: bufio.NewReaderSize(res.Body, firstRead),
+			tell: r.progressed, flow: r.flow, ctx: req.Context()}
 	}
 	return res, nil
 }
@@ -180,12 +169,6 @@ func (r *remote) answer(req *http.Request, sent []byte) (*http.Response, error) 
 	res.Body.Close() // nobody reads it
 	res.Body = http.NoBody
 	return res, nil
-}
-
-// isStream reports whether a request opens the stream of what a server tells by itself.
-func isStream(req *http.Request) bool {
-	return req.Method == http.MethodGet && strings.Contains(req.Header.Get("Accept"), "text/event-stream") &&
-		req.Header.Get("Last-Event-Id") == "" // else it may be that of a call
 }
 
 // isAnswer reports whether a body that the SDK wrote answers a call of the server.
@@ -346,11 +329,8 @@ type progressStream struct {
 	ctx  context.Context // of the request
 }
 
-// How much is read at once of an answer to a call, and of what a server tells by itself.
-const (
-	callRead  = 4 << 10
-	firstRead = 1 << 10
-)
+// firstRead is how many bytes are read at once.
+const firstRead = 4 << 10
 
 func (o *progressStream) Read(p []byte) (int, error) {
 	for len(o.rest) == 0 {

@@ -115,3 +115,52 @@ func (g *Gateway) left(s *sdk.ServerSession) {
 		cancel()
 	}
 }
+
+// subscribe asks the server to tell of changes of a resource, or to do so no longer.
+func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) error {
+	if len(uri) > maxKey {
+		return refusal("The address is longer than a resource's may be.")
+	}
+	u.mu.Lock()
+	if to == begun && len(u.subscribed) >= mostOfServer {
+		u.mu.Unlock()
+		return refusal("There are as many subscriptions to this server as there may be.")
+	}
+	if to == begun {
+		if u.subscribed == nil {
+			u.subscribed = map[string]bool{}
+		}
+		u.subscribed[uri] = true
+	} else {
+		delete(u.subscribed, uri)
+	}
+	u.mu.Unlock()
+	if err := u.inSession(ctx, "resources/subscribe", func(s *session) error {
+		if to == begun {
+			return s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
+		}
+		return s.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})
+	}); err != nil {
+		u.mu.Lock()
+		delete(u.subscribed, uri)
+		u.mu.Unlock()
+		return u.failed(ctx, err)
+	}
+	return nil
+}
+
+// mostOfServer is how many resources of one server are subscribed to at once.
+const mostOfServer = 1000
+
+// subscribeAgain takes a server's subscriptions to a new session.
+func (u *upstream) subscribeAgain(s *session) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for uri := range u.subscribed {
+		go func() {
+			if err := s.Subscribe(u.life, &sdk.SubscribeParams{URI: uri}); err != nil {
+				u.log().Warn("changes of a resource are not told any more", "uri", shorten(uri), "error", err)
+			}
+		}()
+	}
+}

@@ -1,14 +1,12 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -17,7 +15,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -57,135 +54,6 @@ const (
 	begun subscription = true
 	ended subscription = false
 )
-
-// params are the parameters of a call to a server.
-type params struct {
-	sdk.ParamsBase
-	Name      string          `json:"name,omitempty"`
-	URI       string          `json:"uri,omitempty"`
-	Cursor    string          `json:"cursor,omitempty"`
-	Arguments json.RawMessage `json:"arguments,omitempty"`
-	Ref       any             `json:"ref,omitempty"`
-	Argument  any             `json:"argument,omitempty"`
-	Context   any             `json:"context,omitempty"`
-}
-
-// reserved begins the keys of _meta that are the protocol's own, which hold for one hop.
-const reserved = "io.modelcontextprotocol/"
-
-// passedMeta returns the metadata of a message that are passed on.
-func passedMeta(meta map[string]any) map[string]any {
-	out := maps.Clone(meta)
-	maps.DeleteFunc(out, func(key string, _ any) bool { return strings.HasPrefix(key, reserved) })
-	return out
-}
-
-// answer is a result whose fields are as the server wrote them.
-type answer struct {
-	sdk.ResultBase
-	raw    json.RawMessage // as it came
-	fields map[string]json.RawMessage
-}
-
-// UnmarshalJSON keeps a result as it came.
-func (a *answer) UnmarshalJSON(data []byte) error {
-	a.raw = bytes.Clone(data)
-	return nil
-}
-
-// read reads the fields of a result that came. It refuses one that two readers may read in two ways; of a list each
-// item is judged by itself.
-func (a *answer) read(list bool) (err error) {
-	raw := a.raw
-	if !list {
-		if raw, err = tidy(raw, nil); err != nil {
-			return fmt.Errorf("its result cannot be passed on: %w", err)
-		}
-	}
-	a.raw = nil
-	if err := json.Unmarshal(raw, &a.fields); err != nil || a.fields == nil {
-		return errors.New("its result is no object")
-	}
-	return nil
-}
-
-// parts are the fields that results have, and their forms.
-var parts = map[string]map[string]form{
-	"tools/call":          {"content": listOf(isObject)},
-	"prompts/get":         {"messages": listOf(isObject)},
-	"resources/read":      {"contents": listOf(isObject)},
-	"completion/complete": {"completion": isObject},
-}
-
-// check fails for a result to a method that is none: a client may take it for another one than the next client does.
-func (a *answer) check(method string) error {
-	wrong := func(key string, is form) bool {
-		var v any
-		return json.Unmarshal(a.fields[key], &v) != nil || !is(v)
-	}
-	for key, is := range parts[method] {
-		if a.fields[key] == nil {
-			return fmt.Errorf("its result has no field %q", key)
-		}
-		if wrong(key, is) {
-			return fmt.Errorf("its result has a field %q of the wrong form", key)
-		}
-	}
-	if a.fields["isError"] != nil && wrong("isError", isTruth) {
-		return errors.New(`its result has a field "isError" of the wrong form`)
-	}
-	return nil
-}
-
-// plain cleans the texts of a result that people and models read. Structured content, and what resources have, are data
-// and stay as they are.
-func (a *answer) plain() error {
-	for _, key := range []string{"content", "messages"} {
-		raw := a.fields[key]
-		odd := func(c byte) bool { return c >= utf8.RuneSelf }
-		has := func(text string) bool { return bytes.Contains(raw, []byte(text)) }
-		if !has(`"src"`) && !has(`\u`) && !has(`\r`) && !slices.ContainsFunc(raw, odd) {
-			continue // nothing in it needs to be escaped
-		}
-		clean, err := tidy(raw, func(key, s string) (string, error) {
-			switch {
-			case key == "text" || key == "name" || forPeople[key]:
-				s = resultText(s)
-			case key == "src" && !isImage(s):
-				s = ""
-			}
-			return s, nil
-		})
-		if err != nil {
-			return err
-		}
-		a.fields[key] = clean
-	}
-	return nil
-}
-
-// MarshalJSON writes the fields with the metadata that the SDK has set.
-func (a *answer) MarshalJSON() ([]byte, error) {
-	if len(a.Meta) == 0 {
-		return json.Marshal(a.fields)
-	}
-	out, meta := maps.Clone(a.fields), map[string]any{}
-	if out == nil {
-		out = map[string]json.RawMessage{}
-	}
-	if old := out["_meta"]; old != nil {
-		if err := json.Unmarshal(old, &meta); err != nil {
-			return nil, err
-		}
-	}
-	maps.Copy(meta, a.Meta)
-	data, err := json.Marshal(meta)
-	if err != nil {
-		return nil, err
-	}
-	out["_meta"] = data
-	return json.Marshal(out)
-}
 
 // methods are those that an upstream calls as modec's own.
 var methods = []string{"tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list",
@@ -467,110 +335,6 @@ func (u *upstream) startWith(revision string) (*session, error) {
 	return &session{ClientSession: cs, started: time.Now(), stop: stop}, nil
 }
 
-// transport returns a new transport to the server, and a function that tells what it said of itself.
-func (u *upstream) transport(ctx context.Context) (sdk.Transport, func() string, error) {
-	quiet := func() string { return "" }
-	var values []string
-	e, err := expanded(u.entry, func(name string) (string, bool) {
-		value, ok := lookupEnv(name)
-		values = append(values, value)
-		return value, ok
-	})
-	for _, value := range u.forwarded {
-		_, credentials, _ := strings.Cut(value, " ") // Bearer, and what nobody else may see
-		for _, secret := range []string{value, credentials} {
-			if len(secret) >= shortestForwarded {
-				values = append(values, secret)
-			}
-		}
-	}
-	u.mu.Lock()
-	u.hidden = values
-	u.mu.Unlock()
-	if err != nil {
-		return nil, quiet, err
-	}
-	if e.Command != "" {
-		c := &child{cmd: command(e, u.root, lookupEnv), log: u.log(), progressed: u.events.progressed}
-		return c, c.err.last, nil
-	}
-	for name, value := range u.forwarded {
-		maps.DeleteFunc(e.Headers, func(other, _ string) bool { return strings.EqualFold(other, name) })
-		e.Headers[name] = value
-	}
-	client, err := newRemote(ctx, e, u.events.progressed)
-	if err != nil {
-		return nil, quiet, err
-	}
-	if u.entry.Type == "sse" {
-		return &sdk.SSEClientTransport{Endpoint: e.URL, HTTPClient: client, MaxEventSize: maxMessage}, quiet, nil
-	}
-	return &sdk.StreamableClientTransport{Endpoint: e.URL, HTTPClient: client, MaxEventSize: maxMessage}, quiet, nil
-}
-
-// client returns a client that hears the server and gives it nothing but what its setting opens.
-func (u *upstream) client() *sdk.Client {
-	changed := func(ks ...*kind) {
-		for _, k := range ks {
-			u.listing(k).drop()
-			u.listing(k).news.tell(func() { u.events.changed(k) })
-		}
-	}
-	self := &sdk.Implementation{Name: "modec", Title: "modec gateway", Version: u.version}
-	options := &sdk.ClientOptions{
-		Capabilities:             &sdk.ClientCapabilities{},
-		MultiRoundTrip:           &sdk.MultiRoundTripOptions{Disabled: true},
-		ToolListChangedHandler:   func(context.Context, *sdk.ToolListChangedRequest) { changed(tools) },
-		PromptListChangedHandler: func(context.Context, *sdk.PromptListChangedRequest) { changed(prompts) },
-		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) {
-			changed(resources, templates)
-		},
-		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
-			u.events.updated(u.entry.Name, r.Params.URI)
-		},
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
-			u.events.progressed(r.Params)
-		},
-	}
-	if u.opens("elicitation/create") {
-		options.ElicitationHandler = u.elicit
-	}
-	if u.opens("sampling/createMessage") {
-		//lint:ignore SA1019 clients and servers of earlier revisions have it
-		options.CreateMessageHandler = u.sample
-	}
-	if u.opens("roots/list") {
-		//lint:ignore SA1019 clients and servers of earlier revisions have it
-		options.Capabilities.RootsV2 = &sdk.RootCapabilities{}
-	}
-	c := sdk.NewClient(self, options)
-	c.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-			switch method {
-			case "roots/list", "sampling/createMessage", "elicitation/create":
-				if u.opens(method) && method == "roots/list" {
-					return u.roots(ctx)
-				}
-				if u.opens(method) {
-					break
-				}
-				if u.logged.first(method) {
-					u.log().Warn("a request of the server to the client is refused", "method", method)
-				}
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
-					Message: fmt.Sprintf("%q is refused: modec gateway passes no request of a server on", method)}
-			}
-			return next(ctx, method, req)
-		}
-	})
-	for _, m := range methods {
-		if err := sdk.AddSendingCustomMethod[*params, *answer](c, methodPrefix+m); err != nil {
-			panic(err) // of a name that the protocol has, which these are not
-		}
-	}
-	return c
-}
-
 // call calls a method of the server.
 func (u *upstream) call(ctx context.Context, method string, p *params) (*answer, error) {
 	defer u.underWay(ctx)()
@@ -692,55 +456,6 @@ func (u *upstream) instructions() string {
 		return ""
 	}
 	return u.session.InitializeResult().Instructions
-}
-
-// subscribe asks the server to tell of changes of a resource, or to do so no longer.
-func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) error {
-	if len(uri) > maxKey {
-		return refusal("The address is longer than a resource's may be.")
-	}
-	u.mu.Lock()
-	if to == begun && len(u.subscribed) >= mostOfServer {
-		u.mu.Unlock()
-		return refusal("There are as many subscriptions to this server as there may be.")
-	}
-	if to == begun {
-		if u.subscribed == nil {
-			u.subscribed = map[string]bool{}
-		}
-		u.subscribed[uri] = true
-	} else {
-		delete(u.subscribed, uri)
-	}
-	u.mu.Unlock()
-	if err := u.inSession(ctx, "resources/subscribe", func(s *session) error {
-		if to == begun {
-			return s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
-		}
-		return s.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri})
-	}); err != nil {
-		u.mu.Lock()
-		delete(u.subscribed, uri)
-		u.mu.Unlock()
-		return u.failed(ctx, err)
-	}
-	return nil
-}
-
-// mostOfServer is how many resources of one server are subscribed to at once.
-const mostOfServer = 1000
-
-// subscribeAgain takes a server's subscriptions to a new session.
-func (u *upstream) subscribeAgain(s *session) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for uri := range u.subscribed {
-		go func() {
-			if err := s.Subscribe(u.life, &sdk.SubscribeParams{URI: uri}); err != nil {
-				u.log().Warn("changes of a resource are not told any more", "uri", shorten(uri), "error", err)
-			}
-		}()
-	}
 }
 
 // close ends the server, also one that is still starting.
