@@ -34,7 +34,7 @@ var (
 	model      = append(slices.Clip(words), "compiler/ir")
 	patterns   = append(slices.Clip(model), "compiler/ecma", "compiler/regular")
 	decisions  = append(slices.Clip(patterns), "compiler/policy")
-	vocabulary = append(slices.Clip(decisions), "compiler/digest", "compiler/located", "compiler/layout", "compiler/contract")
+	vocabulary = append(slices.Clip(decisions), "compiler/located", "compiler/layout", "compiler/contract")
 	audited    = append(slices.Clip(vocabulary), "compiler/audit", "compiler/originals", "compiler/record")
 )
 
@@ -56,13 +56,12 @@ var layers = []layer{
 	{pkg: "compiler/originals", may: []string{"compiler/secret", "compiler/diag", "compiler/record"}},
 	{pkg: "compiler/accepted", may: []string{"compiler/secret", "compiler/diag", "compiler/originals", "compiler/record"}},
 	{pkg: "compiler/disarm", may: []string{"compiler/secret", "compiler/diag", "compiler/originals", "compiler/record"}},
-	{pkg: "compiler/digest", may: []string{"compiler/secret", "compiler/diag"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},
 	{pkg: "compiler/audit", may: append(slices.Clip(model), "compiler/originals", "compiler/record")},
 	{pkg: "compiler/audit/otlp", may: append(slices.Clip(model), "compiler/audit", "compiler/originals", "compiler/record")},
 	{pkg: "compiler/policy", may: patterns},
-	{pkg: "compiler/contract", may: append(slices.Clip(decisions), "compiler/digest", "compiler/layout", "compiler/located")},
+	{pkg: "compiler/contract", may: append(slices.Clip(decisions), "compiler/layout", "compiler/located")},
 
 	// The stages know the vocabulary and the stages before them.
 	{pkg: "compiler/pins", may: vocabulary},

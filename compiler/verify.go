@@ -33,8 +33,6 @@ type Verification struct {
 	Built fs.FS
 	// Stale are the files of the disk that a build wrote from another source, and that nobody changed.
 	Stale []string
-	// Memory is what earlier runs found; nil: all is compared.
-	Memory *verify.Memory
 	// Subjects limits the verification; nil: every mode, every role, and every role in each mode
 	// that it may enter.
 	Subjects []ir.SubjectRef
@@ -399,8 +397,8 @@ func editsOf(o contract.Artifacts, g ir.Group, disk fs.FS) (edits []diag.Pos) {
 func (r *Result) verify(
 	ctx context.Context, fsys, compiled fs.FS, how Verification,
 ) (*verify.Report, diag.List) {
-	req := verify.Request{Policy: r.Policy, Seed: how.Seed, Progress: how.Progress, Memory: how.Memory,
-		Subjects: how.Subjects, Seen: how.Seen}
+	req := verify.Request{Policy: r.Policy, Seed: how.Seed, Progress: how.Progress, Subjects: how.Subjects,
+		Seen: how.Seen}
 	for _, o := range r.Outputs {
 		if j, ok := o.Target.(contract.Judged); ok {
 			req.Targets = append(req.Targets,

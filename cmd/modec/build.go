@@ -75,7 +75,7 @@ func (c *buildCmd) build(e *env) (*report.BuildReport, error) {
 		return c.check(e, checked{res: res, opt: e.outputs(out), diags: diags})
 	}
 	if res.Config.Verify {
-		_, list, _ := e.verify(res, onDisk{}, compiler.Seed)
+		_, list := e.verify(res, onDisk{}, compiler.Seed)
 		if diags = append(diags, list...); diags.HasErrors() {
 			return nil, e.ui.Fail(diags)
 		}
@@ -310,7 +310,7 @@ func (x *checked) look(e *env) (f found, err error) {
 	var foreign diag.List
 	var beside sync.WaitGroup
 	beside.Go(func() { foreign = e.foreign(there, disk, x.ignored(e)) })
-	result, list, _ := e.verify(there, onDiskBy(disk, changes), compiler.Seed)
+	result, list := e.verify(there, onDiskBy(disk, changes), compiler.Seed)
 	if result != nil {
 		f.filled = report.BySurface(result.Surfaces, report.Filled)
 	}

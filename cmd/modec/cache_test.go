@@ -26,7 +26,8 @@ func answer(t *testing.T, args ...string) string {
 	return milliseconds.ReplaceAllString(fmt.Sprintf("exit %d\n%s%s", code, stdout.String(), stderr.String()), "N ms")
 }
 
-var milliseconds = regexp.MustCompile(`\d+ ms`)
+var milliseconds = regexp.MustCompile(
+	`\d+ ms|\d+ distinct decisions compared in [\d.]+ s|nothing changed since the last verification`)
 
 // tree reads every file below a folder, and what links point to.
 func treeOf(t *testing.T, dir string) map[string]string {
@@ -204,7 +205,7 @@ func TestTheCacheIsNeverWrong(t *testing.T) {
 				c.do(t, rand.New(rand.NewPCG(uint64(round), 7)), dir) // the same to both
 				t.Setenv("MODEC_CACHE", cache)
 				defer t.Setenv("MODEC_CACHE", "")
-				for _, line := range []string{"build --check", "verify --json", "verify --disk --json", "build",
+				for _, line := range []string{"build --check", "verify -q", "verify --disk -q", "build",
 					"build --check", "build --target model"} {
 					out = append(out, line+": "+answer(t, append([]string{"-C", dir}, strings.Fields(line)...)...))
 				}
@@ -248,7 +249,7 @@ roles: dev: {permissionMode: "default", can: {
 `,
 }
 
-// TestVerifyRemembers: the second of two verifications compares nothing, and says the same.
+// TestVerifyRemembers: the second of two verifications that find nothing compares nothing, unless all is to be printed.
 // With CI or MODEC_CACHE=off it compares all, and keeps nothing.
 func TestVerifyRemembers(t *testing.T) {
 	cache := t.TempDir()
@@ -258,27 +259,50 @@ func TestVerifyRemembers(t *testing.T) {
 	for name, text := range cached {
 		mustWrite(t, filepath.Join(dir, name), []byte(text))
 	}
-	const unchanged = "known from the last run"
+	last := func(args ...string) string {
+		var stdout, stderr bytes.Buffer
+		run(t.Context(), targets.All(), append([]string{"-C", dir}, args...), strings.NewReader(""), &stdout, &stderr)
+		return stdout.String() + stderr.String()
+	}
+	const unchanged = "nothing changed since the last verification"
 	for _, off := range []string{"CI", "MODEC_CACHE"} {
 		t.Setenv(off, "off")
 		for range 2 {
-			if s := answer(t, "-C", dir, "verify"); strings.Contains(s, unchanged) || len(treeOf(t, cache)) > 0 {
+			if s := last("verify"); strings.Contains(s, unchanged) || len(treeOf(t, cache)) > 0 {
 				t.Errorf("with %s set something is kept: %s", off, s)
 			}
 		}
 		t.Setenv(off, "")
 	}
-	first := answer(t, "-C", dir, "verify", "--json")
-	if second := answer(t, "-C", dir, "verify", "--json"); second != first {
+	first := last("verify", "--json")
+	if second := last("verify", "--json"); second != first {
 		t.Errorf("the second run says otherwise: %s", cmp.Diff(first, second))
 	}
-	if s := answer(t, "-C", dir, "verify"); !strings.Contains(s, ", 3 of 3 subjects "+unchanged+": nothing is wider") {
+	if s := last("verify"); s != unchanged+": nothing is wider than the source\n" {
 		t.Errorf("got %s", s)
+	}
+	for _, other := range [][]string{{"verify", "-v"}, {"verify", "--seed", "2"}, {"verify", "--target", "claude"}} {
+		if s := last(other...); strings.Contains(s, unchanged) {
+			t.Errorf("%v: %s", other, s)
+		}
+	}
+	answer(t, "-C", dir, "build")
+	for i, want := range []bool{false, true} {
+		if s := last("verify", "--disk"); strings.Contains(s, unchanged) != want {
+			t.Errorf("run %d: %s", i, s)
+		}
+	}
+	settings := `{"permissions": {"allow": ["Bash(rm *)"]}}` // a file that no build wrote
+	mustWrite(t, filepath.Join(dir, ".claude", "settings.local.json"), []byte(settings))
+	if s := last("verify", "--disk"); strings.Contains(s, unchanged) {
+		t.Errorf("with a file of the user's: %s", s)
 	}
 	code := filepath.Join(dir, "modec", "modes", "code.cue")
 	mustWrite(t, code, []byte(strings.Replace(cached["modec/modes/code.cue"], "src/**", "lib/**", 1)))
-	if s := answer(t, "-C", dir, "verify"); !strings.Contains(s, ", 1 of 3 subjects "+unchanged) {
-		t.Errorf("one mode changed, and the role in it: got %s", s)
+	for i, want := range []bool{false, true} {
+		if s := last("verify"); strings.Contains(s, unchanged) != want {
+			t.Errorf("after a change, run %d: %s", i, s)
+		}
 	}
 	for name, data := range treeOf(t, cache) { // a record that others may have written
 		file := filepath.Join(cache, name)
@@ -287,7 +311,7 @@ func TestVerifyRemembers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := answer(t, "-C", dir, "verify"); strings.Contains(s, unchanged) && runtime.GOOS != "windows" {
+	if s := last("verify"); strings.Contains(s, unchanged) && runtime.GOOS != "windows" {
 		t.Errorf("a record counts that others may write: %s", s)
 	}
 }

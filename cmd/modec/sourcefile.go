@@ -10,7 +10,6 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/memfs"
-	"modec.dev/modec/compiler/record"
 	"modec.dev/modec/compiler/source"
 	"modec.dev/modec/compiler/verify"
 )
@@ -80,15 +79,7 @@ func (e *env) draft(ctx context.Context, what sourceFile) (d draft, err error) {
 	return d, nil
 }
 
-// proves verifies what a changed source compiles to. Subjects that did not change since they were verified last are not
-// compared again. The report is nil where the verification did not end.
+// proves verifies what a changed source compiles to. The report is nil where the verification did not end.
 func (e *env) proves(ctx context.Context, res *compiler.Result) (*verify.Report, diag.List) {
-	place, memory := e.verified(res, asBuilt)
-	report, diags := res.VerifyBy(ctx, compiler.Verification{Seed: compiler.Seed, Memory: memory})
-	if memory != nil {
-		if data := memory.Bytes(); data != nil {
-			record.Write(place, data)
-		}
-	}
-	return report, diags
+	return res.VerifyBy(ctx, compiler.Verification{Seed: compiler.Seed})
 }

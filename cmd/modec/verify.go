@@ -67,14 +67,14 @@ func (c *verifyCmd) Run(e *env) error {
 		return e.ui.Fail(diags)
 	}
 	subjects := len(res.Project.Modes) + len(res.Project.Roles)
-	result, same := &verify.Report{}, unchanged{}
+	result := &verify.Report{}
 	if len(missing) == 0 || len(res.Outputs) > 0 {
-		result, diags, same = c.judge(e, res, there)
+		result, diags = c.judge(e, res, there)
 	}
 	switch {
 	case result == nil:
 		return e.ui.Fail(diags)
-	case len(result.Surfaces) == 0 && len(missing) == 0 && subjects > 0:
+	case len(result.Surfaces) == 0 && !result.Unchanged && len(missing) == 0 && subjects > 0:
 		return notCompared(res)
 	}
 	status, failed := "ok", error(nil)
@@ -106,20 +106,23 @@ func (c *verifyCmd) Run(e *env) error {
 	case subjects == 0:
 		e.ui.Printf("the source has no mode and no role: there is nothing to compare\n")
 		return failed
-	case result.Halves() == 0 && failed == nil:
+	case result.Halves() == 0 && !result.Unchanged && failed == nil:
 		e.ui.Printf("the source leaves everything to the agents: there is nothing to compare\n")
 		return failed
 	}
-	e.ui.Printf("%s compared in %.1f s%s: %s\n",
-		report.Count(result.Decisions, "distinct decision"), time.Since(start).Seconds(), same,
-		report.OutcomeOf(result, diags))
+	what := "nothing changed since the last verification"
+	if !result.Unchanged {
+		what = fmt.Sprintf("%s compared in %.1f s",
+			report.Count(result.Decisions, "distinct decision"), time.Since(start).Seconds())
+	}
+	e.ui.Printf("%s: %s\n", what, report.OutcomeOf(result, diags))
 	e.ui.Acceptances(accepting)
 	return failed
 }
 
 // provesNothing reports whether nothing was compared of a project that decides something.
 func provesNothing(report *verify.Report, p *ir.Project) bool {
-	return report.Halves() == 0 && !leavesAll(p)
+	return report.Halves() == 0 && !report.Unchanged && !leavesAll(p)
 }
 
 // leavesAll reports whether no mode and no role of a project decides anything: all is left to the agents.
@@ -136,13 +139,11 @@ func leavesAll(p *ir.Project) bool {
 
 // judge compares with the source what was compiled, or what lies on a disk, and then reports the modes and roles
 // there that are none of the source's.
-func (c *verifyCmd) judge(
-	e *env, res *compiler.Result, there onDisk,
-) (*verify.Report, diag.List, unchanged) {
-	report, diags, same := e.verify(res, there, c.Seed)
+func (c *verifyCmd) judge(e *env, res *compiler.Result, there onDisk) (*verify.Report, diag.List) {
+	report, diags := e.verify(res, there, c.Seed)
 	disk := there.files
 	if disk == nil || report == nil {
-		return report, diags, same
+		return report, diags
 	}
 	var ignored ignoring // an index has no file that git ignores
 	if !c.Staged {
@@ -156,7 +157,7 @@ func (c *verifyCmd) judge(
 		}
 	}
 	report.Diagnostics = append(report.Diagnostics, list...)
-	return report, append(diags, list...), same
+	return report, append(diags, list...)
 }
 
 // onDisk is what lies on a disk, by what a build would write.
@@ -206,64 +207,47 @@ func (c *verifyCmd) present(
 	return of, there, diags
 }
 
-// verify runs with progress on a terminal: over the files of a disk, or over what was
-// compiled where there is none. What the user's own record has of unchanged subjects is not
-// compared again.
-func (e *env) verify(
-	res *compiler.Result, there onDisk, seed uint64,
-) (*verify.Report, diag.List, unchanged) {
+// verify runs with progress on a terminal: over the files of a disk, or over what was compiled where there is none.
+// Where nothing changed since a verification that found nothing, it compares nothing, unless all is to be printed.
+func (e *env) verify(res *compiler.Result, there onDisk, seed uint64) (*verify.Report, diag.List) {
 	collectSeldom()
+	place := proofAt(e.dir, res, there, seed)
+	program := record.Program(version())
+	if !e.ui.JSON && !e.ui.Verbose && res.Proved(record.Read(place), seed, there.files, program) {
+		return &verify.Report{Unchanged: true}, nil
+	}
 	show, end := e.ui.Showing()
 	defer end()
-	place, memory := e.verified(res, verifiedFiles(there.files != nil))
-	how := compiler.Verification{Seed: seed, Disk: there.files, Built: there.built, Stale: there.stale,
-		Memory: memory}
+	how := compiler.Verification{Seed: seed, Built: there.built, Stale: there.stale}
+	var disk *contract.Reads
+	if there.files != nil {
+		disk = contract.NewReads(there.files)
+		how.Disk = disk
+	}
 	if show != nil {
 		how.Progress = func(s verify.Step) {
 			show(diag.Short(fmt.Sprintf("verifying %s, %s", s.Surface, s.Subject)), s.Done, s.Total)
 		}
 	}
-	report, diags := res.VerifyBy(e.ctx, how)
-	if memory == nil {
-		return report, diags, unchanged{}
+	result, diags := res.VerifyBy(e.ctx, how)
+	if result != nil && len(diags) == 0 && result.Halves() > 0 &&
+		report.BySurface(result.Surfaces, report.Filled) == "" && program != "" {
+		record.Write(place, res.Proof(seed, disk, program))
 	}
-	if data := memory.Bytes(); data != nil {
-		record.Write(place, data)
-	}
-	n, of := memory.Unchanged()
-	return report, diags, unchanged{n, of}
+	return result, diags
 }
 
-// verifiedFiles is which files a verification asks the models about.
-type verifiedFiles bool
-
-const (
-	asBuilt verifiedFiles = false
-	asThere verifiedFiles = true
-)
-
-// verified returns the record of the verification before, and its place; nil where nothing is
-// to be remembered.
-func (e *env) verified(res *compiler.Result, of verifiedFiles) (place string, m *verify.Memory) {
-	args := []string{e.dir, fmt.Sprint(of)}
+// proofAt returns the place of the proof that nothing was found; "" where there is none: a build would change the disk,
+// or the user keeps no records.
+func proofAt(dir string, res *compiler.Result, there onDisk, seed uint64) string {
+	if there.built != nil || len(there.stale) > 0 {
+		return ""
+	}
+	args := []string{dir, fmt.Sprint(there.files != nil, seed)}
 	for _, o := range res.Outputs {
 		args = append(args, o.Target.Name())
 	}
-	place, program := record.PlaceIn("verified", ".bin", args...), record.Program(version())
-	if place == "" || program == "" {
-		return "", nil
-	}
-	return place, verify.NewMemory(program, record.Read(place))
-}
-
-// unchanged is how many subjects were not compared again, and of how many.
-type unchanged struct{ subjects, of int }
-
-func (u unchanged) String() string {
-	if u.subjects == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %d of %s known from the last run", u.subjects, report.Count(u.of, "subject"))
+	return record.PlaceIn("verified", ".json", args...)
 }
 
 // acceptedFor is how long an exception that verify writes accepts something.

@@ -1,10 +1,8 @@
 package contract
 
 import (
-	"errors"
 	"slices"
 
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
@@ -111,23 +109,6 @@ func HookLanguages(
 		}
 	}
 	return all, tools, nil
-}
-
-// KeyOf returns the key of what decides about a subject: some files' content, and the hooks in them.
-func (m Engines) KeyOf(ref ir.SubjectRef, files []any, hooks []*JudgedHook) (digest.Key, error) {
-	known := digest.Known{}
-	digest.For(known, func(*policy.Engine) any { return nil }) // their parts count, below
-	key, err := digest.Of(append(files, hooks), known)
-	for _, h := range hooks {
-		of := h.Subject
-		if of.Mode == "" {
-			of.Mode = ref.Mode
-		}
-		sum, failed := m.Sum(h.Policy, of)
-		err = errors.Join(err, failed)
-		key.Sum = digest.Join(key.Sum, sum)
-	}
-	return key, err
 }
 
 // Said returns what an agent takes from the answer of a hook by refused and read: nothing of one that ends in an error

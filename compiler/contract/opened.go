@@ -24,6 +24,9 @@ func HookPolicy(fsys fs.FS, data []byte, target string) (*policy.Engine, error) 
 	if err != nil {
 		return nil, err
 	}
+	if r, ok := fsys.(*Reads); ok {
+		fsys = r.fsys
+	}
 	if _, open := fsys.(inTimes); open {
 		e = e.Opened()
 	}

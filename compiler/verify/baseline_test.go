@@ -32,7 +32,7 @@ roles: base: ` + c.base + "\n"),
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
-		report, err := verify.Run(t.Context(), request(res, nil))
+		report, err := verify.Run(t.Context(), requestOf(res))
 		if err != nil {
 			t.Fatal(err)
 		}

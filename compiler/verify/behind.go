@@ -6,7 +6,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
@@ -24,10 +23,6 @@ type behind struct {
 
 	mu    sync.Mutex
 	gates map[ir.SubjectRef][]gate
-
-	engines contract.Engines
-	passing map[contract.Started]shared // by whom a gateway serves
-	wide    func() (digest.Key, error)  // of the source by its own names
 }
 
 // gate is a server that a session starts.
@@ -47,9 +42,7 @@ func Behind(t contract.Target, source *policy.Engine, files fs.FS, list []contra
 	out := make([]contract.Decider, len(list))
 	for i, d := range list {
 		out[i] = &behind{Decider: d, host: host, files: files, source: source.ForServers(t.Name()),
-			whole: source.Project(), gates: map[ir.SubjectRef][]gate{},
-			engines: contract.Engines{}, passing: map[contract.Started]shared{},
-			wide: contract.NewParts(source.Project()).Wide}
+			whole: source.Project(), gates: map[ir.SubjectRef][]gate{}}
 	}
 	return out
 }
@@ -128,44 +121,6 @@ func (b *behind) through(ref ir.SubjectRef, a policy.Action, g *gate) contract.V
 	}
 	a.Server = g.Name
 	return b.Decider.Decide(ref, a)
-}
-
-// Key returns the key of what the agent does, of the gateways that it starts, and of what the source permits to those
-// whom each of them serves.
-func (b *behind) Key(ref ir.SubjectRef) (digest.Key, bool) {
-	of := shared{ok: true}
-	of.add(keyOf(b.Decider, ref))
-	for _, g := range b.started(ref) {
-		started, err := digest.Of(g.Started, nil)
-		of.add(started, err == nil)
-		served := b.served(&g)
-		of.add(served.key, served.ok)
-	}
-	return of.key, of.ok
-}
-
-// served identifies what the source permits to those whom a gateway serves.
-func (b *behind) served(g *gate) shared {
-	by := contract.Started{Target: g.Target, Ref: g.Ref}
-	if of, ok := b.passing[by]; ok {
-		return of
-	}
-	of := shared{ok: true}
-	add := func(sum digest.Sum, err error) { of.add(digest.Key{Sum: sum}, err == nil) }
-	wide, err := b.wide()
-	add(wide.Sum, err)
-	halves := map[ir.SubjectRef]bool{}
-	for _, ref := range g.of {
-		of.text(ref.String())
-		for _, half := range []ir.SubjectRef{{Role: ref.Role}, {Mode: ref.Mode}} {
-			if !halves[half] {
-				halves[half] = true
-				add(b.engines.Sum(b.source, half))
-			}
-		}
-	}
-	b.passing[by] = of
-	return of
 }
 
 // Contains reports whether the agent's files contain a subject.

@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -158,6 +159,19 @@ func requestOf(res *compiler.Result) verify.Request {
 		}
 	}
 	return req
+}
+
+func report(t *testing.T, req verify.Request) string {
+	t.Helper()
+	r, err := verify.Run(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // A group whose patterns have too many combinations, or are not regular, is sampled, and the report

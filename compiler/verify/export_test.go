@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regular"
@@ -96,53 +94,6 @@ func (j *job) celled(p *ir.Project, subject *policy.Subject, of policy.Field, in
 		return by[fmt.Sprint(has)], true
 	}
 	return c
-}
-
-// Keyed is a job with its key, and what it asks.
-type Keyed struct {
-	Ref            ir.SubjectRef
-	Surface        string
-	Sum            digest.Sum
-	OK             bool // it has a key
-	Decider, Alone contract.Decider
-	id             *identity
-}
-
-// Keys returns the jobs of a request. change may replace a decider; nil changes none.
-func Keys(req Request, change func(target string, d contract.Decider) contract.Decider) []Keyed {
-	report := &Report{}
-	jobs, more := report.open(&req, subjects(req.Policy.Project()))
-	if change != nil {
-		more = newPatterns(nil)
-		seen := map[contract.Decider]contract.Decider{}
-		for _, j := range jobs {
-			if seen[j.decider] == nil {
-				seen[j.decider] = change(j.target.Target.Name(), j.decider)
-				more.add(seen[j.decider])
-			}
-			j.decider, j.compiled, j.key = seen[j.decider], nil, nil // which is there where the artifacts differ
-		}
-	}
-	plan, err := newPlan(req.Policy)
-	if err != nil {
-		return nil // a source that does not compile is not verified
-	}
-	k := newKeys(&req, plan, more)
-	var out []Keyed
-	for _, j := range jobs {
-		id := k.identity(j)
-		s := report.Surfaces[j.surface]
-		out = append(out, Keyed{j.ref, s.Target + " " + s.Surface, id.sum, id.ok, j.decider, j.alone, id})
-	}
-	return out
-}
-
-// Place writes a place as what is kept has it.
-func (k *Keyed) Place(p diag.Pos) diag.Pos {
-	if i, ok := k.id.index(p); ok && p.Line > 0 {
-		return diag.Pos{File: "a place of the subject", Line: i}
-	}
-	return p
 }
 
 // Forgetful returns universes of which no space keeps what it has found out.

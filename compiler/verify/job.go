@@ -28,10 +28,6 @@ type job struct {
 	tells    bool            // it is one of these
 	before   []*job          // of a role in a mode: the first of the role and of the mode, where it is neither
 
-	key  *shared   // the key of what the decider reads, where it was asked for
-	id   *identity // once it is asked for
-	past *past     // what is known of it; nil where it has to be compared
-
 	once    sync.Once
 	err     error
 	telling telling
@@ -50,11 +46,8 @@ func (j *job) each(refs []ir.SubjectRef) (jobs []*job) {
 	of, first := map[ir.SubjectRef]*job{}, map[ir.SubjectRef]*job{}
 	add := func(ref ir.SubjectRef) *job {
 		if of[ref] == nil {
-			one := &job{target: j.target, decider: j.decider, surface: j.surface, ref: ref, alone: j.alone}
-			if j.compiled != nil && !one.decidesAs(j.compiled) {
-				one.compiled = j.compiled
-			}
-			of[ref] = one
+			of[ref] = &job{target: j.target, decider: j.decider, compiled: j.compiled, surface: j.surface, ref: ref,
+				alone: j.alone}
 		}
 		return of[ref]
 	}
@@ -82,9 +75,6 @@ func (j *job) each(refs []ir.SubjectRef) (jobs []*job) {
 // do compares the subject, once.
 func (j *job) do(ctx context.Context, w *worker) error {
 	j.once.Do(func() {
-		if j.past != nil {
-			return
-		}
 		var u *universe
 		if w.req.Actions != nil {
 			if u, j.err = newUniverse(ctx, w.req.Policy, j.ref); j.err == nil {
@@ -151,12 +141,11 @@ func (j *job) universe(ctx context.Context, w *worker) (*universe, error) {
 	}
 	u.half, u.rules = map[diag.Pos]int{}, universes.plan
 	for n, of := range j.halves {
-		told, err := of.toldApart(ctx, w)
-		if err != nil {
+		if err := of.do(ctx, w); err != nil {
 			return nil, err
 		}
-		for i := range told {
-			of := &told[i]
+		for i := range of.telling.list {
+			of := &of.telling.list[i]
 			if of.dressed() && !universes.plan.dresses(j.ref, of.Group) {
 				continue
 			}

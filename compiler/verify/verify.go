@@ -18,6 +18,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -44,16 +45,13 @@ type Request struct {
 	Subjects []ir.SubjectRef
 	// Actions are compared in place of what the rules tell apart; nil: that.
 	Actions []policy.Action
-	// Memory is what earlier runs found; nil: all is compared. With UntilWider, and with
-	// Universes, it is left alone.
-	Memory *Memory
 	// UntilWider stops at the first decision that is wider.
 	UntilWider bool
 	// Progress is called after each subject of a surface, from several goroutines but
 	// never at once; nil: not called.
 	Progress func(Step)
 	// Seen is called with each pair of decisions that is compared, from several goroutines at
-	// once; nil: not called. What Memory knows is not compared.
+	// once; nil: not called.
 	Seen func(Seen)
 
 	source *policy.Engine // of a request for one view: that of all of them; nil: Policy
@@ -98,6 +96,8 @@ type Report struct {
 	Elsewhere []contract.Elsewhere `json:"elsewhere"`
 	// Diagnostics are what the targets' readers report about the artifacts.
 	Diagnostics diag.List `json:"diagnostics"`
+	// Unchanged is set by a caller that compared nothing: nothing changed since a verification that found nothing.
+	Unchanged bool `json:"-"`
 }
 
 // Wider returns how many decisions are wider than the source.
@@ -295,6 +295,14 @@ type Finding struct {
 	opened bool // see Witness
 }
 
+// kinds are the lists of findings that are no defects.
+func kinds(s *Surface) []*[]Finding {
+	return []*[]Finding{&s.Accepted, &s.Narrower, &s.Holes, &s.HookOnly, &s.Assumed, &s.Filled}
+}
+
+// findings returns these lists, and the one of what is wider.
+func (s *Surface) findings() []*[]Finding { return append(kinds(s), &s.Findings) }
+
 // leftToAgent begins the rule of what the source leaves to the agent.
 const leftToAgent = "left to the agent: "
 
@@ -313,7 +321,7 @@ func Run(ctx context.Context, req Request) (*Report, error) {
 		return whole, err
 	}
 	again := req
-	again.Policy, again.Memory, again.Universes = req.Policy.Opened(), nil, nil
+	again.Policy, again.Universes = req.Policy.Opened(), nil
 	again.Targets = slices.Clone(req.Targets)
 	for i := range again.Targets {
 		t := &again.Targets[i]
@@ -367,7 +375,6 @@ func runOnce(ctx context.Context, req Request) (*Report, error) {
 			whole.Elsewhere = append(whole.Elsewhere, e)
 		}
 	}
-	req.Memory.forget()
 	for _, view := range req.views() {
 		part, err := runView(ctx, view)
 		if part == nil {
@@ -430,15 +437,11 @@ func runView(ctx context.Context, req Request) (*Report, error) {
 		return nil, err
 	}
 	jobs, more := report.open(&req, refs)
-	remembering := req.Memory.begin(&req, universes.plan, more)
 	w := worker{req: req, universes: universes, more: more}
-	err := run(ctx, w, req.Memory.recall(jobs))
+	err := run(ctx, w, jobs)
 	if err == nil {
 		lost := report.forgotten(req, refs, jobs)
-		jobs, err = append(jobs, lost...), run(ctx, w, req.Memory.recall(lost))
-	}
-	if remembering != nil {
-		remembering.whole = err == nil
+		jobs, err = append(jobs, lost...), run(ctx, w, lost)
 	}
 	if err != nil && ctx.Err() == nil {
 		return nil, err
@@ -581,9 +584,10 @@ func (r *Report) surface(t *Target, d contract.Decider) int {
 
 // open opens the files. For a surface that only the compiled ones have there is a decider too.
 func (t *Target) open(req *Request) (o opened) {
-	p := req.Policy.Project()
-	o.deciders, o.diags = t.Target.Open(t.Files, t.Input.Options)
-	o.deciders = Behind(t.Target, cmp.Or(req.source, req.Policy), t.Files, o.deciders)
+	p, source := req.Policy.Project(), cmp.Or(req.source, req.Policy)
+	files, compiled := contract.NewReads(t.Files), contract.NewReads(t.Compiled)
+	o.deciders, o.diags = t.Target.Open(files, t.Input.Options)
+	o.deciders = Behind(t.Target, source, files, o.deciders)
 	for i := range o.diags {
 		o.diags[i].Target = cmp.Or(o.diags[i].Target, t.Target.Name())
 	}
@@ -591,8 +595,15 @@ func (t *Target) open(req *Request) (o opened) {
 	if t.Compiled == nil {
 		return o
 	}
-	o.compiled, _ = t.Target.Open(t.Compiled, t.Input.Options)
-	o.compiled = Behind(t.Target, cmp.Or(req.source, req.Policy), t.Compiled, o.compiled)
+	o.compiled, _ = t.Target.Open(compiled, t.Input.Options)
+	for _, of := range []*contract.Reads{files, compiled} {
+		of.Note(contract.PolicyFile) // which hooks read when they are asked
+	}
+	if len(source.Project().Gateways[t.Target.Name()]) == 0 && maps.Equal(files.States(), compiled.States()) {
+		o.compiled = nil // nobody changed what the agent reads
+		return o
+	}
+	o.compiled = Behind(t.Target, source, compiled, o.compiled)
 	for _, d := range o.compiled {
 		if contract.OnSurface(o.deciders, d.Surface()) == nil {
 			o.deciders = append(o.deciders, absent{d})

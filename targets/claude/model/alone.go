@@ -15,13 +15,12 @@ type alone struct {
 	decider
 	project *ir.Project
 	modes   map[string]*session
-	keys    map[string]part // of the modes
 }
 
 // Alone returns a decider for Claude Code by itself, in the permission mode of the role, or that of
 // a subagent where the role's does not hold over it. A subagent has all tools of its session.
 func Alone(p *ir.Project) []contract.Decider {
-	a := &alone{project: p, modes: map[string]*session{}, keys: map[string]part{}}
+	a := &alone{project: p, modes: map[string]*session{}}
 	modes := []string{format.Default}
 	for i := range p.Roles {
 		modes = append(modes, p.Roles[i].PermissionMode)

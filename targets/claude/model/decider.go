@@ -62,7 +62,6 @@ type decider struct {
 	// others are the sessions of a role for which there is no file, by mode: it is started
 	// with nothing of modec's.
 	others map[string]*session
-	from   *keyed // nil where they do not come from the artifacts of a project
 }
 
 // another stands for the name of a role for which there is no file.
@@ -131,8 +130,7 @@ func (o *opener) decider() *decider {
 	case own.file != "":
 		o.baseline = "" // it has settings of its own, and is started like any other role
 	}
-	d := &decider{sessions: map[ir.SubjectRef]func() *session{}, others: map[string]*session{},
-		from: &keyed{opener: o, roles: roles, modes: modes}}
+	d := &decider{sessions: map[ir.SubjectRef]func() *session{}, others: map[string]*session{}}
 	o.names = map[string]string{}
 	for slug, a := range modes {
 		if a.name != slug {

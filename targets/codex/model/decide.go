@@ -7,7 +7,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/codex/format"
@@ -252,9 +251,4 @@ func (alone) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict {
 	}
 	answer.Governs = contract.Both
 	return contract.Verdict{Answer: answer}
-}
-
-// Key returns the key of sessions without a configuration: nothing else decides.
-func (alone) Key(ir.SubjectRef) (digest.Key, bool) {
-	return digest.Key{Sum: digest.Text("alone")}, true
 }

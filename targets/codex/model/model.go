@@ -13,7 +13,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/codex/format"
 )
@@ -46,8 +45,6 @@ type decider struct {
 	agents   map[string]*format.Agent // by the slug of their modes
 	disk     contract.Disk
 	hook     Hook
-	engines  contract.Engines
-	keys     map[ir.SubjectRef]digest.Key
 }
 
 // session is what Codex is started with.
@@ -62,7 +59,7 @@ type session struct {
 // Open reads the configurations of sessions and the agents.
 func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.List) {
 	d := &decider{sessions: map[ir.SubjectRef]*session{}, agents: map[string]*format.Agent{}, hook: hook,
-		disk: contract.ModelDisk(root), engines: contract.Engines{}, keys: map[ir.SubjectRef]digest.Key{}}
+		disk: contract.ModelDisk(root)}
 	r := reader{fsys: fsys, decider: d, policies: contract.NewHookPolicies(fsys, "codex")}
 	r.readSessions()
 	r.readAgents()
@@ -171,24 +168,6 @@ func (d *decider) sessionOf(ref ir.SubjectRef) *session {
 
 // restricts reports whether a configuration says more than what a session is told.
 func (s *session) restricts() bool { return s.Sandbox != format.NoSandbox }
-
-// Key returns the key of what decides about a subject.
-func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
-	if !d.Contains(ref) {
-		return digest.Key{Sum: digest.Text("no files")}, true
-	}
-	if key, ok := d.keys[ref]; ok {
-		return key, true
-	}
-	s := d.sessionOf(ref)
-	of := []any{s.Root.Without("hooks"), s.file, s.hooks, d.agents[ref.Mode]}
-	if s.required != nil {
-		of = append(of, s.required.Root)
-	}
-	key, err := d.engines.KeyOf(ref, of, s.judged())
-	d.keys[ref] = key
-	return key, err == nil
-}
 
 // judged returns the hooks of all events.
 func (s *session) judged() (all []*contract.JudgedHook) {

@@ -4,10 +4,7 @@ import (
 	"io/fs"
 	"maps"
 
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
-	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/codex/format"
 )
 
@@ -34,7 +31,6 @@ func (r *reader) readRequired() *decider {
 	}
 	d := *r.decider
 	d.surface, d.sessions = required, maps.Clone(d.sessions)
-	d.engines, d.keys = contract.Engines{}, map[ir.SubjectRef]digest.Key{}
 	for ref, s := range d.sessions {
 		under := *s
 		under.Config, under.required = s.Config.Under(q), q

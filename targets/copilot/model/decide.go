@@ -7,7 +7,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/copilot/format"
@@ -194,9 +193,4 @@ func (alone) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict {
 			Rule: "no tool of Copilot does this"}}
 	}
 	return contract.Verdict{Answer: (&setup{session: &format.Session{}}).judge(a)}
-}
-
-// Key returns the key of sessions without files: nothing else decides.
-func (alone) Key(ir.SubjectRef) (digest.Key, bool) {
-	return digest.Key{Sum: digest.Text("alone")}, true
 }

@@ -13,7 +13,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/copilot/format"
@@ -52,8 +51,6 @@ type decider struct {
 	setups  map[ir.SubjectRef]*setup
 	disk    contract.Disk
 	hook    Hook
-	engines contract.Engines
-	keys    map[ir.SubjectRef]digest.Key
 	off     *contract.Lack // why no hook runs
 }
 
@@ -72,7 +69,7 @@ func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.L
 	var list []contract.Decider
 	for _, surface := range []string{sessions, agents} {
 		d := &decider{surface: surface, setups: map[ir.SubjectRef]*setup{}, hook: hook, disk: contract.ModelDisk(root),
-			engines: contract.Engines{}, keys: map[ir.SubjectRef]digest.Key{}, off: off}
+			off: off}
 		if surface == sessions {
 			r.readSessions(d)
 		} else {
@@ -199,26 +196,6 @@ func (s *setup) restricts() bool {
 		return s.agent.Listed || len(s.hooks) > 0
 	}
 	return s.session.URLs || len(s.session.Only)+len(s.session.Without)+len(s.session.Allowed)+len(s.hooks) > 0
-}
-
-// Key returns the key of what decides about a subject.
-func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
-	if !d.Contains(ref) {
-		return digest.Key{Sum: digest.Text("no files")}, true
-	}
-	if key, ok := d.keys[ref]; ok {
-		return key, true
-	}
-	s := d.setupOf(ref)
-	root := []any{s.file, s.hooks, d.off}
-	if s.session != nil {
-		root = append(root, s.session.Root.Without("hooks"))
-	} else {
-		root = append(root, s.agent.Root.Without("hooks"))
-	}
-	key, err := d.engines.KeyOf(ref, root, s.judged())
-	d.keys[ref] = key
-	return key, err == nil
 }
 
 // judged returns the hooks.

@@ -20,7 +20,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/cursor/format"
@@ -44,8 +43,6 @@ type opened struct {
 	listed   []string // the servers of mcp.json and of the policy
 	entryIDs []string // the ids of a project's servers that the entries of the IDE name, in lower case
 	answers  *recent.Cache[hookCall, opinion]
-	keys     map[ir.SubjectRef]digest.Key
-	engines  contract.Engines
 }
 
 // setup is a set of files that Cursor decides by at one time.
@@ -74,7 +71,6 @@ func open(fsys fs.FS, options contract.Options, o *opened) ([]contract.Decider, 
 	o.answers = recent.New[hookCall, opinion](keptAnswers)
 	r.folder, r.settings = options.String("folder"), settingsOf(options)
 	r.servers, r.setups = map[string]*ir.Server{}, map[ir.SubjectRef][]setup{}
-	o.keys, o.engines = map[ir.SubjectRef]digest.Key{}, contract.Engines{}
 	r.readProject()
 	r.readProfiles()
 	r.readProjectWide(options)

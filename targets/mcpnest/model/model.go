@@ -18,7 +18,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/mcpnest/format"
@@ -159,12 +158,6 @@ func (d *decider) Assumes() []string {
 		"a guard of the application sets request.user to the claims of a verified token",
 		"the application calls assertPolicy at start-up, and serves through what it asserts",
 	}
-}
-
-// Key returns the key of the tables, by which all principals are decided.
-func (d *decider) Key(ir.SubjectRef) (digest.Key, bool) {
-	key, err := digest.Of(*d, nil)
-	return key, err == nil
 }
 
 // Decide knows no subject: principals come with claims.

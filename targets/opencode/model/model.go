@@ -27,7 +27,6 @@ type Decider struct {
 	assumes []string
 	setups  map[ir.SubjectRef][]setup
 	ready   *recent.Cache[place, *Session] // by their keys: there may be one for each role in each mode
-	engines contract.Engines               // of the policies by which plugins decide
 }
 
 // setup is a session of a subject, which is read when it is asked for: there may be one for each role in each mode.
@@ -59,7 +58,7 @@ type Session struct {
 
 // NewDecider returns a decider for no sessions yet.
 func NewDecider(p *Program, assumes []string) *Decider {
-	return &Decider{p, assumes, map[ir.SubjectRef][]setup{}, recent.New[place, *Session](deciding), contract.Engines{}}
+	return &Decider{p, assumes, map[ir.SubjectRef][]setup{}, recent.New[place, *Session](deciding)}
 }
 
 // Add adds a session of a subject, which read returns, the same each time.

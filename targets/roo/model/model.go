@@ -19,7 +19,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
@@ -36,7 +35,6 @@ type decider struct {
 	mcpAt   diag.Pos // of mcp.json, or of what in it keeps it from loading
 	mcpLack *contract.Lack
 	ignore  *ignoreFile
-	shared  *digest.Key // of all but the modes, once it is asked for
 }
 
 // Open reads the modes, the ignore file and the project's MCP servers. Zoo takes its own

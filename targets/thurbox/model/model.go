@@ -12,7 +12,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
@@ -120,14 +119,6 @@ func (d *decider) KnownPrograms() []string { return claude.KnownPrograms() }
 // Contains reports whether Thurbox starts a session of a subject.
 func (d *decider) Contains(ref ir.SubjectRef) bool {
 	return d.sessions[ref.Role] != nil && ref.Mode == ""
-}
-
-// Key returns the key of a role's session.
-func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
-	if s := d.sessions[ref.Role]; s != nil && ref.Mode == "" {
-		return s.Key()
-	}
-	return digest.Key{Sum: digest.Text("no session")}, true
 }
 
 // roles reads the arguments of set_roles. The last role of a name holds.

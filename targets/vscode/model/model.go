@@ -8,7 +8,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/digest"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
@@ -124,12 +123,6 @@ func itself(a policy.Action) contract.Answer {
 	return out
 }
 
-// Key returns the key of the files.
-func (d *decider) Key(ref ir.SubjectRef) (digest.Key, bool) {
-	key, err := digest.Of([]any{ref, d.baseline, d.servers, d.settings.read()}, nil)
-	return key, err == nil
-}
-
 // Alone returns a decider for VS Code without a file of modec's.
 func Alone() []contract.Decider { return []contract.Decider{alone{}} }
 
@@ -141,9 +134,4 @@ func (alone) Assumes() []string { return assumes }
 
 func (alone) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict {
 	return contract.Verdict{Answer: itself(a)}
-}
-
-// Key returns the key of what no file decides.
-func (alone) Key(ir.SubjectRef) (digest.Key, bool) {
-	return digest.Key{Sum: digest.Text("alone")}, true
 }

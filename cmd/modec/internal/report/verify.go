@@ -38,7 +38,7 @@ func OutcomeOf(r *verify.Report, diags diag.List) string {
 		return "what " + Count(links, "link") + " out of the project permit is not known, and nothing else is wider " +
 			"than the source"
 	}
-	if r.Halves() == 0 {
+	if r.Halves() == 0 && !r.Unchanged {
 		return "no artifact decides about a subject of the source, so that this proves nothing"
 	}
 	if theirs > 0 {
