@@ -10,70 +10,22 @@ import (
 type Object []any
 
 // MarshalJSON writes the members in their order.
-func (o Object) MarshalJSON() ([]byte, error) { return o.appendTo(nil, "", "") }
-
-// appendTo appends an object, on one line where indent is empty; before is how far its own line is. The encoder would
-// read and write again what stands in an object once for each object around it.
-func (o Object) appendTo(b []byte, before, indent string) ([]byte, error) {
+func (o Object) MarshalJSON() ([]byte, error) {
 	if len(o)%2 != 0 {
-		return nil, o.odd()
+		return nil, fmt.Errorf("got an object of %d keys and values, want pairs", len(o))
 	}
-	if len(o) == 0 {
-		return append(b, "{}"...), nil
-	}
-	within, between, line := before+indent, ": ", "\n"
-	if indent == "" {
-		between, line = ":", ""
-	}
-	b = append(b, '{')
+	b := []byte{'{'}
 	for i, v := range o {
-		_, text := v.(string)
-		switch {
-		case i%2 == 1:
-			b = append(b, between...)
-		case !text:
+		if _, text := v.(string); i%2 == 0 && !text {
 			return nil, fmt.Errorf("got %v as a key, want a text", v)
-		default:
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(append(b, line...), within...)
 		}
-		switch v := v.(type) {
-		case string:
-			b = appendText(b, v, asIs)
-		case Object:
-			var err error
-			if b, err = v.appendTo(b, within, indent); err != nil {
-				return nil, err
-			}
-		default:
-			text, err := encoded(v, within, indent)
-			if err != nil {
-				return nil, err
-			}
-			b = append(b, bytes.TrimSuffix(text, []byte("\n"))...)
+		text, err := encoded(v, "")
+		if err != nil {
+			return nil, err
 		}
+		b = append(append(b, bytes.TrimSpace(text)...), ":,"[i%2])
 	}
-	return append(append(append(b, line...), before...), '}'), nil
-}
-
-// room returns about how long an object is when it is written, each line of it behind an indent.
-func (o Object) room(indent int) int {
-	n := len(o)/2*(indent+8) + indent
-	for _, v := range o {
-		switch v := v.(type) {
-		case string:
-			n += len(v)
-		case Object:
-			n += v.room(indent + 2)
-		}
-	}
-	return n
-}
-
-func (o Object) odd() error {
-	return fmt.Errorf("got an object of %d keys and values, want pairs", len(o))
+	return append(bytes.TrimSuffix(b, []byte(",")), '}'), nil
 }
 
 // JSON writes a value of strings, numbers, lists, maps and Objects, indented by two spaces,
@@ -97,27 +49,18 @@ func Texts(value any) ([]string, bool) {
 }
 
 func encode(v any, indent string) []byte {
-	var b []byte
-	var err error
-	if o, ok := v.(Object); ok {
-		if b, err = o.appendTo(make([]byte, 0, o.room(len(indent))), "", indent); err == nil {
-			b = append(b, '\n')
-		}
-	} else {
-		b, err = encoded(v, "", indent)
-	}
+	b, err := encoded(v, indent)
 	if err != nil {
 		panic(fmt.Sprintf("contract.JSON: %v", err))
 	}
 	return b
 }
 
-// encoded returns what the encoder writes: lines that begin by before, but for the first one, and end in a line break.
-func encoded(v any, before, indent string) ([]byte, error) {
+func encoded(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent(before, indent)
+	e.SetIndent("", indent)
 	err := e.Encode(v)
 	return b.Bytes(), err
 }

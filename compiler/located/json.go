@@ -2,9 +2,7 @@ package located
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,9 +13,6 @@ import (
 
 // JSON reads a file of JSON without comments and trailing commas.
 func JSON(name string, data []byte) (*Value, error) {
-	if v := plainJSON(name, data); v != nil {
-		return v, nil
-	}
 	v, err := hujson.Parse(bytes.TrimPrefix(data, []byte("\uFEFF")))
 	if err == nil && !v.IsStandard() {
 		line, col := firstExtra(data)
@@ -40,9 +35,6 @@ func firstExtra(data []byte) (line, col int) {
 
 // JSONC reads a file of JSON with comments and trailing commas.
 func JSONC(name string, data []byte) (*Value, error) {
-	if v := plainJSON(name, data); v != nil {
-		return v, nil
-	}
 	v, err := hujson.Parse(bytes.TrimPrefix(data, []byte("\uFEFF")))
 	return fromJSON(name, data, v, err)
 }
@@ -161,92 +153,3 @@ func (r *jsonReader) items(out *Value, a *hujson.Array, depth int) error {
 	trailing(last, a.AfterExtra)
 	return nil
 }
-
-// plainJSON reads a file without comments and trailing commas, which most are, in one go. It
-// returns nil for any other, and for one with texts that hujson mends: those take several times
-// as long.
-func plainJSON(name string, data []byte) *Value {
-	r := plainReader{places: newPlaces(name, data)}
-	r.from = jsontext.NewDecoder(bytes.NewBuffer(r.data), jsontext.AllowDuplicateNames(true))
-	v, err := r.value(0)
-	if err != nil {
-		return nil
-	}
-	if _, err := r.from.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil
-	}
-	return v
-}
-
-// plainReader makes a tree of what a decoder reads.
-type plainReader struct {
-	places
-	from *jsontext.Decoder
-}
-
-func (r *plainReader) value(depth int) (*Value, error) {
-	if depth > maxDepth {
-		return nil, errors.New("too deep")
-	}
-	switch r.from.PeekKind() {
-	case '{':
-		return r.object(depth)
-	case '[':
-		return r.list(depth)
-	}
-	return r.scalar()
-}
-
-func (r *plainReader) object(depth int) (*Value, error) {
-	out, err := r.opened(Object)
-	for err == nil && r.from.PeekKind() != '}' {
-		var key []byte
-		if key, err = r.from.ReadValue(); err != nil {
-			break
-		}
-		m := Member{Key: unquoted(key), Pos: r.began(key)}
-		if m.Value, err = r.value(depth + 1); err == nil {
-			out.Members = append(out.Members, m)
-		}
-	}
-	return r.closed(out, err)
-}
-
-func (r *plainReader) list(depth int) (*Value, error) {
-	out, err := r.opened(List)
-	for err == nil && r.from.PeekKind() != ']' {
-		var val *Value
-		if val, err = r.value(depth + 1); err == nil {
-			out.Items = append(out.Items, val)
-		}
-	}
-	return r.closed(out, err)
-}
-
-// opened returns an object or a list that begins.
-func (r *plainReader) opened(k Kind) (*Value, error) {
-	_, err := r.from.ReadToken()
-	return &Value{Kind: k, Pos: r.pos(max(0, int(r.from.InputOffset())-1))}, err
-}
-
-// closed returns an object or a list at its end.
-func (r *plainReader) closed(v *Value, err error) (*Value, error) {
-	if err == nil {
-		_, err = r.from.ReadToken()
-	}
-	return v, err
-}
-
-// scalar reads a text, a number, a bool or null.
-func (r *plainReader) scalar() (*Value, error) {
-	raw, err := r.from.ReadValue()
-	if err != nil {
-		return nil, err
-	}
-	out := &Value{Pos: r.began(raw)}
-	out.literal(raw)
-	return out, nil
-}
-
-// began returns the place of what was read last.
-func (r *plainReader) began(raw []byte) diag.Pos { return r.pos(int(r.from.InputOffset()) - len(raw)) }

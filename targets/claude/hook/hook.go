@@ -303,10 +303,9 @@ func answer(ref ir.SubjectRef, tool string, r policy.Result) contract.HookAnswer
 	if p := r.Pos.String(); p != "" {
 		reason += " (" + p + ")"
 	}
-	b := append(make([]byte, 0, len(reason)+160), `{"hookSpecificOutput":`...)
-	b = contract.AppendTexts(b, "hookEventName", "PreToolUse", "permissionDecision", r.Decision.String(),
-		"permissionDecisionReason", reason)
-	return contract.HookAnswer{Stdout: append(b, "}\n"...)}
+	b, _ := json.Marshal(map[string]any{"hookSpecificOutput": map[string]string{"hookEventName": "PreToolUse",
+		"permissionDecision": r.Decision.String(), "permissionDecisionReason": reason}}) // texts alone
+	return contract.HookAnswer{Stdout: append(b, '\n')}
 }
 
 func (q *question) opinion() opinion {

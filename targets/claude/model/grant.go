@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -66,7 +67,7 @@ func grants(event, text string) bool {
 			} `json:"decision"`
 		} `json:"hookSpecificOutput"`
 	}
-	if contract.ReadAnswer([]byte(text), &out) != nil {
+	if json.Unmarshal([]byte(text), &out) != nil {
 		return false
 	}
 	if event == "PermissionRequest" {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -193,20 +194,13 @@ func (c *call) changes() bool {
 
 // payload returns that of Claude Code's PreToolUse, for a session in a folder.
 func (c *call) payload(s *session, folder string) []byte {
-	b := make([]byte, 0, 256)
-	b = append(b, `{"hook_event_name":"PreToolUse","permission_mode":`...)
-	b = contract.AppendText(b, s.mode)
-	b = append(b, `,"cwd":`...)
-	b = contract.AppendText(b, folder)
-	b = append(b, `,"tool_name":`...)
-	b = contract.AppendText(b, c.tool)
-	b = append(b, `,"tool_input":`...)
-	b = c.input(b, folder)
+	p := map[string]any{"hook_event_name": "PreToolUse", "permission_mode": s.mode, "cwd": folder, "tool_name": c.tool,
+		"tool_input": c.input(folder)}
 	if s.agent != "" {
-		b = append(b, `,"agent_type":`...)
-		b = contract.AppendText(b, s.agent)
+		p["agent_type"] = s.agent
 	}
-	return append(b, '}')
+	b, _ := json.Marshal(p) // texts and numbers
+	return b
 }
 
 // answer returns what the hook says of a call. It reports false where the hook abstains.
@@ -282,7 +276,7 @@ func read(stdout []byte) (d ir.Decision, answered bool) {
 			Decision string `json:"permissionDecision"`
 		} `json:"hookSpecificOutput"`
 	}
-	if contract.ReadAnswer(stdout, &out) != nil || out.Specific.Event != "PreToolUse" {
+	if json.Unmarshal(stdout, &out) != nil || out.Specific.Event != "PreToolUse" {
 		return 0, false
 	}
 	switch out.Specific.Decision {
@@ -305,8 +299,8 @@ func asks(text string) bool {
 	return answered && d < ir.Allow
 }
 
-// input appends what the agent writes into tool_input in a project's folder.
-func (c *call) input(b []byte, folder string) []byte {
+// input returns what the agent writes into tool_input in a project's folder.
+func (c *call) input(folder string) map[string]any {
 	written := c.written
 	elsewhere := folder == root && drive.MatchString(written) // where drives are: in the project of no system
 	if c.file != nil && !elsewhere && !filepath.IsAbs(written) && !strings.HasPrefix(written, "/") &&
@@ -315,26 +309,25 @@ func (c *call) input(b []byte, folder string) []byte {
 	}
 	switch c.tool {
 	case "Read", "Edit", "Write":
-		return contract.AppendTexts(b, "file_path", written)
+		return map[string]any{"file_path": written}
 	case "NotebookEdit":
-		return contract.AppendTexts(b, "notebook_path", written)
+		return map[string]any{"notebook_path": written}
 	case "Grep", "Glob":
-		return contract.AppendTexts(b, "pattern", "x", "path", written)
+		return map[string]any{"pattern": "x", "path": written}
 	case "LSP":
-		b = contract.AppendTexts(b, "operation", "hover", "filePath", written)
-		return append(b[:len(b)-1], `,"line":1,"character":1}`...)
+		return map[string]any{"operation": "hover", "filePath": written, "line": 1, "character": 1}
 	case "Bash", "Monitor":
-		return contract.AppendTexts(b, "command", c.Arg, "description", "x")
+		return map[string]any{"command": c.Arg, "description": "x"}
 	case "WebFetch":
-		return contract.AppendTexts(b, "url", "https://"+bracketed(c.Arg)+"/", "prompt", "x")
+		return map[string]any{"url": "https://" + bracketed(c.Arg) + "/", "prompt": "x"}
 	case "Agent":
-		return contract.AppendTexts(b, "description", "x", "prompt", "x", "subagent_type", c.subagent)
+		return map[string]any{"description": "x", "prompt": "x", "subagent_type": c.subagent}
 	case "Skill":
-		return contract.AppendTexts(b, "skill", c.Arg)
+		return map[string]any{"skill": c.Arg}
 	case "ReadMcpResourceTool":
-		return contract.AppendTexts(b, "server", c.Server, "uri", c.Arg)
+		return map[string]any{"server": c.Server, "uri": c.Arg}
 	}
-	return contract.AppendTexts(b)
+	return map[string]any{}
 }
 
 // bracketed returns a host as a URL contains it: an address of IP version 6 in brackets.

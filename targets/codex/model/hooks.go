@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/targets/codex/format"
 	"modec.dev/modec/targets/codex/hook"
@@ -111,7 +112,7 @@ func read(event string, stdout []byte) opinion {
 			} `json:"decision"`
 		} `json:"hookSpecificOutput"`
 	}
-	if contract.ReadAnswer(stdout, &answer) != nil {
+	if json.Unmarshal(stdout, &answer) != nil {
 		return none // Codex goes on
 	}
 	switch word := answer.Output.Permission + answer.Output.Decision.Behavior; {

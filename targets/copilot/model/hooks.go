@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/copilot/format"
@@ -87,7 +88,7 @@ func read(stdout []byte) ir.Decision {
 	var answer struct {
 		Permission string `json:"permissionDecision"`
 	}
-	if contract.ReadAnswer(stdout, &answer) != nil {
+	if json.Unmarshal(stdout, &answer) != nil {
 		return ir.Agent // Copilot goes on
 	}
 	switch answer.Permission {

@@ -33,52 +33,21 @@ type event struct {
 // input is the input of a tool as JSON: an object, or a text that contains JSON.
 type input = json.RawMessage
 
-func texts(members ...string) input { return contract.AppendTexts(nil, members...) }
+func texts(members ...string) input {
+	o := contract.Object{}
+	for _, m := range members {
+		o = append(o, m)
+	}
+	return contract.JSONLine(o)
+}
 
-// json returns a payload as Cursor sends it. It is what json.Marshal writes, in less time.
+// json returns a payload as Cursor sends it.
 func (e *event) json() []byte {
-	b := append(make([]byte, 0, 256), '{')
-	name := func(key string) {
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(contract.AppendText(b, key), ':')
+	b, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // its fields are texts
 	}
-	member := func(key string, text *string) {
-		if text != nil {
-			name(key)
-			b = contract.AppendText(b, *text)
-		}
-	}
-	given := func(key string, text *string) {
-		if *text != "" {
-			member(key, text)
-		}
-	}
-	given("hook_event_name", &e.Event)
-	given("cursor_version", &e.Version)
-	if len(e.Roots) > 0 {
-		name("workspace_roots")
-		for i := range e.Roots {
-			b = append(b, "[,"[min(i, 1)])
-			b = contract.AppendText(b, e.Roots[i])
-		}
-		b = append(b, ']')
-	}
-	given("cwd", &e.Cwd)
-	member("command", e.Command)
-	given("tool_name", &e.ToolName)
-	if len(e.ToolInput) > 0 {
-		name("tool_input")
-		b = append(b, e.ToolInput...)
-	}
-	given("tool_use_id", &e.ToolUse)
-	given("mcp_server_name", &e.ServerName)
-	given("mcp_server_url", &e.ServerURL)
-	given("url", &e.URL)
-	member("file_path", e.FilePath)
-	member("subagent_type", e.SubagentType)
-	return append(b, '}')
+	return b
 }
 
 func (o *opened) event(name string) event {

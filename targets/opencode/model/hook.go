@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"encoding/json"
 	"io/fs"
 
 	"modec.dev/modec/compiler/contract"
@@ -139,7 +140,7 @@ func (s *Session) refuses(a policy.Action) bool {
 		var answer struct {
 			Decision string `json:"decision"`
 		}
-		return contract.ReadAnswer(stdout, &answer) != nil || answer.Decision != ""
+		return json.Unmarshal(stdout, &answer) != nil || answer.Decision != ""
 	})
 }
 
