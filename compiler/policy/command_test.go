@@ -395,3 +395,12 @@ func TestGuessedRedirects(t *testing.T) {
 		`npx -c 'x > /etc/passwd'`: ir.Deny, `npx vitest -t 'a > /b'`: ir.Allow, `nix-shell --run 'x > /etc/passwd'`: ir.Deny,
 	})
 }
+
+// Where a command in a compound one changes the folder, no folder is known in it and behind it.
+func TestCompoundsThatMove(t *testing.T) {
+	can := ir.Can{Command: bare(ir.Allow), Edit: withDefault(table(deny("d/a")), ir.Allow), Read: bare(ir.Allow)}
+	testLines(t, "compound", can, lines{
+		"for i in 1; do ls > a; done": ir.Allow, "if x; then ls > a; fi": ir.Allow, "case x in y) ls > a;; esac": ir.Allow,
+		"while x; do ls > a; if y; then cd d; fi; done": ir.Ask, "if x; then cd d; fi; ls > a": ir.Ask, "for i in 1; do cd d; ls > a; done": ir.Deny,
+		"while x; do ls > a; f() { cd d; }; f; done": ir.Ask, "case x in y) cd d;; z) ls > a;; esac": ir.Ask, "(for i in 1; do cd d; done); ls > a": ir.Ask})
+}

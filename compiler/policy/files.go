@@ -114,8 +114,6 @@ func (e *Engine) newFileRules(rules []ir.Rule, hold reach, to func(ir.Rule) Resu
 			}
 		}
 	}
-	t.hold.finish()
-	t.allow.finish()
 	return t, nil
 }
 

@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -469,17 +468,10 @@ func (e *elem) width(rest []byte) int {
 	return -1
 }
 
-// globSet finds the lowest rank among the globs that match a path, without
-// trying those that cannot.
+// globSet finds the lowest rank among the globs that match a path.
 type globSet struct {
-	reach    reach               // deny and ask: a match holds for what is below it
-	first    map[string][]ranked // anchored at a literal name, by that name
-	named    map[string]int      // "**/name" with a literal name
-	suffixes []suffix            // "**/*text"
-	rest     []ranked
-
-	// Bit n says that some key of the map has n bytes (63: or more).
-	firstLens, namedLens uint64
+	reach reach // deny and ask: a match holds for what is below it
+	all   []ranked
 }
 
 type ranked struct {
@@ -487,97 +479,27 @@ type ranked struct {
 	alt  alternative
 }
 
-type suffix struct {
-	rank int
-	text string
-}
-
+// add adds a glob. Ranks are added in order.
 func (s *globSet) add(rank int, g glob) {
 	for _, a := range g {
 		if n := len(a) - 1; s.reach == andBelow && n > 0 && a[n].kind == segAnyDepth {
 			a = a[:n] // what is below counts anyway
 		}
-		inAny := len(a) == 2 && a[0].kind == segAnyDepth
-		switch {
-		case a[0].kind == segLiteral:
-			if s.first == nil {
-				s.first = map[string][]ranked{}
-			}
-			s.first[a[0].text] = append(s.first[a[0].text], ranked{rank, a[1:]})
-			s.firstLens |= lenBit(len(a[0].text))
-		case inAny && a[1].kind == segLiteral:
-			if s.named == nil {
-				s.named = map[string]int{}
-			}
-			if old, ok := s.named[a[1].text]; !ok || rank < old {
-				s.named[a[1].text] = rank
-			}
-			s.namedLens |= lenBit(len(a[1].text))
-		case inAny && a[1].kind == segSuffix:
-			s.suffixes = append(s.suffixes, suffix{rank, a[1].text})
-		default:
-			s.rest = append(s.rest, ranked{rank, a})
-		}
+		s.all = append(s.all, ranked{rank, a})
 	}
-}
-
-func lenBit(n int) uint64 { return 1 << min(n, 63) }
-
-// finish puts the lowest ranks first, so that the search can stop early.
-func (s *globSet) finish() {
-	byRank := func(a, b ranked) int { return a.rank - b.rank }
-	for _, list := range s.first {
-		slices.SortStableFunc(list, byRank)
-	}
-	slices.SortStableFunc(s.rest, byRank)
-	slices.SortStableFunc(s.suffixes, func(a, b suffix) int { return a.rank - b.rank })
 }
 
 // lowest returns the lowest rank under limit that matches, else limit. No wildcard of an
 // anchored allow stands for what leads out of the root: "/", "..", "~" or a drive.
 func (s *globSet) lowest(p *names, outside bool, limit int) int {
-	from := p.len() - 1 // an allow ends at the last name
-	if s.reach == andBelow {
-		from = 0
-	}
-	for i := from; i >= 0 && i < p.len(); i++ {
-		name := p.at(i)
-		if s.namedLens&lenBit(len(name)) != 0 {
-			if rank, ok := s.named[string(name)]; ok && rank < limit {
-				limit = rank
-			}
-		}
-		for j := range s.suffixes {
-			x := &s.suffixes[j]
-			if x.rank >= limit {
-				break
-			}
-			if len(name) >= len(x.text) && string(name[len(name)-len(x.text):]) == x.text {
-				limit = x.rank
-			}
-		}
-	}
-	if p.len() > 0 && s.firstLens&lenBit(len(p.at(0))) != 0 {
-		limit = lowest(s.first[string(p.at(0))], p, 1, s.reach, limit)
-	}
-	if !outside || s.reach == andBelow {
-		return lowest(s.rest, p, 0, s.reach, limit)
-	}
-	for i := range s.rest {
-		if x := &s.rest[i]; x.alt[0].kind == segAnyDepth && x.rank < limit && x.alt.match(p, 0, s.reach) {
-			return x.rank
-		}
-	}
-	return limit
-}
-
-func lowest(list []ranked, p *names, at int, to reach, limit int) int {
-	for i := range list {
-		if list[i].rank >= limit {
+	for i := range s.all {
+		x := &s.all[i]
+		if x.rank >= limit {
 			return limit
 		}
-		if list[i].alt.match(p, at, to) {
-			return list[i].rank
+		inside := outside && s.reach == itself && x.alt[0].kind != segAnyDepth && x.alt[0].kind != segLiteral
+		if !inside && x.alt.match(p, 0, s.reach) {
+			return x.rank
 		}
 	}
 	return limit

@@ -39,6 +39,8 @@ type analysis struct {
 	depth    int
 	source   string // the script that is being read
 	moves    bool   // some command may have changed the folder unseen
+
+	compounds bool // what is read is in a compound command
 }
 
 // command is a simple command.
@@ -91,8 +93,6 @@ func (d dirs) union(e dirs) dirs {
 	}
 	return dirs{set: set}
 }
-
-func (d dirs) equal(e dirs) bool { return d.unknown == e.unknown && slices.Equal(d.set, e.set) }
 
 func (d dirs) atRoot() bool { return !d.unknown && len(d.set) == 1 && d.set[0] == "." }
 
@@ -287,23 +287,26 @@ func (a *analysis) command(s *syntax.Stmt, in dirs) (ok, fail dirs) {
 	case *syntax.Block:
 		return both(a.list(x.Stmts, in))
 	case *syntax.IfClause:
-		return both(a.branches(x, in))
+		var parts [][]*syntax.Stmt
+		for ; x != nil; x = x.Else {
+			parts = append(parts, x.Cond, x.Then)
+		}
+		a.compound(in, parts...)
 	case *syntax.WhileClause:
-		return both(a.loop(in, func(in dirs) dirs { return a.list(x.Do, a.list(x.Cond, in)) }))
+		a.compound(in, x.Cond, x.Do)
 	case *syntax.ForClause:
 		a.loopVariable(x.Loop, in)
-		return both(a.loop(in, func(in dirs) dirs { return a.list(x.Do, in) }))
+		a.compound(in, x.Do)
 	case *syntax.CaseClause:
 		a.nested(x.Word, in)
-		out := in
+		var parts [][]*syntax.Stmt
 		for _, item := range x.Items {
 			for _, p := range item.Patterns {
 				a.nested(p, in)
 			}
-			// An item may fall through into the next.
-			out = out.union(a.list(item.Stmts, out))
+			parts = append(parts, item.Stmts)
 		}
-		return both(out)
+		a.compound(in, parts...)
 	case *syntax.FuncDecl:
 		start := len(a.commands)
 		a.stmt(x.Body, dirs{unknown: true})
@@ -333,25 +336,22 @@ func (a *analysis) command(s *syntax.Stmt, in dirs) (ok, fail dirs) {
 	return both(in)
 }
 
-func (a *analysis) branches(x *syntax.IfClause, in dirs) dirs {
-	if len(x.Cond) == 0 {
-		return a.list(x.Then, in) // else
+// compound judges the lists of a compound command, of which any may run after any other. Where one of
+// them may change the folder, it is not known where anything in the outermost one runs, or behind it.
+func (a *analysis) compound(in dirs, lists ...[]*syntax.Stmt) {
+	start, outermost, moved := len(a.commands), !a.compounds, a.moves
+	a.compounds = true
+	for {
+		for _, list := range lists {
+			a.list(list, in)
+		}
+		moves := a.moves || slices.ContainsFunc(a.commands[start:], func(c command) bool { return mayMove(c.words) })
+		if moved || !moves || !outermost {
+			break
+		}
+		moved, a.moves = true, true
 	}
-	after := a.list(x.Cond, in)
-	out := a.list(x.Then, after)
-	if x.Else != nil {
-		return out.union(a.branches(x.Else, after))
-	}
-	return out.union(after)
-}
-
-// loop judges a body that may run any number of times.
-func (a *analysis) loop(in dirs, body func(dirs) dirs) dirs {
-	if out := body(in); out.equal(in) {
-		return in
-	}
-	body(dirs{unknown: true})
-	return dirs{unknown: true}
+	a.compounds = !outermost
 }
 
 // loopVariable judges the head of a for loop.
