@@ -17,9 +17,8 @@ import (
 type plan struct {
 	first map[string]ir.SubjectRef // by kind and shape
 	kinds map[ir.SubjectRef]map[ir.Group]string
-	owns  map[ir.SubjectRef][]string // in what a subject is the first
-	forms map[ir.SubjectRef]string   // what a subject says of the daily lines
-	pairs int                        // how many roles in modes there are
+	forms map[ir.SubjectRef]string // what a subject says of the daily lines
+	pairs int                      // how many roles in modes there are
 
 	shapes map[shaped]shapes // of the rules
 }
@@ -48,7 +47,7 @@ func (p *plan) pairStates() int {
 // newPlan looks at every mode and every role of a project, whichever are verified.
 func newPlan(e *policy.Engine) (*plan, error) {
 	p := &plan{first: map[string]ir.SubjectRef{}, kinds: map[ir.SubjectRef]map[ir.Group]string{},
-		owns: map[ir.SubjectRef][]string{}, forms: map[ir.SubjectRef]string{}, shapes: map[shaped]shapes{}}
+		forms: map[ir.SubjectRef]string{}, shapes: map[shaped]shapes{}}
 	for _, ref := range subjects(e.Project()) {
 		if ref.Role != "" && ref.Mode != "" {
 			p.pairs++
@@ -97,12 +96,8 @@ func (p *plan) dresses(ref ir.SubjectRef, g ir.Group) bool { return p.first[p.pa
 func (p *plan) note(key string, ref ir.SubjectRef) {
 	if _, ok := p.first[key]; !ok {
 		p.first[key] = ref
-		p.owns[ref] = append(p.owns[ref], key)
 	}
 }
-
-// of names in what a subject is the first.
-func (p *plan) of(ref ir.SubjectRef) string { return strings.Join(p.owns[ref], "\n") }
 
 // has reports whether a subject is the first of its kind with a shape in a group. A subject that is
 // no mode and no role of the project is first in all.

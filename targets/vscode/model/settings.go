@@ -19,7 +19,6 @@ import (
 
 // settings are those of a project that decide what VS Code asks about.
 type settings struct {
-	root     *located.Value
 	terminal []entry
 	edits    []entry
 	orders   [][]*entry // of the edits, in which they may be compared
@@ -48,7 +47,7 @@ const matchTime = time.Second
 
 // readSettings returns the settings, nil for none that decide anything here.
 func readSettings(root *located.Value) *settings {
-	s := &settings{root: root, own: !root.Get(format.DefaultsKey).True(), scripts: true}
+	s := &settings{own: !root.Get(format.DefaultsKey).True(), scripts: true}
 	if v := root.Get(format.ScriptsKey); v.Is(located.Bool) {
 		s.scripts = v.True()
 	}
@@ -106,14 +105,6 @@ func (s *settings) order() {
 		}
 	}
 	s.orders = append(s.orders, moved)
-}
-
-// read returns what the decisions depend on.
-func (s *settings) read() *located.Value {
-	if s == nil {
-		return nil
-	}
-	return s.root
 }
 
 // about reports whether the settings say something of a group.
