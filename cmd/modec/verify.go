@@ -48,19 +48,11 @@ func (c *verifyCmd) Run(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.Fail(diags)
 	}
-	var disk fs.FS // nil: what was compiled
-	switch {
-	case !c.Disk:
-	case c.Staged:
-		disk = req.FS
-	default:
-		root, err := os.OpenRoot(e.dir)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		disk = contract.Plain(root.FS())
+	disk, closeDisk, err := c.disk(e, req)
+	if err != nil {
+		return err
 	}
+	defer closeDisk()
 	res, there, diags := c.present(e, res, disk)
 	missing := paths(there.missing)
 	if diags.HasErrors() {
@@ -110,14 +102,33 @@ func (c *verifyCmd) Run(e *env) error {
 		e.ui.Printf("the source leaves everything to the agents: there is nothing to compare\n")
 		return failed
 	}
-	what := "nothing changed since the last verification"
-	if !result.Unchanged {
-		what = fmt.Sprintf("%s compared in %.1f s",
-			report.Count(result.Decisions, "distinct decision"), time.Since(start).Seconds())
-	}
+	what := compared(result, start)
 	e.ui.Printf("%s: %s\n", what, report.OutcomeOf(result, diags))
 	e.ui.Acceptances(accepting)
 	return failed
+}
+
+// disk opens the files that are judged: nil for what was compiled.
+func (c *verifyCmd) disk(e *env, req compiler.Request) (fs.FS, func() error, error) {
+	switch {
+	case !c.Disk:
+		return nil, func() error { return nil }, nil
+	case c.Staged:
+		return req.FS, func() error { return nil }, nil
+	}
+	root, err := os.OpenRoot(e.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return contract.Plain(root.FS()), root.Close, nil
+}
+
+// compared returns in words how much was compared since a time.
+func compared(r *verify.Report, since time.Time) string {
+	if r.Unchanged {
+		return "nothing changed since the last verification"
+	}
+	return fmt.Sprintf("%s compared in %.1f s", report.Count(r.Decisions, "distinct decision"), time.Since(since).Seconds())
 }
 
 // provesNothing reports whether nothing was compared of a project that decides something.

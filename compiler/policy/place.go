@@ -61,7 +61,8 @@ func under(dir, file string) string {
 // "/proc/self/cwd/x", "/proc/17/fd/3" and "/dev/fd/3" do: which file that is depends on who opens it.
 // The standard streams by their own names, as "/dev/stdin", are not among these.
 func OfProcess(file string) bool {
-	if !strings.Contains(file, "proc") && !strings.Contains(file, "dev") || standardStreams[strings.TrimRight(file, "/")] {
+	if !strings.Contains(file, "proc") && !strings.Contains(file, "dev") ||
+		standardStreams[strings.TrimRight(file, "/")] {
 		return false
 	}
 	var at []string

@@ -100,7 +100,8 @@ func (d dirs) atRoot() bool { return !d.unknown && len(d.set) == 1 && d.set[0] =
 // inside the root, or not known.
 func (a *analysis) into(in dirs, dir string) (dirs, bool) {
 	a.placed = true
-	if in.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' || a.place.Folds && (!plainPath(dir) || strings.Contains(dir, ":")) {
+	if in.unknown || dir == "" || dir[0] == '-' || dir[0] == '+' ||
+		a.place.Folds && (!plainPath(dir) || strings.Contains(dir, ":")) {
 		return dirs{unknown: true}, false
 	}
 	var out dirs
