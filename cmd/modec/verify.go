@@ -128,7 +128,8 @@ func compared(r *verify.Report, since time.Time) string {
 	if r.Unchanged {
 		return "nothing changed since the last verification"
 	}
-	return fmt.Sprintf("%s compared in %.1f s", report.Count(r.Decisions, "distinct decision"), time.Since(since).Seconds())
+	count := report.Count(r.Decisions, "distinct decision")
+	return fmt.Sprintf("%s compared in %.1f s", count, time.Since(since).Seconds())
 }
 
 // provesNothing reports whether nothing was compared of a project that decides something.
