@@ -32,14 +32,10 @@ func ReadPayload(data []byte, into any) error {
 	for f := range reflect.TypeOf(into).Elem().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		for key := range members {
-			if key != name && foldKey(key) == foldKey(name) {
+			if key != name && strings.EqualFold(key, name) {
 				return fmt.Errorf("got the key %q, want %q", key, name)
 			}
 		}
 	}
 	return nil
 }
-
-// foldKey returns the form in which encoding/json compares keys: of each letter and those that
-// differ from it by case, a long s among them, one.
-func foldKey(name string) string { return strings.ToLower(strings.ToUpper(name)) }
