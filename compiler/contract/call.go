@@ -41,7 +41,7 @@ func (o *Opinion) Judgement(tool, mode string, args map[string]any) *Judgement {
 
 // Why says what a caller may do, and by which rule.
 func (c *Call) Why(what string, o *Opinion) string {
-	why := fmt.Sprintf("%s %s, by %s", c.Ref, what, o.Told())
+	why := fmt.Sprintf("%s %s, by %s", c.Ref, what, o.Explanation())
 	if p := o.Pos.String(); p != "" {
 		why += " (" + p + ")"
 	}
@@ -78,8 +78,8 @@ func (c *Call) Command(line string) Opinion {
 	switch {
 	case line == "":
 		return Denied("a call without a readable command")
-	case policy.ForPeople(line):
-		return Denied(ForPeople)
+	case policy.NeedsPerson(line):
+		return Denied(NeedsPerson)
 	}
 	return Opinion{Result: c.At(policy.Action{Group: ir.Command, Arg: line}), Group: ir.Command, About: line}
 }

@@ -108,7 +108,7 @@ func (c *Caller) over(by func(*policy.Subject) policy.Result) policy.Result {
 
 // lacking returns a result with what it means to an agent that lacks permission modes.
 func lacking(r policy.Result) policy.Result {
-	r.Decision = r.Lacking()
+	r.Decision = r.WithoutPermissionMode()
 	return r
 }
 

@@ -86,7 +86,7 @@ func (d *Disk) decide(s *policy.Subject, a policy.Action, folders []string) poli
 		}
 		for _, name := range names {
 			outside = outside || filepath.IsAbs(name)
-			if inside := !policy.Leaves(name); inside || filepath.IsAbs(name) {
+			if inside := !policy.LeavesRoot(name); inside || filepath.IsAbs(name) {
 				place.Dirs = append(place.Dirs, name)
 			}
 		}
@@ -188,7 +188,7 @@ func (d *Disk) places(dir, file string) (written bool, places []string) {
 			return true, []string{d.Home + slash + rest, inside}
 		}
 		return true, []string{inside}
-	case policy.Elsewhere(file):
+	case policy.IsRooted(file):
 		return true, nil
 	}
 	return false, []string{inside}

@@ -24,18 +24,18 @@ func least(s *policy.Subject, g ir.Group) ir.Decision {
 	other := d
 	switch g {
 	case ir.Read, ir.Edit:
-		other = s.Beyond(g)
+		other = s.UnmatchedOutside(g)
 	case ir.Web:
 		other = s.Decide(policy.Action{Group: g})
 	}
-	return min(d.Lacking(), other.Lacking())
+	return min(d.WithoutPermissionMode(), other.WithoutPermissionMode())
 }
 
 // Denies reports whether a subject denies a whole group.
 func Denies(s *policy.Subject, g ir.Group) bool {
 	d := s.Default(g)
 	rules := s.Rules(g)
-	return slices.ContainsFunc(rules, ir.Rule.DeniesAll) || d.Lacking() == ir.Deny &&
+	return slices.ContainsFunc(rules, ir.Rule.DeniesAll) || d.WithoutPermissionMode() == ir.Deny &&
 		!slices.ContainsFunc(rules, func(r ir.Rule) bool { return r.Decision > ir.Deny })
 }
 
@@ -54,7 +54,7 @@ func FoldersOf(glob string) (folders []string) {
 		if slices.Contains(strings.Split(g[len(folder):], "/"), "..") { // behind a wildcard
 			folders = append(folders, "..")
 		}
-		if filepath.IsAbs(folder) || policy.Elsewhere(folder) || slices.Contains(strings.Split(folder, "/"), "..") {
+		if filepath.IsAbs(folder) || policy.IsRooted(folder) || slices.Contains(strings.Split(folder, "/"), "..") {
 			folders = append(folders, folder)
 		}
 	}

@@ -78,7 +78,7 @@ func Decision(t Target, r *policy.Result) ir.Decision {
 	if _, ok := t.(PermissionModes); ok {
 		return r.Decision
 	}
-	return r.Lacking()
+	return r.WithoutPermissionMode()
 }
 
 // FileChooser is a target some of whose files are for a subject that an option of their own names, and not for that of
@@ -369,8 +369,8 @@ func (a HookAnswer) With(j *Judgement, told ir.Decision) HookAnswer {
 	return a
 }
 
-// ForPeople is what a hook tells of a command that takes it away ([policy.ForPeople]).
-const ForPeople = "a command of modec that only a person gives, in a terminal"
+// NeedsPerson is what a hook tells of a command that takes it away ([policy.NeedsPerson]).
+const NeedsPerson = "a command of modec that only a person gives, in a terminal"
 
 // Refuse returns the answer of a hook that cannot decide. Every agent that modec knows reads
 // the exit code 2 as a refusal.

@@ -167,7 +167,7 @@ func serversOf(a, b *ir.Project) []string {
 func (c *comparison) compare(a policy.Action) {
 	x, y := c.was.decide(a), c.is.decide(a)
 	if x.Decision == ir.Agent && y.Decision == ir.Agent { // by the permission mode, perhaps
-		x.Decision, y.Decision = x.Lacking(), y.Lacking()
+		x.Decision, y.Decision = x.WithoutPermissionMode(), y.WithoutPermissionMode()
 	}
 	if x.Decision == y.Decision {
 		return

@@ -19,7 +19,7 @@ func TestTimes(t *testing.T) {
 			table.Timed = append(table.Timed, r)
 		}
 		p := with(ir.Role{Name: "dev", Can: ir.Can{Default: def(ir.Deny), Command: table}})
-		policy.Settle(p)
+		policy.AddClosedTimes(p)
 		return p
 	}
 	december, longer := ir.Times{Until: "2026-12-31"}, ir.Times{Until: "2027-12-31"}

@@ -84,7 +84,7 @@ func Action(
 	diags = untilStopped(ctx, func() {
 		r := disk.Decide(s, q.Action, disk.Root)
 		x.Place = ir.Written(r.Pos)
-		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Told()), r.From, x.Place.String()
+		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Explanation()), r.From, x.Place.String()
 		if r.Pos.File == ir.GuardsFile {
 			x.Guarded = ir.WhyGuarded(r.Guard)
 		}
@@ -142,7 +142,7 @@ func timesOf(
 	if open.Decision == closed.Decision {
 		return nil
 	}
-	out := &atTimes{Decision: open.Decision, Rule: secret.Text(open.Told()), Pos: ir.Written(open.Pos).String(),
+	out := &atTimes{Decision: open.Decision, Rule: secret.Text(open.Explanation()), Pos: ir.Written(open.Pos).String(),
 		Now: at(res.Policy.At(time.Now())).Decision == open.Decision}
 	for _, can := range []*ir.Can{permissionsOf(res.Project, ir.SubjectRef{Role: ref.Role}),
 		permissionsOf(res.Project, ir.SubjectRef{Mode: ref.Mode})} {

@@ -190,7 +190,7 @@ func Matrix(res *compiler.Result) (rows []Row, err error) {
 
 // RowOf returns the cells of a subject. What it may do with MCP is read from its tools.
 func RowOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef, servers []Server) Row {
-	r := Row{Subject: ref.String(), Steers: s.Steers(), Kept: keptOf(p.Native(ref))}
+	r := Row{Subject: ref.String(), Steers: s.AdvisoryGroups(), Kept: keptOf(p.Native(ref))}
 	if ref.Role != "" {
 		x := p.Role(ref.Role)
 		r.Description, r.Pos, r.Place = x.Description, x.Pos, x.Place
@@ -308,7 +308,7 @@ func SourceOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef) Source {
 	}
 	for _, g := range ir.Decided {
 		d := s.Default(g)
-		of := Group{Group: g, Default: d.Decision, By: d.Told(), Pos: d.Pos}
+		of := Group{Group: g, Default: d.Decision, By: d.Explanation(), Pos: d.Pos}
 		if g == ir.MCP {
 			of.Rules = mcpRules(can.MCP)
 		}

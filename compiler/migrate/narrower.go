@@ -60,7 +60,7 @@ func formOf(a policy.Action) Form {
 		return Backslash
 	case clean != a.Arg:
 		return Spelling
-	case policy.Leaves(clean):
+	case policy.LeavesRoot(clean):
 		return Outside
 	}
 	return ""

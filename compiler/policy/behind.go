@@ -29,7 +29,7 @@ func behind(source, p *ir.Project, target string, of offer) *ir.Project {
 	for _, g := range gateways {
 		sv := ir.Server{Name: g.Name, Type: "stdio", Command: "modec", Args: g.Args, DefaultEnabled: true,
 			Tools: []ir.Tool{}}
-		passing := sync.OnceValue(func() func(Action) Result { return e.Passing(e.servedBy(g)) })
+		passing := sync.OnceValue(func() func(Action) Result { return e.GatewayDecider(e.servedBy(g)) })
 		offers := func(kind MCPKind, server, name string) bool {
 			a := Action{Group: ir.MCP, Kind: kind, Server: server, Arg: name}
 			if g.Apart { // some role's has it, and modes in that role's sessions with it
@@ -87,11 +87,11 @@ func (e *Engine) compiling(refs []ir.SubjectRef) (all []*Subject) {
 	return all
 }
 
-// Passing returns a function that decides what a gateway does for several subjects at once, behind an agent that holds
-// each of them to its own: it passes on the tools that any of them may use. Of resources and prompts agents know the
-// gateway alone and not whose they are: it passes on what all of them may read. A subject that does not compile may do
-// nothing.
-func (e *Engine) Passing(refs []ir.SubjectRef) func(Action) Result {
+// GatewayDecider returns a function that decides what a gateway does for several subjects at once, behind an agent
+// that restricts each of them by itself: it passes on the tools that any of them may use. Of resources and prompts
+// agents know the gateway alone and not whose they are: it passes on what all of them may read. A subject that does
+// not compile may do nothing.
+func (e *Engine) GatewayDecider(refs []ir.SubjectRef) func(Action) Result {
 	all := e.compiling(refs)
 	return func(a Action) Result {
 		best := Result{Rule: "no subject may use it"}

@@ -14,8 +14,8 @@ type builtinSet struct{ name string }
 // writes them with an "@" in a list of commands.
 func Builtins() []string { return []string{"git_read", "readonly_filters"} }
 
-// BesideSet is what to write where an agent's rules cannot say what a built-in set says.
-const BesideSet = `write beside it the exact commands that run without a question ("git status")`
+// SetHint is what to write where an agent's rules cannot say what a built-in set says.
+const SetHint = `write beside it the exact commands that run without a question ("git status")`
 
 // UsualLines returns what people and agents run most of the built-in sets, for agents to which no rule says a set.
 func UsualLines() []string {
@@ -123,7 +123,7 @@ func (s *builtinSet) program(words []word, in dirs, to purpose) ([]word, bool) {
 		return u.filter(args)
 	}
 	if name != "git" || to == permit && !in.atRoot() {
-		// Elsewhere a folder of the project could carry a git configuration of
+		// IsRooted a folder of the project could carry a git configuration of
 		// its own, and git runs what that says.
 		return nil, false
 	}

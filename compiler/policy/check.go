@@ -125,7 +125,7 @@ func CheckPath(text string) error {
 		return errors.New(`got "", want a path`)
 	case strings.ContainsAny(text, `*?[]{}\`):
 		return fmt.Errorf("got %q, want a literal path, without wildcards", text)
-	case Leaves(text):
+	case LeavesRoot(text):
 		return fmt.Errorf("got %q, want a path inside the project", text)
 	}
 	return nil

@@ -32,7 +32,7 @@
 // role leaves the action to the agent.
 //
 // A permissionMode leaves it to the agent as well, which is then in that mode. For
-// an agent that lacks the mode, [Result.Lacking] returns what the mode means there:
+// an agent that lacks the mode, [Result.WithoutPermissionMode] returns what the mode means there:
 //
 //	default, plan, auto   read allow, the rest ask
 //	acceptEdits           read and edit allow, the rest ask
@@ -129,7 +129,7 @@
 // or that runs its arguments, …) is asked about at most where the group
 // has a list, a deny or an ask, is left to the agent where the group is, and allowed where the
 // group allows and nothing is held back in it. What it is read to run may deny it all the
-// same. [Result.Odd] says that a decision is lower for this alone, and [Result.Told] what of the
+// same. [Result.Odd] says that a decision is lower for this alone, and [Result.Explanation] what of the
 // line made a rule decide.
 //
 // A line that does not parse, a command word that is not literal and a

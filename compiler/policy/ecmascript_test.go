@@ -89,7 +89,7 @@ func FuzzECMAScript(f *testing.F) {
 		f.Add(pattern, ecmaPaths[i%len(ecmaPaths)], true)
 	}
 	f.Fuzz(func(t *testing.T, pattern, path string, deny bool) {
-		if CheckGlob(pattern) != nil || path == "" || Leaves(path) || strings.Contains(path, `\`) || len(path) > 200 || !validText(path) {
+		if CheckGlob(pattern) != nil || path == "" || LeavesRoot(path) || strings.Contains(path, `\`) || len(path) > 200 || !validText(path) {
 			return // no path that an expression is asked about
 		}
 		var p filePath

@@ -156,7 +156,7 @@ func TestOutsideTheRoot(t *testing.T) {
 		want(t, r.s, Action{Group: ir.Read, Arg: "a/../b"}, ir.Allow)
 		want(t, r.s, Action{Group: ir.Read, Arg: "..a/b..c"}, ir.Allow)
 	}
-	if r := mode(t, all).Decide(Action{Group: ir.Read, Arg: "/x"}); r.Told() != `default of can.outside.read: "/x" is outside the project` {
+	if r := mode(t, all).Decide(Action{Group: ir.Read, Arg: "/x"}); r.Explanation() != `default of can.outside.read: "/x" is outside the project` {
 		t.Errorf("got rule %q, want the path and what opens it", r.Rule)
 	}
 }

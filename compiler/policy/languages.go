@@ -17,7 +17,7 @@ import (
 //   - of read and edit clean paths inside the project, in the letters of ASCII that every system
 //     takes in a name, with the others for one, of at most 4,096 bytes
 //   - of commands lines of one command, of words that no shell expands with one blank between them,
-//     the program in lower case, but for those in [Coded]
+//     the program in lower case, but for those in [DecidedByProgram]
 //   - of web names of hosts in lower case, without those of an encoding
 //   - of mcp the names of tools, in letters, digits, "-" and single "_" inside, of at most 64
 //     characters
@@ -92,10 +92,10 @@ func (s *Subject) Languages(sp *regular.Space, of Field) ([]regular.Language, er
 	return all, nil
 }
 
-// Coded returns the plain lines that are not decided by languages alone: of programs that mean more
-// than their text, because they run or read what their arguments say, because they change the shell,
-// or because a built-in set knows their options, and those that begin as an agent knows them.
-func Coded(sp *regular.Space, known []string) regular.Language {
+// DecidedByProgram returns the plain lines that are not decided by their text alone, because of their
+// program: it runs or reads what its arguments name ("sudo rm x", "cat x"), changes the shell ("cd x"),
+// or belongs to a built-in set. Lines that begin as an agent knows them are among these.
+func DecidedByProgram(sp *regular.Space, known []string) regular.Language {
 	l, _ := sp.Once(coded(strings.Join(known, "\n")), func() (regular.Language, error) {
 		begin := append(slices.Clone(known), "alias")
 		for _, table := range []map[string]bool{wrappers, finders, shells, foreignShells, movers, meanings} {
@@ -119,7 +119,7 @@ func Coded(sp *regular.Space, known []string) regular.Language {
 	return l
 }
 
-// coded names what [Coded] returns, by what an agent knows.
+// coded names what [DecidedByProgram] returns, by what an agent knows.
 type coded string
 
 // Anywhere returns the plain lines of a language and those of which it has the line without the

@@ -74,10 +74,10 @@ var (
 	withParentheses = lazy.Regexp(`[^\s'"()]+[()][^\s'"]*`)
 )
 
-// CheckHeld reports why a text is not a pattern that a deny or an ask of commands can match. It
+// CheckRestriction reports why a text is not a pattern that a deny or an ask of commands can match. It
 // tries the command that the pattern itself is, with a word for each wildcard: a line is judged
 // command by command, so that a pattern with "&&", "|" or ">" matches none.
-func CheckHeld(text string) error {
+func CheckRestriction(text string) error {
 	if err := CheckCommand(text); err != nil {
 		return err
 	}

@@ -174,15 +174,15 @@ func drive(raw string) bool {
 	return len(raw) > 1 && raw[1] == ':' && 'a' <= lowerByte(raw[0]) && lowerByte(raw[0]) <= 'z'
 }
 
-// Elsewhere reports whether a path names a place by itself: absolute, in
+// IsRooted reports whether a path names a place by itself: absolute, in
 // somebody's home, on a drive or a share, whatever this system makes of it. A
 // hook decides such a path as it is written, and never below a folder.
-func Elsewhere(name string) bool {
+func IsRooted(name string) bool {
 	return outsidePrefix(name, windows) || strings.ContainsRune(name, 0)
 }
 
-// Leaves reports whether a path, in either reading, lies outside the root.
-func Leaves(raw string) bool {
+// LeavesRoot reports whether a path, in either reading, lies outside the root.
+func LeavesRoot(raw string) bool {
 	var p filePath
 	p.read(raw, posix)
 	if !p.outside && strings.Contains(raw, `\`) {

@@ -9,11 +9,11 @@ import (
 	"modec.dev/modec/compiler/lazy"
 )
 
-// ForPeople reports whether a command line does what only a person in a terminal may: it takes modec's
+// NeedsPerson reports whether a command line does what only a person in a terminal may: it takes modec's
 // hooks away (`modec off`, `modec clean --keep`) or accepts a project for its user (`--accept`), also behind
 // wrappers and in scripts of other shells. It finds what a line says, and not what a program computes:
 // modec itself asks for a terminal.
-func ForPeople(line string) bool {
+func NeedsPerson(line string) bool {
 	text := bareWords.Replace(line)
 	if !strings.Contains(text, "modec") || !slices.ContainsFunc(peoples, containedIn(text)) {
 		return false

@@ -11,7 +11,7 @@ func TestForPeople(t *testing.T) {
 		"if true; then modec off; fi", "python3 -c 'import pty; pty.spawn([\"sh\", \"-c\", \"modec off\"])'",
 		"x=$(modec off)", "FOO=1 modec off", "modec run --accept dev -- claude", "modec run --accept=true dev -- claude", "claude $(modec args dev --accept)",
 	} {
-		if !ForPeople(line) {
+		if !NeedsPerson(line) {
 			t.Errorf("%s: an agent may run it", line)
 		}
 	}
@@ -19,7 +19,7 @@ func TestForPeople(t *testing.T) {
 		"modec args dev", "git add --accept modec", "modec build", "modec show off-duty", "grep off modec/a.cue", "modec help | less",
 		"for f in modec/*; do sed -i 's/off/on/' $f; done", "ls", "", "git commit -m 'turn modec off'",
 	} {
-		if ForPeople(line) {
+		if NeedsPerson(line) {
 			t.Errorf("%s: an agent may not run it", line)
 		}
 	}

@@ -23,17 +23,17 @@ func (e *Engine) Held(claims map[string][]string) (roles []string) {
 // which it returns. It fails when a role does not compile.
 func (e *Engine) Person(claims map[string][]string, a Action) (Result, []string, error) {
 	held := e.Held(claims)
-	r, err := e.Together(held, a)
+	r, err := e.DecideForRoles(held, a)
 	if err != nil {
 		return r, nil, err
 	}
 	return r, held, nil
 }
 
-// Together decides for someone who has several roles: the highest of their decisions holds, where what is left
+// DecideForRoles decides for someone who has several roles: the highest of their decisions holds, where what is left
 // to the agent is denied, since there is no agent. Someone without a role is denied everything. It fails when a
 // role does not compile.
-func (e *Engine) Together(roles []string, a Action) (Result, error) {
+func (e *Engine) DecideForRoles(roles []string, a Action) (Result, error) {
 	best := Result{Rule: "no role's claims fit"}
 	first := true
 	for i := range e.project.Roles { // in the order of the source: the first of the highest is told

@@ -124,7 +124,7 @@ func (s *Subject) named(p *Place, t touch) *Result {
 		if p.Folds {
 			judge(s.onFolding(t, name))
 		}
-		if p.Home != "" && !Leaves(name) {
+		if p.Home != "" && !LeavesRoot(name) {
 			judge(s.homeFile(t.group, p.Home+"/"+name))
 		}
 	}

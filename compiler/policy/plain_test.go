@@ -83,7 +83,7 @@ func TestBuiltinsBesideOthers(t *testing.T) {
 		"git status; read x": ir.Ask, "ls | read x": ir.Ask, "read x": ir.Allow, "export A=b": ir.Allow, "printf %s x && git status": ir.Allow, "exit 'path[$(echo EVIL)]'": ir.Ask, "ls || exit 1": ir.Allow,
 	}) {
 		if r := s.Decide(Action{Group: ir.Command, Arg: line}); r.Decision != want {
-			t.Errorf("%q: got %s (%s), want %s", line, r.Decision, r.Told(), want)
+			t.Errorf("%q: got %s (%s), want %s", line, r.Decision, r.Explanation(), want)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestNamesOfFiles(t *testing.T) {
 		s := mode(t, c.can)
 		for line, want := range c.want {
 			if r := s.Decide(Action{Group: ir.Command, Arg: line}); r.Decision != want {
-				t.Errorf("%s: %q: got %s (%s), want %s", name, line, r.Decision, r.Told(), want)
+				t.Errorf("%s: %q: got %s (%s), want %s", name, line, r.Decision, r.Explanation(), want)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func TestMessage(t *testing.T) {
 		"git commit -m \"$(X=1 cat <<'EOF'\nx\nEOF\n)\"": ir.Deny,
 	}) {
 		if r := s.Decide(Action{Group: ir.Command, Arg: line}); r.Decision != want {
-			t.Errorf("%q: got %s (%s), want %s", line, r.Decision, r.Told(), want)
+			t.Errorf("%q: got %s (%s), want %s", line, r.Decision, r.Explanation(), want)
 		}
 	}
 	held := mode(t, ir.Can{Command: withDefault(table(allow("git commit *"), deny("cat *")), ir.Ask)})
@@ -194,8 +194,8 @@ func TestReasons(t *testing.T) {
 		{ir.Can{Command: bare(ir.Ask)}, "ls", "default of command"},
 		{ir.Can{Command: table(allow("*"), ask("rm *"))}, "ls # x", `the line is not plain: the comment "# x", and command has ask "rm *"`},
 	} {
-		if r := mode(t, c.can).Decide(Action{Group: ir.Command, Arg: c.line}); r.Told() != c.why {
-			t.Errorf("%q: got %s %s, want %s", c.line, r.Decision, r.Told(), c.why)
+		if r := mode(t, c.can).Decide(Action{Group: ir.Command, Arg: c.line}); r.Explanation() != c.why {
+			t.Errorf("%q: got %s %s, want %s", c.line, r.Decision, r.Explanation(), c.why)
 		}
 	}
 }

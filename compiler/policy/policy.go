@@ -35,7 +35,7 @@ type Action struct {
 type Result struct {
 	Decision ir.Decision
 	Rule     string   // as a person reads it: `deny "git push *"`, `default of read`
-	Reason   string   // Rule with what made it decide, where that is a part of a command line: see Told
+	Reason   string   // Rule with what made it decide, where that is a part of a command line: see Explanation
 	Pos      diag.Pos // where the deciding rule is written; zero for a rule of modec itself
 	From     string   // "policy readonly" when the rule was inherited
 	Guard    string   // the guarded path, where the rule is one of modec's own
@@ -53,9 +53,9 @@ type Result struct {
 	beside string // of a rule about lines of a kind: what it is that makes it decide beside that
 }
 
-// Told returns what a person is told of a decision: its rule, and the part of a command line
+// Explanation returns what a person is told of a decision: its rule, and the part of a command line
 // that made it decide.
-func (r *Result) Told() string { return cmp.Or(r.Reason, r.Rule) }
+func (r *Result) Explanation() string { return cmp.Or(r.Reason, r.Rule) }
 
 // Quiet reports whether the project's silence alone decided: in a role in a mode it gives way to what the other half
 // says.
@@ -73,8 +73,8 @@ func (r Result) since(part string) Result {
 	return r
 }
 
-// Lacking returns the decision for an agent that lacks the role's permission mode.
-func (r *Result) Lacking() ir.Decision {
+// WithoutPermissionMode returns the decision for an agent that lacks the role's permission mode.
+func (r *Result) WithoutPermissionMode() ir.Decision {
 	if r.Decision == ir.Agent {
 		return r.Mapped
 	}
@@ -313,9 +313,9 @@ func (s *Subject) Outside(g ir.Group) Result {
 	return *r
 }
 
-// Beyond returns the decision for paths outside of the project that no rule names: that of a rule which matches all of
-// them, and else the default within [Subject.Outside].
-func (s *Subject) Beyond(g ir.Group) Result {
+// UnmatchedOutside returns the decision for paths outside of the project that no rule names: that of a rule which
+// matches all of them, and else the default within [Subject.Outside].
+func (s *Subject) UnmatchedOutside(g ir.Group) Result {
 	if r, ok := s.alike(g, "/zq", "/a", "/b/.c", "/D_e/f-1"); ok {
 		return r
 	}
@@ -323,9 +323,9 @@ func (s *Subject) Beyond(g ir.Group) Result {
 	return *both(&rest, &ceiling)
 }
 
-// Unnamed returns the decision for arguments of read, edit, command or web that no rule names: that of a rule which
+// Unmatched returns the decision for arguments of read, edit, command or web that no rule names: that of a rule which
 // matches all of them, and else the default.
-func (s *Subject) Unnamed(g ir.Group) Result {
+func (s *Subject) Unmatched(g ir.Group) Result {
 	of := []string{"zq", "a", "b/.c", "D_e/f-1"}
 	switch g {
 	case ir.Command:

@@ -143,8 +143,8 @@ func TestPermissionMode(t *testing.T) {
 	} {
 		s := role(t, ir.Role{PermissionMode: mode})
 		for i, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Modes} {
-			if r := s.Default(g); r.Decision != ir.Agent || r.Lacking() != want[i] {
-				t.Errorf("%q: %s: got %s and %s, want agent and %s", mode, g, r.Decision, r.Lacking(), want[i])
+			if r := s.Default(g); r.Decision != ir.Agent || r.WithoutPermissionMode() != want[i] {
+				t.Errorf("%q: %s: got %s and %s, want agent and %s", mode, g, r.Decision, r.WithoutPermissionMode(), want[i])
 			}
 		}
 	}

@@ -107,7 +107,7 @@ func (a *analysis) into(in dirs, dir string) (dirs, bool) {
 	var out dirs
 	for _, from := range in.set {
 		names := a.place.names(from, dir)
-		if len(names) == 0 || slices.ContainsFunc(names, Leaves) {
+		if len(names) == 0 || slices.ContainsFunc(names, LeavesRoot) {
 			return dirs{unknown: true}, false
 		}
 		for _, name := range names {
@@ -126,7 +126,7 @@ func leavesRootAbsolutely(p string) bool { return outsidePrefix(p, windows) }
 // analyse reads a command line that runs at a place. Nobody may change what it returns.
 func analyse(p *Place, line string) *analysis {
 	in := dirs{set: p.dirs()}
-	if p.Names == nil && slices.ContainsFunc(in.set, Leaves) {
+	if p.Names == nil && slices.ContainsFunc(in.set, LeavesRoot) {
 		in = dirs{unknown: true}
 	}
 	if len(in.set) > 1 || len(line) > maxKept {

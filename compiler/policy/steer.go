@@ -57,9 +57,9 @@ func (s *side) closing(g ir.Group) *Result {
 	return &r
 }
 
-// Steers returns the groups whose denies steer an agent and do not hold it, since its commands are
-// open: what runs any command can also do what another group, or a pattern of commands, denies.
-func (s *Subject) Steers() (groups []ir.Group) {
+// AdvisoryGroups returns the groups whose denies are advisory, since the shell is unrestricted: an agent
+// that runs any command can also do what another group, or a pattern of commands, denies.
+func (s *Subject) AdvisoryGroups() (groups []ir.Group) {
 	if rest, _ := s.Decisions(ir.Command); rest < ir.Allow {
 		return nil
 	}

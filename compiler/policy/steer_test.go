@@ -43,7 +43,7 @@ func TestDecisions(t *testing.T) {
 		if got := fmt.Sprint(rest, lists); got != c.want {
 			t.Errorf("%s, %s: got %s, want %s", c.ref, c.group, got, c.want)
 		}
-		if got := s.Steers(); fmt.Sprint(got) != fmt.Sprint(c.steer) {
+		if got := s.AdvisoryGroups(); fmt.Sprint(got) != fmt.Sprint(c.steer) {
 			t.Errorf("%s: got %v, want %v", c.ref, got, c.steer)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// Settle adds to a resolved project what stands for an allow outside of its times: an ask,
+// AddClosedTimes adds to a resolved project the rules that replace an allow outside of its times: an ask,
 // where the rest of its group is allowed or left to the agent. Elsewhere the rest of the group
 // stands for it, which is asked about or denied. For a glob over servers of which some deny the
 // rest and others permit it, it is a deny.
-func Settle(p *ir.Project) {
+func AddClosedTimes(p *ir.Project) {
 	for _, modes := range [][]ir.Mode{p.Modes, p.Builtins} {
 		for i := range modes {
 			settle(p, &side{can: &modes[i].Can, mode: &modes[i]})

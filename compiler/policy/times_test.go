@@ -48,7 +48,7 @@ func timed(t *testing.T) *policy.Engine {
 			}},
 		}}},
 	}
-	policy.Settle(p)
+	policy.AddClosedTimes(p)
 	return policy.New(p)
 }
 
@@ -164,7 +164,7 @@ func TestTimesOverServers(t *testing.T) {
 			Servers: []ir.Server{{Name: "git", DefaultEnabled: true, Tools: []ir.Tool{{Name: "x"}}}},
 			Roles: []ir.Role{{Name: "r", Can: ir.Can{MCP: &ir.MCPTable{Entries: []ir.MCPEntry{
 				{Key: "git", Literal: true, Default: c.git}, {Key: "*", Default: c.all, Timed: []ir.Rule{allow}}}}}}}}
-		policy.Settle(p)
+		policy.AddClosedTimes(p)
 		e := policy.New(p)
 		s, err := e.Subject(ir.SubjectRef{Role: "r"})
 		if err != nil {

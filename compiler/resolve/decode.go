@@ -196,7 +196,7 @@ func (r *resolver) commandPattern(n *source.Node, path string, d ir.Decision) (i
 	}
 	check := policy.CheckCommand
 	if d < ir.Allow {
-		check = policy.CheckHeld // one that matches nothing would be trusted to hold
+		check = policy.CheckRestriction // one that matches nothing would be trusted to hold
 	}
 	return r.plain(diag.BadCommand, check)(n, path, d)
 }

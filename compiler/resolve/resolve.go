@@ -131,7 +131,7 @@ func Resolve(data *source.Node, texts map[string]string, settings Settings) (*ir
 		}
 	}
 	r.builtinModes()
-	policy.Settle(r.project)
+	policy.AddClosedTimes(r.project)
 	r.project.Sort()
 	r.checkNames()
 	r.diags.Sort()

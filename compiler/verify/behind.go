@@ -98,7 +98,7 @@ func (b *behind) started(ref ir.SubjectRef) []gate {
 			for i := range g.of {
 				g.of[i], _ = policy.InView(b.whole, b.host.Name(), g.of[i])
 			}
-			g.decide = sync.OnceValue(func() func(policy.Action) policy.Result { return source.Passing(g.of) })
+			g.decide = sync.OnceValue(func() func(policy.Action) policy.Result { return source.GatewayDecider(g.of) })
 			list = append(list, g)
 		}
 	}

@@ -747,7 +747,7 @@ func (d drawer) table(set func(any), patterns ...any) {
 			if left = left[n:]; list != "allow" { // a source that holds what no command is does not load
 				drawn = slices.DeleteFunc(drawn, func(p any) bool {
 					text, ok := p.(string)
-					return ok && slices.Contains(oddCommands, any(text)) && policy.CheckHeld(text) != nil
+					return ok && slices.Contains(oddCommands, any(text)) && policy.CheckRestriction(text) != nil
 				})
 			}
 			t[list] = drawn
@@ -824,7 +824,7 @@ func (d drawer) commands(n int) []any {
 			words[i] = d.of(commandWords...)
 		}
 		text := strings.Join(words, " ") + d.of("", "", " *", ":*", "*")
-		if !slices.Contains(out, any(text)) && policy.CheckHeld(text) == nil {
+		if !slices.Contains(out, any(text)) && policy.CheckRestriction(text) == nil {
 			out = append(out, text)
 		}
 	}

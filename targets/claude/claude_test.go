@@ -258,7 +258,7 @@ func TestAllowsWithTimes(t *testing.T) {
 	} {
 		role(c.def)
 		p.Baseline = c.baseline
-		policy.Settle(p)
+		policy.AddClosedTimes(p)
 		files, diags := emitted(t, p, map[string]any{"hooks": c.hooks})
 		settings := files[".claude/modec/dev.settings.json"]
 		if c.baseline != "" {

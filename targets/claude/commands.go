@@ -132,7 +132,7 @@ func (c *compiler) losesBuiltin(r *ir.Rule) {
 	if c.losesAllow() {
 		loss := c.e.loss(c.name, r.Pos, ir.Command, codeAllow,
 			"rules cannot say which options of @%s only read: it is left out", r.Pattern.Text).
-			Hint(c.instead(policy.BesideSet))
+			Hint(c.instead(policy.SetHint))
 		if slices.ContainsFunc(c.s.Rules(ir.Command), listsCommand) {
 			loss.Needless()
 		}

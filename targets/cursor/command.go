@@ -188,7 +188,7 @@ func asEntry(p ir.Pattern) string {
 	words, _, ok := split(p)
 	switch {
 	case p.Kind == ir.Builtin:
-		return policy.BesideSet
+		return policy.SetHint
 	case ok: // a single word
 		return fmt.Sprintf("write %q if it may have arguments: Cursor has no entry for a program alone", words+" *")
 	}

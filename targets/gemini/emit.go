@@ -301,7 +301,7 @@ func (w *writer) losesMoves() {
 func (w *writer) holdsFiles() bool {
 	s := w.subject
 	for _, g := range []ir.Group{ir.Edit, ir.Read} {
-		outside := decided(s.Beyond(g))
+		outside := decided(s.UnmatchedOutside(g))
 		said := len(s.Rules(g)) > 0 || s.Default(g).Decision != ir.Agent
 		if outside < ir.Allow ||
 			said && (s.Restricts(g) || decided(s.Default(g)) < ir.Allow || decided(s.Outside(g)) < ir.Allow) {

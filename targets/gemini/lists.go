@@ -237,7 +237,7 @@ func (w *writer) side(g *grammar) (of side, ok bool) {
 			case errors.Is(err, errRuns):
 				hint = "permit the commands that it is to run"
 			case errors.Is(err, errSet):
-				hint, left = policy.BesideSet, "its usual lines alone are permitted"
+				hint, left = policy.SetHint, "its usual lines alone are permitted"
 			}
 			w.loss(g.group, codeApproval, r.Pos, "no expression says %s (%v): %s", r.Pattern, err, left).
 				Hint(hint)

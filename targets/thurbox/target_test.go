@@ -33,7 +33,7 @@ func TestTheProjectsSettingsHoldForRoles(t *testing.T) {
 		{Group: ir.Command, Arg: "make all"}:     ir.Allow,
 	} {
 		is, was := s.Decide(a), deciders[0].Decide(dev, a).Decision
-		if is.Decision != want || was != is.Lacking() {
+		if is.Decision != want || was != is.WithoutPermissionMode() {
 			t.Errorf("%s %s: got %s of the import and %s of the files, want %s", a.Group, a.Arg, is.Decision, was, want)
 		}
 	}

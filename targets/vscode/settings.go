@@ -101,7 +101,7 @@ func (e *emitter) unheld() {
 	var denied []string
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
 		d := e.base.Default(g)
-		holds := d.Lacking() == ir.Deny || slices.ContainsFunc(e.base.Rules(g), func(r ir.Rule) bool {
+		holds := d.WithoutPermissionMode() == ir.Deny || slices.ContainsFunc(e.base.Rules(g), func(r ir.Rule) bool {
 			return r.Decision == ir.Deny && r.Pos.File != ir.GuardsFile
 		})
 		if holds || (g == ir.Read || g == ir.Web) && e.base.Restricts(g) {
@@ -452,7 +452,7 @@ func globsOf(p ir.Pattern, u use) (globs []string, err error) {
 	}
 	for _, text := range texts {
 		switch above := text == ".." || strings.HasPrefix(text, "../"); {
-		case u == permits && (above || policy.Elsewhere(strings.TrimPrefix(text, "/"))):
+		case u == permits && (above || policy.IsRooted(strings.TrimPrefix(text, "/"))):
 			return nil, errors.New("VS Code asks about every file outside of the project")
 		case above:
 			continue

@@ -87,7 +87,7 @@ func (t *translation) command(r rule.Rule) bool {
 		return true
 	}
 	joined := strings.ContainsAny(r.Spec, "|;&\n")
-	check := policy.CheckHeld
+	check := policy.CheckRestriction
 	if t.decision == ir.Allow {
 		check = policy.CheckCommand
 	}

@@ -192,7 +192,7 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 		return contract.HookAnswer{Stdout: []byte("{}\n")}.With(judged, ir.Agent)
 	}
 	if o.Decision == ir.Ask && q.Mode == format.DontAsk { // Claude Code would ask a person in this mode too
-		o.Result = policy.Result{Rule: o.Told() + ", and dontAsk asks about nothing", Pos: o.Pos}
+		o.Result = policy.Result{Rule: o.Explanation() + ", and dontAsk asks about nothing", Pos: o.Pos}
 	}
 	return answer(req.Subject, q.Tool, o.Result).With(judged, o.Decision)
 }
@@ -299,7 +299,7 @@ func answer(ref ir.SubjectRef, tool string, r policy.Result) contract.HookAnswer
 	default:
 		reason += " may not use " + tool + " here"
 	}
-	reason += ", by " + r.Told()
+	reason += ", by " + r.Explanation()
 	if p := r.Pos.String(); p != "" {
 		reason += " (" + p + ")"
 	}
@@ -360,7 +360,7 @@ func searchAction(glob string, names ...string) func(*question) opinion {
 		o := opinion{Result: q.file(ir.Read, p)}
 		pattern, _ := q.text(glob)
 		for _, folder := range contract.FoldersOf(pattern) {
-			if !filepath.IsAbs(folder) && !policy.Elsewhere(folder) {
+			if !filepath.IsAbs(folder) && !policy.IsRooted(folder) {
 				folder = p + "/" + folder
 			}
 			if r := q.file(ir.Read, folder); r.Decision < o.Decision {
@@ -382,8 +382,8 @@ func bashAction(q *question) opinion {
 	if !ok || line == "" {
 		return missing("command")
 	}
-	if policy.ForPeople(line) {
-		return denied(contract.ForPeople)
+	if policy.NeedsPerson(line) {
+		return denied(contract.NeedsPerson)
 	}
 	r := q.disk.Decide(q.subject, policy.Action{Group: ir.Command, Arg: line}, q.Cwd)
 	if q.disk.Main != "" && r.Decision == ir.Allow && q.subject.Outside(ir.Edit).Decision == ir.Allow {
@@ -399,8 +399,8 @@ func powerShellAction(q *question) opinion {
 	switch {
 	case !ok:
 		return missing("command")
-	case policy.ForPeople(line):
-		return denied(contract.ForPeople)
+	case policy.NeedsPerson(line):
+		return denied(contract.NeedsPerson)
 	}
 	for _, r := range q.subject.Rules(ir.Command) {
 		if r.Decision == ir.Deny {

@@ -183,7 +183,7 @@ func (q *question) tool() opinion {
 				o.Result = r
 			}
 			o.Server, o.About = sv.Name, name
-			o.asks = session.Lacking() == ir.Ask && (found == 1 || o.asks)
+			o.asks = session.WithoutPermissionMode() == ir.Ask && (found == 1 || o.asks)
 		}
 	}
 	if found > 0 {

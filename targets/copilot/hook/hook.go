@@ -177,7 +177,7 @@ func (q *question) folders() (folders []string, ok bool) {
 	}
 	for _, folder := range slices.Clone(folders) {
 		for _, from := range contract.FoldersOf(q.Text(key)) {
-			if !filepath.IsAbs(from) && !policy.Elsewhere(from) {
+			if !filepath.IsAbs(from) && !policy.IsRooted(from) {
 				from = folder + "/" + from
 			}
 			folders = append(folders, from)

@@ -92,7 +92,7 @@ func CanAsk(event string) bool { return events[event].ask == canAsk }
 
 // Left reports whether a subject leaves a whole group to Cursor.
 func Left(s *policy.Subject, servers []ir.Server, g ir.Group) bool {
-	left := func(r policy.Result) bool { return r.Lacking() == ir.Agent }
+	left := func(r policy.Result) bool { return r.WithoutPermissionMode() == ir.Agent }
 	switch g {
 	case ir.Unknown:
 		return left(s.UnknownTool())
@@ -199,7 +199,7 @@ type input struct {
 const preToolUse = "preToolUse"
 
 func (q *question) answer(permission, what string, r policy.Result) contract.HookAnswer {
-	message := fmt.Sprintf("modec: %s %s, by %s", q.Subject, what, r.Told())
+	message := fmt.Sprintf("modec: %s %s, by %s", q.Subject, what, r.Explanation())
 	if p := r.Pos.String(); p != "" {
 		message += " (" + p + ")"
 	}
@@ -212,7 +212,7 @@ func refused(rule string) policy.Result { return policy.Result{Rule: rule} }
 
 // decided returns a result with what it means to Cursor, which lacks permission modes.
 func decided(r policy.Result) policy.Result {
-	r.Decision = r.Lacking()
+	r.Decision = r.WithoutPermissionMode()
 	return r
 }
 
@@ -263,8 +263,8 @@ func (q *question) line(line string) policy.Result {
 	if line == "" {
 		return refused("a shell call without a readable command")
 	}
-	if policy.ForPeople(line) {
-		return refused(contract.ForPeople)
+	if policy.NeedsPerson(line) {
+		return refused(contract.NeedsPerson)
 	}
 	folders := []string{q.Cwd}
 	if q.Cwd == "" {

@@ -49,7 +49,7 @@ func (im *importer) command(r *ir.Role, text string, d ir.Decision, at diag.Pos)
 	for _, p := range e.patterns {
 		add(d, p)
 	}
-	if e.ask != "" && policy.CheckHeld(e.ask) == nil {
+	if e.ask != "" && policy.CheckRestriction(e.ask) == nil {
 		add(ir.Ask, e.ask)
 	}
 	return ""
@@ -146,7 +146,7 @@ func deniedCommand(text string) []string {
 		if strings.HasPrefix(p, "@") {
 			p = "*" + p[1:] // a set of the source
 		}
-		if p = literalColon(p); policy.CheckHeld(p) != nil {
+		if p = literalColon(p); policy.CheckRestriction(p) != nil {
 			return []string{"*"}
 		}
 		out = append(out, p)

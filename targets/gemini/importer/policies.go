@@ -158,7 +158,7 @@ func (im *importer) table(tool string) *ir.Table {
 		pattern := r.Begins + " *"
 		checked := policy.CheckCommand
 		if r.Decision < ir.Allow {
-			checked = policy.CheckHeld
+			checked = policy.CheckRestriction
 		}
 		switch {
 		case tool == format.Shell && r.Begins != "" && checked(pattern) == nil:

@@ -131,7 +131,7 @@ func (w *writer) loss(g ir.Group, code diag.Code, at diag.Pos, message string, a
 }
 
 // decided returns what a result of the source means to an agent, which has no permission modes.
-func decided(r policy.Result) ir.Decision { return r.Lacking() }
+func decided(r policy.Result) ir.Decision { return r.WithoutPermissionMode() }
 
 func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(s.Decide(a)) }
 

@@ -47,7 +47,7 @@ func listPath(w *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 
 // leavesFiles reports whether some paths are left to the agent.
 func (w *writer) leavesFiles(g ir.Group) bool {
-	return decided(w.subject.Unnamed(g)) == ir.Agent || w.outside(g) == ir.Agent
+	return decided(w.subject.Unmatched(g)) == ir.Agent || w.outside(g) == ir.Agent
 }
 
 // holdsFiles reports whether a group of paths holds anything back.
@@ -232,7 +232,7 @@ func other(g ir.Group) ir.Group {
 
 // outside returns what is decided of a file outside of the project.
 func (w *writer) outside(g ir.Group) ir.Decision {
-	return decided(w.subject.Beyond(g))
+	return decided(w.subject.UnmatchedOutside(g))
 }
 
 // resources adds the resources of MCP servers, which are read by the rules of files.

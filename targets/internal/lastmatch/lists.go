@@ -91,7 +91,7 @@ func (w *writer) sides(g *grammar) (out []side, ok bool) {
 			default:
 				hint, left := "write it in plain words", "it is left out"
 				if errors.Is(err, errSet) {
-					hint, left = policy.BesideSet, "its usual lines alone are permitted"
+					hint, left = policy.SetHint, "its usual lines alone are permitted"
 				}
 				w.loss(g.group, w.agent.Codes.Approval, r.Pos, "no pattern says %s (%v): %s", r.Pattern, err, left).
 					Hint(hint)
@@ -381,6 +381,6 @@ func (w *writer) rest(g ir.Group, sides []side) ir.Decision {
 	case len(w.subject.Sides()) == 1:
 		return decided(w.subject.Default(g))
 	default:
-		return decided(w.subject.Unnamed(g))
+		return decided(w.subject.Unmatched(g))
 	}
 }

@@ -64,7 +64,7 @@ func wanted(t *testing.T, res *compiler.Result, of contract.Judged, a policy.Act
 		t.Fatal(err)
 	}
 	r := s.Decide(a)
-	return r.Lacking()
+	return r.WithoutPermissionMode()
 }
 
 // holds reports what a target permits and the source does not.

@@ -197,7 +197,7 @@ func (q *question) message(who string) (string, error) {
 // ruleOf says which rule asks.
 func ruleOf(o *offer) string {
 	r := o.grant.Result
-	text := " (" + r.Told()
+	text := " (" + r.Explanation()
 	if at := ir.Written(r.Pos); at.File != "" {
 		text += ", " + at.String()
 	}

@@ -250,7 +250,7 @@ func (g *Gateway) unknown(t *Table, k *kind, name string, none error) error {
 			Message: fmt.Sprintf("%s %q is not served now: its server does not offer it, or not as it is pinned, or "+
 				"it waits for the gateway to be started again", k.noun(), name)}
 	}
-	text := fmt.Sprintf("%s %q is denied to %s: %s", k.noun(), name, t.who, d.result.Told())
+	text := fmt.Sprintf("%s %q is denied to %s: %s", k.noun(), name, t.who, d.result.Explanation())
 	if at := ir.Written(d.result.Pos); at.File != "" {
 		text += ", " + at.String()
 	}

@@ -125,7 +125,7 @@ func unitedTable(e *policy.Engine, who string, refs []ir.SubjectRef, naming Nami
 		sums = append(sums, e.Digest(ref))
 	}
 	t := &Table{who: who, digest: digest([]byte(strings.Join(sums, " ")))[:shortDigest]}
-	passing := e.Passing(refs)
+	passing := e.GatewayDecider(refs)
 	t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
 		r := passing(a)
 		return r, accessOf(r.Decision, agentAsks)
@@ -161,7 +161,7 @@ func newTableOf(e *policy.Engine, roles []string, naming Naming, set *pins.Set) 
 	t := &Table{who: strings.Join(roles, " and "), ref: ir.SubjectRef{Role: strings.Join(roles, ",")},
 		digest: digest([]byte(strings.Join(sums, " ")))}
 	t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
-		r, _ := e.Together(roles, a) // each role compiles
+		r, _ := e.DecideForRoles(roles, a) // each role compiles
 		return r, accessOf(r.Decision, noAgent)
 	})
 	return t, nil
@@ -241,7 +241,7 @@ func checkMode(e *policy.Engine, ref ir.SubjectRef) error {
 		return err
 	}
 	if r := s.Decide(policy.Action{Group: ir.Modes, Arg: ref.Mode}); r.Decision == ir.Deny {
-		return fmt.Errorf("role %s may not work in mode %s: %s", ref.Role, ref.Mode, r.Told())
+		return fmt.Errorf("role %s may not work in mode %s: %s", ref.Role, ref.Mode, r.Explanation())
 	}
 	return nil
 }

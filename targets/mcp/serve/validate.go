@@ -532,9 +532,9 @@ func answer(ref ir.SubjectRef, in *callInput, j judgement) *validated {
 
 func ruleText(r policy.Result) string {
 	if r.From != "" {
-		return r.Told() + " of " + r.From
+		return r.Explanation() + " of " + r.From
 	}
-	return r.Told()
+	return r.Explanation()
 }
 
 func placeOf(p diag.Pos) string {

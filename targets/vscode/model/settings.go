@@ -263,7 +263,7 @@ func (s *settings) edit(name string) contract.Verdict {
 	}
 	clean := path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	switch {
-	case policy.Leaves(name) || clean == "." || strings.ContainsRune(name, 0):
+	case policy.LeavesRoot(name) || clean == "." || strings.ContainsRune(name, 0):
 		return contract.Verdict{Answer: answer(ir.Ask, "VS Code asks about what is no file of the project", diag.Pos{})}
 	case path.Base(path.Dir(clean)) == format.Dir && path.Ext(clean) == ".json":
 		return contract.Verdict{Answer: answer(ir.Ask, "VS Code asks about its own settings", diag.Pos{})}
