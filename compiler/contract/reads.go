@@ -25,6 +25,24 @@ func (r *Reads) Open(name string) (fs.File, error) {
 	return r.fsys.Open(name)
 }
 
+// Stat returns what is known of a file without opening it.
+func (r *Reads) Stat(name string) (fs.FileInfo, error) {
+	r.Note(name)
+	return fs.Stat(r.fsys, name)
+}
+
+// Lstat is Stat for the link itself.
+func (r *Reads) Lstat(name string) (fs.FileInfo, error) {
+	r.Note(name)
+	return fs.Lstat(r.fsys, name)
+}
+
+// ReadLink returns where a link leads.
+func (r *Reads) ReadLink(name string) (string, error) {
+	r.Note(name)
+	return fs.ReadLink(r.fsys, name)
+}
+
 // Note notes a path as if it were read.
 func (r *Reads) Note(name string) {
 	r.mu.Lock()
@@ -32,19 +50,33 @@ func (r *Reads) Note(name string) {
 	if _, ok := r.states[name]; ok {
 		return
 	}
-	data, err := fs.ReadFile(r.fsys, name)
-	if err != nil {
+	r.states[name] = stateOf(r.fsys, name)
+}
+
+// stateOf returns a digest of what is at a path. It opens nothing but files and folders: a named pipe would wait.
+func stateOf(fsys fs.FS, name string) string {
+	info, err := fs.Stat(fsys, name)
+	var data []byte
+	switch {
+	case err != nil:
+	case info.IsDir():
 		var list []fs.DirEntry
-		if list, err = fs.ReadDir(r.fsys, name); errors.Is(err, fs.ErrNotExist) {
-			data = []byte("absent")
-		} else if err != nil {
-			data = []byte(err.Error())
-		}
+		list, err = fs.ReadDir(fsys, name)
 		for _, e := range list {
 			data = fmt.Appendln(data, fs.FormatDirEntry(e))
 		}
+	case info.Mode().IsRegular():
+		data, err = fs.ReadFile(fsys, name)
+	default:
+		data = []byte(info.Mode().String())
 	}
-	r.states[name] = fmt.Sprintf("%x", sha256.Sum256(data))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		data = []byte("absent")
+	case err != nil:
+		data = []byte(err.Error())
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
 // States returns a digest of what is at each path that was read.
