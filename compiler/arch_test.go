@@ -30,9 +30,9 @@ const (
 
 // The vocabulary, from the bottom up.
 var (
-	words      = []string{"compiler/secret", "compiler/diag", "compiler/memfs", "compiler/recent", "compiler/lazy"}
+	words      = []string{"compiler/secret", "compiler/diag", "compiler/memfs", "compiler/cache", "compiler/lazy"}
 	model      = append(slices.Clip(words), "compiler/ir")
-	patterns   = append(slices.Clip(model), "compiler/ecma", "compiler/regular")
+	patterns   = append(slices.Clip(model), "compiler/ecma", "compiler/regexlang")
 	decisions  = append(slices.Clip(patterns), "compiler/policy")
 	vocabulary = append(slices.Clip(decisions), "compiler/located", "compiler/layout", "compiler/contract")
 	audited    = append(slices.Clip(vocabulary), "compiler/audit", "compiler/originals", "compiler/record")
@@ -44,10 +44,10 @@ var layers = []layer{
 	{pkg: "compiler/secret"},
 	{pkg: "compiler/diag", may: []string{"compiler/secret"}},
 	{pkg: "compiler/memfs"},
-	{pkg: "compiler/recent"},
+	{pkg: "compiler/cache"},
 	{pkg: "compiler/lazy"},
 	{pkg: "compiler/ecma"},
-	{pkg: "compiler/regular", may: []string{"compiler/ecma"}},
+	{pkg: "compiler/regexlang", may: []string{"compiler/ecma"}},
 	{pkg: "compiler/jsonedit"},
 	{pkg: "compiler/textdiff"},
 	{pkg: "compiler/located", may: []string{"compiler/secret", "compiler/diag", "compiler/lazy"}},
@@ -55,7 +55,7 @@ var layers = []layer{
 	{pkg: "compiler/layout", may: []string{"compiler/secret", "compiler/diag", "compiler/lazy", "compiler/located"}},
 	{pkg: "compiler/originals", may: []string{"compiler/secret", "compiler/diag", "compiler/record"}},
 	{pkg: "compiler/accepted", may: []string{"compiler/secret", "compiler/diag", "compiler/originals", "compiler/record"}},
-	{pkg: "compiler/disarm", may: []string{"compiler/secret", "compiler/diag", "compiler/originals", "compiler/record"}},
+	{pkg: "compiler/pause", may: []string{"compiler/secret", "compiler/diag", "compiler/originals", "compiler/record"}},
 	{pkg: "compiler/gittree", may: []string{"compiler/memfs"}},
 	{pkg: "compiler/ir", may: words},
 	{pkg: "compiler/audit", may: append(slices.Clip(model), "compiler/originals", "compiler/record")},

@@ -10,7 +10,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/compiler/resolve"
 	"modec.dev/modec/compiler/shape"
 	"modec.dev/modec/compiler/source"
@@ -66,7 +66,7 @@ func onlyHoldBack(files fs.FS, cfg *config.Config, known []contract.Target, with
 }
 
 // toolNames are the letters of which names of tools are compared.
-var toolNames = regular.SetOf(func(r rune) bool { return r > ' ' && r != 0x7f })
+var toolNames = regexlang.SetOf(func(r rune) bool { return r > ' ' && r != 0x7f })
 
 // opened returns something of MCP that a subject may do more freely by another engine; "" where there is nothing.
 func opened(before, after *policy.Engine, ref ir.SubjectRef) (string, error) {
@@ -112,7 +112,7 @@ func named(server, tool string) string {
 
 // toolsApart returns a name of each kind of tools that the rules of two subjects tell apart.
 func toolsApart(was, is *policy.Subject, server string) ([]string, error) {
-	sp := regular.New(toolNames)
+	sp := regexlang.New(toolNames)
 	of := policy.Field{Group: ir.MCP, Server: server}
 	a, err := was.Languages(sp, of)
 	if err != nil {
@@ -122,7 +122,7 @@ func toolsApart(was, is *policy.Subject, server string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, ok := sp.Cells(sp.Without(regular.All, regular.Empty), regular.MostStates, append(a, b...))
+	cells, ok := sp.Cells(sp.Without(regexlang.All, regexlang.Empty), regexlang.MostStates, append(a, b...))
 	if !ok {
 		return nil, errors.New("its patterns of tools are too many")
 	}

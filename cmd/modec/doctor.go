@@ -15,11 +15,11 @@ import (
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/disarm"
 	"modec.dev/modec/compiler/gittree"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/migrate"
 	"modec.dev/modec/compiler/output"
+	"modec.dev/modec/compiler/pause"
 )
 
 type doctorCmd struct {
@@ -229,7 +229,7 @@ func (d *doctor) foreign(res *compiler.Result) {
 
 // disarmed tells of hooks that a person turned off.
 func (d *doctor) disarmed() {
-	r := disarm.Load(d.dir)
+	r := pause.Load(d.dir)
 	entry, off := r.Until(time.Now())
 	switch {
 	case r.Broken:

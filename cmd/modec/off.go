@@ -17,7 +17,7 @@ import (
 	"modec.dev/modec/cmd/modec/internal/report"
 	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/disarm"
+	"modec.dev/modec/compiler/pause"
 )
 
 type offCmd struct {
@@ -34,14 +34,14 @@ type offReport struct {
 	report.Envelope
 	Hooks string           `json:"hooks" enum:"on,off"`
 	Off   *report.HooksOff `json:"off,omitempty"`
-	Past  []disarm.Entry   `json:"past" jsonschema:"the record, the oldest first"`
+	Past  []pause.Entry    `json:"past" jsonschema:"the record, the oldest first"`
 }
 
 // disarmed returns what turned the hooks of a project off, nil where they are on. A project may have
 // several folders: those of a work tree of git, and the main one with its policy.
 func disarmed(roots ...string) *report.HooksOff {
 	for _, root := range roots {
-		if e, off := disarm.Load(root).Until(time.Now()); off {
+		if e, off := pause.Load(root).Until(time.Now()); off {
 			return &report.HooksOff{Since: e.At, Until: e.Until, By: e.By, Reason: e.Reason}
 		}
 	}
@@ -49,7 +49,7 @@ func disarmed(roots ...string) *report.HooksOff {
 }
 
 // offText says until when the hooks are off.
-func offText(e disarm.Entry) string {
+func offText(e pause.Entry) string {
 	text := "are off until " + e.Until.Local().Format("15:04")
 	if e.By != "" {
 		text += ", by " + e.By
@@ -63,7 +63,7 @@ func offText(e disarm.Entry) string {
 // tellOff says that the hooks are off, where they are.
 func (e *env) tellOff() {
 	if x := disarmed(e.dir); x != nil && !e.ui.JSON {
-		text := offText(disarm.Entry{Until: x.Until, By: x.By, Reason: x.Reason})
+		text := offText(pause.Entry{Until: x.Until, By: x.By, Reason: x.Reason})
 		fmt.Fprintf(e.ui.Err, "modec: the hooks %s; `modec off --end` turns them on\n", diag.Clean(text))
 	}
 }
@@ -75,8 +75,8 @@ func (c *offCmd) Run(e *env) error {
 	if c.End {
 		return c.end(e)
 	}
-	if c.For <= 0 || c.For > disarm.Longest {
-		return fmt.Errorf("got --for %s, want a time of at most %s", briefly(c.For), briefly(disarm.Longest))
+	if c.For <= 0 || c.For > pause.Longest {
+		return fmt.Errorf("got --for %s, want a time of at most %s", briefly(c.For), briefly(pause.Longest))
 	}
 	if err := e.inAProject(); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (c *offCmd) Run(e *env) error {
 	if err := e.challenge(c.For); err != nil {
 		return err
 	}
-	r, start := disarm.Load(e.dir), time.Now()
+	r, start := pause.Load(e.dir), time.Now()
 	entry, err := r.Off(start, c.For, userName(), strings.TrimSpace(c.Reason))
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (c *offCmd) end(e *env) error {
 	if err := e.inAProject(); err != nil {
 		return err
 	}
-	r := disarm.Load(e.dir)
+	r := pause.Load(e.dir)
 	_, off := r.Until(time.Now())
 	if off || r.Broken {
 		start := time.Now()

@@ -6,7 +6,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // Judged is a target with a model of how its agent decides from artifacts. The model and
@@ -154,8 +154,8 @@ type Regular interface {
 	Decider
 	// Languages returns them: of two plain arguments of which the same languages of these have
 	// both or neither, Decide thinks the same, but for the rule that decides. It fails where
-	// something that is not regular decides, with [regular.ErrNotRegular] for an expression.
-	Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error)
+	// something that is not regular decides, with [regexlang.ErrNotRegular] for an expression.
+	Languages(ir.SubjectRef, policy.Field, *regexlang.Space) ([]regexlang.Language, error)
 }
 
 // Knowing is a Regular that decides some plain lines by more than languages: those of programs whose

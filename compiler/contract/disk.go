@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/recent"
 )
 
 // Disk is where an agent acts: a project's folder and what lies around it. Every path that an
@@ -59,7 +59,7 @@ func (d *Disk) Decide(s *policy.Subject, a policy.Action, folders ...string) pol
 // as those that only a model has. An agent has several tools that do the same to a file, or run a
 // command, and asks its hook about each.
 type Decisions struct {
-	last *recent.Cache[decision, policy.Result]
+	last *cache.Cache[decision, policy.Result]
 }
 
 // decision is what a decision depends on.
@@ -71,7 +71,7 @@ type decision struct {
 }
 
 // NewDecisions keeps none yet.
-func NewDecisions() *Decisions { return &Decisions{recent.New[decision, policy.Result](1024)} }
+func NewDecisions() *Decisions { return &Decisions{cache.New[decision, policy.Result](1024)} }
 
 func (d *Disk) decide(s *policy.Subject, a policy.Action, folders []string) policy.Result {
 	place := policy.Place{Names: d.Names, Folds: d.Folds, Home: d.rootAtHome()}

@@ -5,7 +5,7 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // HookRole is what a model knows of the answers of a hook.
@@ -77,8 +77,8 @@ func (h *JudgedHook) AddPermitted(to map[ir.Group][]ir.Pattern, ref ir.SubjectRe
 // HookLanguages returns what the policies of hooks decide by about a subject's plain arguments, and the tools that they
 // list of a server.
 func HookLanguages(
-	sp *regular.Space, hooks []*JudgedHook, ref ir.SubjectRef, of policy.Field,
-) (all []regular.Language, tools []string, err error) {
+	sp *regexlang.Space, hooks []*JudgedHook, ref ir.SubjectRef, of policy.Field,
+) (all []regexlang.Language, tools []string, err error) {
 	seen := map[JudgedHook]bool{}
 	for _, h := range hooks {
 		same := JudgedHook{Role: h.Role, Policy: h.Policy, Subject: h.Subject}
@@ -102,7 +102,7 @@ func HookLanguages(
 			continue
 		}
 		if !h.Policy.Project().ListsTools(sv) { // a name may be that of several that are not listed
-			return nil, nil, regular.ErrNotRegular
+			return nil, nil, regexlang.ErrNotRegular
 		}
 		for i := range sv.Tools {
 			tools = append(tools, sv.Tools[i].Name)

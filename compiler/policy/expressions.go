@@ -5,7 +5,7 @@ import (
 
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // expressionsMeet reports whether a path exists that two patterns match, at least one of them an
@@ -15,7 +15,7 @@ func (p *patterns) expressionsMeet(a ir.Pattern, toA reach, b ir.Pattern, toB re
 	p.meeting.Lock()
 	defer p.meeting.Unlock()
 	if p.space == nil {
-		p.space = regular.New(regular.SetOf(func(rune) bool { return true }))
+		p.space = regexlang.New(regexlang.SetOf(func(rune) bool { return true }))
 	}
 	x, err := p.language(a, toA)
 	if err != nil {
@@ -29,26 +29,26 @@ func (p *patterns) expressionsMeet(a ir.Pattern, toA reach, b ir.Pattern, toB re
 }
 
 // language returns a language that has at least the paths that a pattern matches, whatever their case.
-func (p *patterns) language(x ir.Pattern, to reach) (regular.Language, error) {
+func (p *patterns) language(x ir.Pattern, to reach) (regexlang.Language, error) {
 	type name struct {
 		ir.Pattern
 		reach
 	}
-	return p.space.Once(name{x, to}, func() (regular.Language, error) {
+	return p.space.Once(name{x, to}, func() (regexlang.Language, error) {
 		if x.Kind == ir.Plain {
 			g, err := p.glob(x.Text, folded)
 			if err != nil || !isASCII(x.Text) {
-				return regular.All, err
+				return regexlang.All, err
 			}
 			return g.language(p.space, folded, to), nil
 		}
 		e, err := ecma.Parse(x.Text)
 		if err != nil {
-			return regular.None, err
+			return regexlang.None, err
 		}
 		l, err := p.space.ECMAScript(e, true)
 		if err != nil || !isASCII(x.Text) || strings.Contains(x.Text, `\u`) || strings.Contains(x.Text, `\x`) {
-			return regular.All, nil
+			return regexlang.All, nil
 		}
 		return l, nil
 	})

@@ -8,7 +8,7 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // patterns holds every file pattern of a project compiled once: subjects share
@@ -19,7 +19,7 @@ type patterns struct {
 	regex map[string]*expression
 
 	meeting sync.Mutex
-	space   *regular.Space // in which they are compared; nil: none was yet
+	space   *regexlang.Space // in which they are compared; nil: none was yet
 }
 
 // letters is how a pattern compares letters.

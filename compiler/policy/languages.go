@@ -8,7 +8,7 @@ import (
 
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // Plain returns the plain arguments of a group, of which all agents and systems think the same,
@@ -24,7 +24,7 @@ import (
 //   - of modes slugs
 //
 // Every other way to write an argument is a dressing.
-func Plain(g ir.Group) (alphabet regular.Set, expr string) {
+func Plain(g ir.Group) (alphabet regexlang.Set, expr string) {
 	const label = `[a-z0-9](?:[a-z0-9-]*[a-z0-9])?`
 	switch g {
 	case ir.Command:
@@ -42,22 +42,22 @@ func Plain(g ir.Group) (alphabet regular.Set, expr string) {
 }
 
 var (
-	pathLetters = regular.SetOf(func(r rune) bool {
+	pathLetters = regexlang.SetOf(func(r rune) bool {
 		// These separate names on some system, stand for other names, or are in none.
 		const others = `\:*?"<>|~`
 		return r >= ' ' && r != 0x7f && (r >= utf8.RuneSelf || strings.IndexByte(others, byte(r)) < 0)
 	})
-	lineLetters = regular.SetOf(func(r rune) bool {
+	lineLetters = regexlang.SetOf(func(r rune) bool {
 		return r == ' ' || r == '=' || r < utf8.RuneSelf && unquoted(byte(r))
 	})
-	toolLetters = regular.SetOf(func(r rune) bool {
+	toolLetters = regexlang.SetOf(func(r rune) bool {
 		return r < utf8.RuneSelf && (isLetter(byte(r)) || isDigit(byte(r))) || r == '-' || r == '_'
 	})
-	hostLetters = regular.SetOf(func(r rune) bool {
+	hostLetters = regexlang.SetOf(func(r rune) bool {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.'
 	})
 	// addressLetters are those of hosts, and of what stands around one where an agent is asked to fetch it.
-	addressLetters = hostLetters.Or(regular.SetOf(func(r rune) bool { return r == ':' || r == '/' || r == ' ' }))
+	addressLetters = hostLetters.Or(regexlang.SetOf(func(r rune) bool { return r == ':' || r == '/' || r == ' ' }))
 )
 
 // Field is where plain arguments are compared: in a group, and in mcp on one server.
@@ -69,9 +69,9 @@ type Field struct {
 // Languages returns what decides about the plain arguments of a field: for each side of the subject
 // the arguments that it denies, asks about, allows and leaves to the agent, but for those of its
 // default, which are all others, and those that a guard decides. It fails with
-// [regular.ErrNotRegular] where an expression has no language.
-func (s *Subject) Languages(sp *regular.Space, of Field) ([]regular.Language, error) {
-	var all []regular.Language
+// [regexlang.ErrNotRegular] where an expression has no language.
+func (s *Subject) Languages(sp *regexlang.Space, of Field) ([]regexlang.Language, error) {
+	var all []regexlang.Language
 	g := of.Group
 	for _, side := range s.sides {
 		if g == ir.MCP {
@@ -95,8 +95,8 @@ func (s *Subject) Languages(sp *regular.Space, of Field) ([]regular.Language, er
 // DecidedByProgram returns the plain lines that are not decided by their text alone, because of their
 // program: it runs or reads what its arguments name ("sudo rm x", "cat x"), changes the shell ("cd x"),
 // or belongs to a built-in set. Lines that begin as an agent knows them are among these.
-func DecidedByProgram(sp *regular.Space, known []string) regular.Language {
-	l, _ := sp.Once(coded(strings.Join(known, "\n")), func() (regular.Language, error) {
+func DecidedByProgram(sp *regexlang.Space, known []string) regexlang.Language {
+	l, _ := sp.Once(coded(strings.Join(known, "\n")), func() (regexlang.Language, error) {
 		begin := append(slices.Clone(known), "alias")
 		for _, table := range []map[string]bool{wrappers, finders, shells, foreignShells, movers, meanings} {
 			begin = slices.AppendSeq(begin, maps.Keys(table))
@@ -107,11 +107,11 @@ func DecidedByProgram(sp *regular.Space, known []string) regular.Language {
 			sub, _, _ := strings.Cut(command, " ")
 			begin = append(begin, "git "+sub)
 		}
-		any := make([]regular.Language, len(begin))
+		any := make([]regexlang.Language, len(begin))
 		for i, text := range begin {
 			any[i] = sp.Text(text)
 		}
-		globals := sp.Cat(sp.Text("git -"), regular.All)
+		globals := sp.Cat(sp.Text("git -"), regexlang.All)
 		program := sp.Optional(folders(sp)) // wherever it lies
 		return sp.Or(sp.Cat(program, sp.Or(sp.Cat(sp.Or(any...), sp.MoreWords()), globals)),
 			sp.Cat(sp.Word(), sp.Text(".exe"), sp.MoreWords())), nil
@@ -124,14 +124,14 @@ type coded string
 
 // Anywhere returns the plain lines of a language and those of which it has the line without the
 // folder of its program.
-func Anywhere(sp *regular.Space, l regular.Language) regular.Language {
-	name := regular.SetOf(func(r rune) bool { return r != ' ' && r != '/' })
+func Anywhere(sp *regexlang.Space, l regexlang.Language) regexlang.Language {
+	name := regexlang.SetOf(func(r rune) bool { return r != ' ' && r != '/' })
 	bare := sp.Cat(sp.Star(sp.Chars(name)), sp.MoreWords())
 	return sp.Or(l, sp.Cat(folders(sp), sp.And(l, bare)))
 }
 
 // folders returns what may stand before the name of a program.
-func folders(sp *regular.Space) regular.Language { return sp.Cat(sp.Word(), sp.Text("/")) }
+func folders(sp *regexlang.Space) regexlang.Language { return sp.Cat(sp.Word(), sp.Text("/")) }
 
 // Sides returns the role and the mode of a role in a mode, each by itself, or the one that there is.
 func (s *Subject) Sides() []*Subject {
@@ -143,7 +143,7 @@ func (s *Subject) Sides() []*Subject {
 }
 
 // byDecision has for each decision the arguments about which it is made.
-type byDecision [ir.Agent + 1]regular.Language
+type byDecision [ir.Agent + 1]regexlang.Language
 
 // ruleName is what the language of a rule depends on.
 type ruleName struct {
@@ -154,8 +154,8 @@ type ruleName struct {
 }
 
 // matched returns for each decision what one of its rules matches, whatever others say.
-func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold reach) (byDecision, error) {
-	var lists [len(byDecision{})][]regular.Language
+func (e *Engine) matched(sp *regexlang.Space, g ir.Group, rules []ir.Rule, hold reach) (byDecision, error) {
+	var lists [len(byDecision{})][]regexlang.Language
 	for i := range rules {
 		to := itself
 		if rules[i].Decision != ir.Allow {
@@ -163,7 +163,7 @@ func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold re
 		}
 		r := &rules[i]
 		name := ruleName{g, r.Pattern, r.Decision != ir.Allow, to}
-		l, err := sp.Once(name, func() (regular.Language, error) { return e.ruleLanguage(sp, g, r, to) })
+		l, err := sp.Once(name, func() (regexlang.Language, error) { return e.ruleLanguage(sp, g, r, to) })
 		if err != nil {
 			return byDecision{}, err
 		}
@@ -178,15 +178,15 @@ func (e *Engine) matched(sp *regular.Space, g ir.Group, rules []ir.Rule, hold re
 
 // languages returns the plain lines that the rules of each decision match. A built-in set knows the
 // programs that it is about, so that none of its lines is plain.
-func (t *commandTable) languages(sp *regular.Space) (by byDecision) {
+func (t *commandTable) languages(sp *regexlang.Space) (by byDecision) {
 	for d := range t.rules {
-		var any, written []regular.Language
+		var any, written []regexlang.Language
 		for i := range t.rules[d] {
 			p := t.rules[d][i].pattern
 			switch {
 			case p == nil:
 			case p.all:
-				any = append(any, regular.All)
+				any = append(any, regexlang.All)
 			case ir.Decision(d) == ir.Allow:
 				any = append(any, p.exact.language(sp, p.end))
 			default:
@@ -203,8 +203,8 @@ func (t *commandTable) languages(sp *regular.Space) (by byDecision) {
 // languages returns what a side decides, and of that what a guard decides, and what a rule does where
 // the same decision in silence gives way to the other side.
 func (s *side) languages(
-	e *Engine, sp *regular.Space, g ir.Group,
-) (by byDecision, more []regular.Language, err error) {
+	e *Engine, sp *regexlang.Space, g ir.Group,
+) (by byDecision, more []regexlang.Language, err error) {
 	if g == ir.Command {
 		by = s.commands.languages(sp)
 	} else {
@@ -218,12 +218,12 @@ func (s *side) languages(
 			return by, nil, err
 		}
 	}
-	rest := regular.All
+	rest := regexlang.All
 	for d := ir.Deny; d <= ir.Allow; d++ { // the lowest decides
 		by[d] = sp.And(by[d], rest)
 		rest = sp.Without(rest, by[d])
 	}
-	by[ir.Agent] = regular.None
+	by[ir.Agent] = regexlang.None
 	other := s.fallback(g).Decision
 	if s.fallback(g).quiet {
 		more = append(more, by[other])
@@ -231,12 +231,12 @@ func (s *side) languages(
 	if by[other] = sp.Or(by[other], rest); g != ir.Edit {
 		return by, more, nil
 	}
-	guarded := regular.None
+	guarded := regexlang.None
 	guards, err := e.matched(sp, g, e.project.Guards, itself)
 	if err != nil {
 		return by, nil, err
 	}
-	var open []regular.Language
+	var open []regexlang.Language
 	for p := range s.edit.open {
 		open = append(open, sp.Text(p))
 	}
@@ -255,50 +255,50 @@ func (s *side) languages(
 }
 
 // ruleLanguage returns the plain arguments that a rule matches.
-func (e *Engine) ruleLanguage(sp *regular.Space, g ir.Group, r *ir.Rule, to reach) (regular.Language, error) {
+func (e *Engine) ruleLanguage(sp *regexlang.Space, g ir.Group, r *ir.Rule, to reach) (regexlang.Language, error) {
 	switch {
 	case r.Pattern.Kind == ir.All:
-		return regular.All, nil
+		return regexlang.All, nil
 	case r.Pattern.Kind == ir.Regex:
 		p, err := ecma.Parse(r.Pattern.Text)
 		if err != nil {
-			return regular.None, err
+			return regexlang.None, err
 		}
 		return sp.ECMAScript(p, false)
 	case g == ir.Web:
 		p, err := parseHost(r.Pattern.Text)
 		switch {
 		case err != nil:
-			return regular.None, err
+			return regexlang.None, err
 		case p.all:
-			return regular.All, nil
+			return regexlang.All, nil
 		case p.sub != "":
-			return sp.Cat(regular.Some, sp.Text(p.sub)), nil
+			return sp.Cat(regexlang.Some, sp.Text(p.sub)), nil
 		}
 		return sp.Text(p.host), nil
 	case g == ir.Modes:
 		if r.Pattern.Text == "*" {
-			return regular.All, nil
+			return regexlang.All, nil
 		}
 		return sp.Text(r.Pattern.Text), nil
 	}
 	as := letters(r.Decision != ir.Allow)
 	glob, err := e.patterns.glob(r.Pattern.Text, as)
 	if err != nil {
-		return regular.None, err
+		return regexlang.None, err
 	}
 	return glob.language(sp, as, to), nil
 }
 
 // languages returns the tools of a server that the rules of each decision, and each list of the
 // restrictions, match. Those of the inventory are not told apart by their risk.
-func (m *mcpRules) languages(sp *regular.Space, server string) []regular.Language {
-	holding := func(pattern string) regular.Language {
+func (m *mcpRules) languages(sp *regexlang.Space, server string) []regexlang.Language {
+	holding := func(pattern string) regexlang.Language {
 		return sp.Or(wildcard(sp, pattern), wildcard(sp, underscored(pattern, "*?")))
 	}
-	var all []regular.Language
+	var all []regexlang.Language
 	for d := ir.Deny; d <= ir.Allow; d++ {
-		var any []regular.Language
+		var any []regexlang.Language
 		for i := range m.entries {
 			e := &m.entries[i]
 			if !e.rulesFor(d, server) {
@@ -319,7 +319,7 @@ func (m *mcpRules) languages(sp *regular.Space, server string) []regular.Languag
 	if m.limits == nil {
 		return all
 	}
-	var listed, held []regular.Language
+	var listed, held []regexlang.Language
 	if tools := m.limits.in.AllowedTools; tools != nil {
 		for _, t := range *tools {
 			if Wildcard(t.Server, server) {
@@ -338,14 +338,14 @@ func (m *mcpRules) languages(sp *regular.Space, server string) []regular.Languag
 }
 
 // wildcard returns the names that a pattern of "*" and "?" matches.
-func wildcard(sp *regular.Space, pattern string) regular.Language {
-	out := regular.Empty
+func wildcard(sp *regexlang.Space, pattern string) regexlang.Language {
+	out := regexlang.Empty
 	for _, r := range pattern {
 		switch r {
 		case '*':
-			out = sp.Cat(out, regular.All)
+			out = sp.Cat(out, regexlang.All)
 		case '?':
-			out = sp.Cat(out, sp.Chars(regular.SetOf(func(rune) bool { return true })))
+			out = sp.Cat(out, sp.Chars(regexlang.SetOf(func(rune) bool { return true })))
 		default:
 			out = sp.Cat(out, sp.Text(string(r)))
 		}
@@ -354,7 +354,7 @@ func wildcard(sp *regular.Space, pattern string) regular.Language {
 }
 
 // language returns the plain lines that the pieces match.
-func (pieces piecewise) language(sp *regular.Space, at ending) regular.Language {
+func (pieces piecewise) language(sp *regexlang.Space, at ending) regexlang.Language {
 	l := sp.Pieces(pieces, sp.Text)
 	if at == ofWord {
 		l = sp.Cat(l, sp.MoreWords())
@@ -363,8 +363,8 @@ func (pieces piecewise) language(sp *regular.Space, at ending) regular.Language 
 }
 
 // language returns the paths that a glob matches.
-func (g glob) language(sp *regular.Space, as letters, to reach) regular.Language {
-	var anywhere, rooted []regular.Language
+func (g glob) language(sp *regexlang.Space, as letters, to reach) regexlang.Language {
+	var anywhere, rooted []regexlang.Language
 	for _, a := range g {
 		if len(a) > 1 && a[0].kind == segAnyDepth {
 			anywhere = append(anywhere, a[1:].language(sp, as, to))
@@ -374,15 +374,15 @@ func (g glob) language(sp *regular.Space, as letters, to reach) regular.Language
 	}
 	// What begins anywhere has its beginning in common: so a union of many has few states.
 	slash := sp.Text("/")
-	below := sp.Optional(sp.Cat(regular.All, slash))
+	below := sp.Optional(sp.Cat(regexlang.All, slash))
 	return sp.Or(sp.Or(rooted...), sp.Cat(below, sp.Or(anywhere...)))
 }
 
-func (a alternative) language(sp *regular.Space, as letters, to reach) regular.Language {
+func (a alternative) language(sp *regexlang.Space, as letters, to reach) regexlang.Language {
 	slash := sp.Text("/")
-	rest := regular.Empty
+	rest := regexlang.Empty
 	if to == andBelow {
-		rest = sp.Optional(sp.Cat(slash, regular.All))
+		rest = sp.Optional(sp.Cat(slash, regexlang.All))
 	}
 	for i := len(a) - 1; i >= 0; i-- {
 		last := i == len(a)-1
@@ -393,20 +393,20 @@ func (a alternative) language(sp *regular.Space, as letters, to reach) regular.L
 			}
 			rest = sp.Cat(a[i].language(sp, as), rest)
 		case last && i == 0:
-			rest = regular.All
+			rest = regexlang.All
 		case last:
-			rest = sp.Optional(sp.Cat(slash, regular.All))
+			rest = sp.Optional(sp.Cat(slash, regexlang.All))
 		default:
-			rest = sp.Cat(sp.Optional(sp.Cat(regular.All, slash)), rest)
+			rest = sp.Cat(sp.Optional(sp.Cat(regexlang.All, slash)), rest)
 		}
 	}
 	return rest
 }
 
 // language returns the names that a segment matches.
-func (s segment) language(sp *regular.Space, as letters) regular.Language {
-	name := regular.SetOf(func(r rune) bool { return r != '/' })
-	out := regular.Empty
+func (s segment) language(sp *regexlang.Space, as letters) regexlang.Language {
+	name := regexlang.SetOf(func(r rune) bool { return r != '/' })
+	out := regexlang.Empty
 	for _, e := range s.letters() {
 		l := sp.Chars(name)
 		switch e.kind {
@@ -417,7 +417,7 @@ func (s segment) language(sp *regular.Space, as letters) regular.Language {
 		case elemStar:
 			l = sp.Star(l)
 		case elemClass:
-			l = sp.Chars(regular.SetOf(func(r rune) bool {
+			l = sp.Chars(regexlang.SetOf(func(r rune) bool {
 				if as == folded && r < utf8.RuneSelf {
 					r = rune(lowerByte(byte(r)))
 				}

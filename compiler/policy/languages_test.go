@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // The language of a glob has the plain paths that the glob matches.
@@ -31,7 +31,7 @@ func TestGlobLanguages(t *testing.T) {
 				continue
 			}
 			to := reach(n%2 == 0)
-			sp := regular.New(alphabet)
+			sp := regexlang.New(alphabet)
 			within, err := sp.Go(expr)
 			if err != nil {
 				t.Fatal(err)
@@ -41,7 +41,7 @@ func TestGlobLanguages(t *testing.T) {
 				names := make([]string, 1+r.IntN(4))
 				for i := range names {
 					for range 1 + r.IntN(3) {
-						names[i] += pick("a", "b", ".", "A", "B", string(regular.Other))
+						names[i] += pick("a", "b", ".", "A", "B", string(regexlang.Other))
 					}
 				}
 				path := strings.Join(names, "/")

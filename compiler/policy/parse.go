@@ -6,7 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"modec.dev/modec/compiler/recent"
+	"modec.dev/modec/compiler/cache"
 )
 
 // ParseLine parses a line of bash. The caller must not change what it returns: it is the same for
@@ -48,7 +48,7 @@ const (
 	maxKept   = 256 // the length of a line
 )
 
-var parsedLines = recent.New[string, parsed](keptLines)
+var parsedLines = cache.New[string, parsed](keptLines)
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/recent"
 )
 
 // MCPKind says which part of an MCP server an action touches.
@@ -98,9 +98,9 @@ type Engine struct {
 	mu       sync.Mutex
 	modes    map[string]*side
 	roles    map[string]*side
-	subjects map[ir.SubjectRef]*Subject             // modes, and roles
-	pairs    *recent.Cache[ir.SubjectRef, *Subject] // roles in modes: their sides are kept anyway
-	views    map[string]*Engine                     // by target: see For
+	subjects map[ir.SubjectRef]*Subject            // modes, and roles
+	pairs    *cache.Cache[ir.SubjectRef, *Subject] // roles in modes: their sides are kept anyway
+	views    map[string]*Engine                    // by target: see For
 }
 
 // mostPairs is how many roles in modes at least an engine keeps.
@@ -115,7 +115,7 @@ func New(p *ir.Project) *Engine {
 		modes:     map[string]*side{},
 		roles:     map[string]*side{},
 		subjects:  map[ir.SubjectRef]*Subject{},
-		pairs:     recent.New[ir.SubjectRef, *Subject](mostPairs),
+		pairs:     cache.New[ir.SubjectRef, *Subject](mostPairs),
 		digests:   sync.OnceValue(p.Digests),
 		times:     &times{all: p.Times()},
 	}
@@ -140,7 +140,7 @@ func Read(data []byte) (*Engine, error) {
 	return e, nil
 }
 
-var engines = recent.New[[sha256.Size]byte, *Engine](2)
+var engines = cache.New[[sha256.Size]byte, *Engine](2)
 
 // Digest returns the project's [ir.Project.Digest] of a subject.
 func (e *Engine) Digest(ref ir.SubjectRef) string { return e.digests()(ref) }

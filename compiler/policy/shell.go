@@ -9,8 +9,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/recent"
 )
 
 // Limits of what is analysed. A line beyond them counts as one that does not
@@ -158,7 +158,7 @@ type placedLine struct {
 
 // analysedLines are the last analyses. A decision needs that of its line several times, and only
 // a line with a redirect or a cd depends on what is on the disk.
-var analysedLines = recent.New[placedLine, analysis](keptLines)
+var analysedLines = cache.New[placedLine, analysis](keptLines)
 
 func analyseIn(in dirs, p *Place, line string) *analysis {
 	a := &analysis{place: p}

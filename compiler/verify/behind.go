@@ -8,7 +8,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // behind decides about the servers of the source where the agent starts modec's gateway in their place. What the
@@ -151,9 +151,9 @@ func (b *behind) NamedCalls(ref ir.SubjectRef, servers []string) []policy.Action
 }
 
 // Languages returns a language for each tool of a server behind a gateway, which has no others.
-func (b *behind) Languages(ref ir.SubjectRef, f policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (b *behind) Languages(ref ir.SubjectRef, f policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	if f.Group == ir.MCP && b.fronts(f.Server) {
-		var list []regular.Language
+		var list []regexlang.Language
 		for _, t := range b.source.Project().Server(f.Server).Tools {
 			list = append(list, sp.Text(t.Name))
 		}
@@ -162,7 +162,7 @@ func (b *behind) Languages(ref ir.SubjectRef, f policy.Field, sp *regular.Space)
 	if r, ok := b.Decider.(contract.Regular); ok {
 		return r.Languages(ref, f, sp)
 	}
-	return nil, regular.ErrNotRegular
+	return nil, regexlang.ErrNotRegular
 }
 
 // ToolName returns a tool's name as the agent has it.

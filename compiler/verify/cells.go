@@ -13,13 +13,13 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // A group whose plain arguments are decided by regular languages alone, those of the source and
 // those of the artifacts, is verified exactly: each combination of them that some argument meets
 // is a cell, and of two arguments of one cell neither side thinks otherwise than of the other. So
-// one argument of each cell is compared ([regular.Space.Cells]), the shortest.
+// one argument of each cell is compared ([regexlang.Space.Cells]), the shortest.
 
 // spaces are those of all groups. Workers share them: what one has found out about languages the others
 // need not.
@@ -35,14 +35,14 @@ type spaces struct {
 
 // space has the languages of a group, for one worker at a time.
 type space struct {
-	*regular.Space
-	within regular.Language // the plain arguments
-	bytes  int              // what it took when it was given back
+	*regexlang.Space
+	within regexlang.Language // the plain arguments
+	bytes  int                // what it took when it was given back
 }
 
 func newSpace(g ir.Group) *space {
 	alphabet, expr := policy.Plain(g)
-	s := &space{Space: regular.New(alphabet)}
+	s := &space{Space: regexlang.New(alphabet)}
 	if g == ir.Read || g == ir.Edit {
 		s.CutAt('/')
 	}
@@ -127,18 +127,18 @@ var errOpaque = errors.New("the agent's model gives no languages")
 
 // cells returns an argument of each cell of a group, and what arguments are in them. It fails where
 // the group is not exact.
-func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]string, regular.Language, error) {
+func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]string, regexlang.Language, error) {
 	all, err := j.languages(u.subject, of, in)
 	if err != nil {
-		return nil, regular.None, err
+		return nil, regexlang.None, err
 	}
 	if j.crowded(of.Group) || j.finer(u.engine, of, in, all) {
-		return nil, regular.None, ErrManyCells
+		return nil, regexlang.None, ErrManyCells
 	}
 	within := j.plain(u.project, u.subject, of, in)
 	cells, ok := in.Cells(within, most, all...)
 	if !ok {
-		return nil, regular.None, ErrManyCells
+		return nil, regexlang.None, ErrManyCells
 	}
 	texts := make([]string, len(cells))
 	for i := range cells {
@@ -149,8 +149,8 @@ func (j *job) cells(u *universe, of policy.Field, in *space, most int) ([]string
 
 // plain returns the plain arguments that languages alone decide: of mcp tools that the inventory does
 // not list.
-func (j *job) plain(p *ir.Project, subject *policy.Subject, of policy.Field, in *space) regular.Language {
-	var but []regular.Language
+func (j *job) plain(p *ir.Project, subject *policy.Subject, of policy.Field, in *space) regexlang.Language {
+	var but []regexlang.Language
 	if of.Group == ir.Command {
 		var known []string
 		for _, d := range j.deciders(subject, of.Group) {
@@ -183,8 +183,8 @@ func (j *job) deciders(subject *policy.Subject, g ir.Group) []contract.Decider {
 // artifacts and of the agent by itself, each once.
 func (j *job) languages(
 	subject *policy.Subject, of policy.Field, in *space,
-) (parts [][]regular.Language, err error) {
-	var said []regular.Language
+) (parts [][]regexlang.Language, err error) {
+	var said []regexlang.Language
 	for _, side := range subject.Sides() {
 		l, err := side.Languages(in.Space, of)
 		if err != nil {
@@ -193,7 +193,7 @@ func (j *job) languages(
 		l = distinct(l, said)
 		parts, said = append(parts, l), append(said, l...)
 	}
-	var done []regular.Language
+	var done []regexlang.Language
 	for _, d := range j.deciders(subject, of.Group) {
 		r, ok := d.(contract.Regular)
 		if !ok {
@@ -215,10 +215,10 @@ func (j *job) languages(
 }
 
 // distinct returns languages that tell arguments apart, each once, but for some.
-func distinct(of, but []regular.Language) []regular.Language {
+func distinct(of, but []regexlang.Language) []regexlang.Language {
 	slices.Sort(of)
-	return slices.DeleteFunc(slices.Compact(of), func(l regular.Language) bool {
-		return l == regular.None || l == regular.All || slices.Contains(but, l)
+	return slices.DeleteFunc(slices.Compact(of), func(l regexlang.Language) bool {
+		return l == regexlang.None || l == regexlang.All || slices.Contains(but, l)
 	})
 }
 
@@ -251,7 +251,7 @@ const ofCell = "cell"
 func (j *job) exactly(
 	ctx context.Context, u *universe, w *worker, whole func(ir.Group) ([]*Witness, error),
 ) ([]*Witness, error) {
-	most := regular.MostStates
+	most := regexlang.MostStates
 	if j.halves != nil {
 		most = w.universes.plan.pairStates()
 	}
@@ -334,7 +334,7 @@ func manyCells(why error) bool { return why != nil && why.Error() == ErrManyCell
 
 // finer reports whether some languages have all those of a half that has too many cells: then these have too many, too,
 // which would take longest to find out.
-func (j *job) finer(p *policy.Engine, of policy.Field, in *space, parts [][]regular.Language) bool {
+func (j *job) finer(p *policy.Engine, of policy.Field, in *space, parts [][]regexlang.Language) bool {
 	for _, half := range j.halves {
 		if !manyCells(half.sampled[of.Group]) {
 			continue
@@ -345,7 +345,7 @@ func (j *job) finer(p *policy.Engine, of policy.Field, in *space, parts [][]regu
 		}
 		own, err := half.languages(subject, of, in)
 		all := slices.Concat(parts...)
-		lacks := func(l regular.Language) bool { return !slices.Contains(all, l) }
+		lacks := func(l regexlang.Language) bool { return !slices.Contains(all, l) }
 		if err == nil && !slices.ContainsFunc(slices.Concat(own...), lacks) {
 			return true
 		}

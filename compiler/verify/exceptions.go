@@ -5,11 +5,11 @@ import (
 	"strings"
 	"unicode"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/recent"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // exception returns the exception that covers an action, nil for none.
@@ -134,8 +134,8 @@ func (w *Witness) guarded() bool { return w.Group == ir.Edit && w.Source.Pos.Fil
 func literal(pattern string) bool { return pattern != "" && !strings.ContainsAny(pattern, "*?[{") }
 
 // languagesOf returns those by which an exception tells arguments apart.
-func languagesOf(x *contract.Exception, of policy.Field, in *regular.Space) []regular.Language {
-	all := []regular.Language{in.Text(strings.TrimPrefix(x.Pattern, of.Server+":"))}
+func languagesOf(x *contract.Exception, of policy.Field, in *regexlang.Space) []regexlang.Language {
+	all := []regexlang.Language{in.Text(strings.TrimPrefix(x.Pattern, of.Server+":"))}
 	if x.Group == ir.MCP || literal(x.Pattern) {
 		return all
 	}
@@ -155,7 +155,7 @@ type accepted struct {
 
 // patternsOfExceptions are the last ones, each as a subject that may do what the pattern says and nothing else; nil for
 // what is no pattern.
-var patternsOfExceptions = recent.New[accepted, *policy.Subject](64)
+var patternsOfExceptions = cache.New[accepted, *policy.Subject](64)
 
 func (a accepted) subject() *policy.Subject {
 	if s, ok := patternsOfExceptions.Get(a); ok {

@@ -8,7 +8,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // Put makes a subject's universe one that the caller chose: a part of the whole
@@ -73,7 +73,7 @@ func (j *job) celled(p *ir.Project, subject *policy.Subject, of policy.Field, in
 		return c
 	}
 	within := j.plain(p, subject, of, in)
-	cells, ok := in.Cells(within, regular.MostStates, all...)
+	cells, ok := in.Cells(within, regexlang.MostStates, all...)
 	if !ok {
 		c.Err = ErrManyCells
 		return c

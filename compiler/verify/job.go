@@ -12,7 +12,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // job compares one subject on one surface.
@@ -348,7 +348,7 @@ func (absent) Decide(ir.SubjectRef, policy.Action) contract.Verdict { return con
 
 func (absent) Contains(ir.SubjectRef) bool { return false }
 
-func (absent) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
+func (absent) Languages(ir.SubjectRef, policy.Field, *regexlang.Space) ([]regexlang.Language, error) {
 	return nil, nil
 }
 

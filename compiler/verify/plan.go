@@ -7,7 +7,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // plan says which subject is compared on what need not be compared for each: how an agent reads
@@ -41,7 +41,7 @@ func (p *plan) pairStates() int {
 	if p.pairs > mostPairs {
 		return 0
 	}
-	return min(regular.MostStates, mostPairStates/max(1, p.pairs))
+	return min(regexlang.MostStates, mostPairStates/max(1, p.pairs))
 }
 
 // newPlan looks at every mode and every role of a project, whichever are verified.

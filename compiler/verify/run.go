@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/compiler/secret"
 )
 
@@ -24,7 +24,7 @@ type patterns struct {
 	servers  []string // of the inventory, and the gateways in their place
 
 	mu           sync.Mutex
-	pairs, alone *recent.Cache[ir.SubjectRef, map[ir.Group][]ir.Pattern]
+	pairs, alone *cache.Cache[ir.SubjectRef, map[ir.Group][]ir.Pattern]
 }
 
 // The subjects of which the patterns are kept at least: more pairs than are compared at once, and the halves of many.
@@ -36,8 +36,8 @@ const (
 func newPatterns(servers []string) *patterns {
 	return &patterns{
 		servers: servers,
-		pairs:   recent.New[ir.SubjectRef, map[ir.Group][]ir.Pattern](patternedPairs),
-		alone:   recent.New[ir.SubjectRef, map[ir.Group][]ir.Pattern](patternedAlone),
+		pairs:   cache.New[ir.SubjectRef, map[ir.Group][]ir.Pattern](patternedPairs),
+		alone:   cache.New[ir.SubjectRef, map[ir.Group][]ir.Pattern](patternedAlone),
 	}
 }
 

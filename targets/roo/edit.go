@@ -10,7 +10,7 @@ import (
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/roo/format"
 )
 
@@ -346,17 +346,17 @@ func breaksLines(body string) bool {
 
 // reachable is what an expression matches, at least.
 type reachable struct {
-	*regular.Space
-	paths regular.Language
+	*regexlang.Space
+	paths regexlang.Language
 }
 
 // units are all letters.
-var units = regular.SetOf(func(rune) bool { return true })
+var units = regexlang.SetOf(func(rune) bool { return true })
 
 func newReachable(expr string) reachable {
-	r := reachable{regular.New(units), regular.All}
+	r := reachable{regexlang.New(units), regexlang.All}
 	if p, err := ecma.Parse(expr); err == nil {
-		if l, err := r.ECMAScriptWithin(p, regular.Bound{}); err == nil {
+		if l, err := r.ECMAScriptWithin(p, regexlang.Bound{}); err == nil {
 			r.paths = l
 		}
 	}
@@ -371,7 +371,7 @@ func (r reachable) any(exprs ...string) bool {
 		if err != nil {
 			return true
 		}
-		l, err := r.ECMAScriptWithin(p, regular.Bound{AnyUnit: true})
+		l, err := r.ECMAScriptWithin(p, regexlang.Bound{AnyUnit: true})
 		return err != nil || r.Meets(r.paths, l)
 	})
 }

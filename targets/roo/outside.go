@@ -8,7 +8,7 @@ import (
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/roo/format"
 )
 
@@ -116,9 +116,9 @@ func aboutNames(expr string) bool {
 	if nameAtEnd(p) {
 		return true
 	}
-	sp := regular.New(units)
-	least, err1 := sp.ECMAScriptWithin(p, regular.Bound{Fewer: true})
-	most, err2 := sp.ECMAScriptWithin(p, regular.Bound{})
+	sp := regexlang.New(units)
+	least, err1 := sp.ECMAScriptWithin(p, regexlang.Bound{Fewer: true})
+	most, err2 := sp.ECMAScriptWithin(p, regexlang.Bound{})
 	line, err3 := sp.Go(`^[^\n\r]*$`)
 	slashed, err4 := sp.Go(`/`)
 	separated, err5 := sp.Go(`[/\\]`)
@@ -155,12 +155,12 @@ func nameAtEnd(p *ecma.Pattern) bool {
 		looks = looks || look || assertion
 		return !looks
 	})
-	sp := regular.New(units)
+	sp := regexlang.New(units)
 	alone, err1 := ecma.Parse("^(?:" + inner.String() + ")$")
 	if looks || err1 != nil {
 		return false
 	}
-	most, err2 := sp.ECMAScriptWithin(alone, regular.Bound{})
+	most, err2 := sp.ECMAScriptWithin(alone, regexlang.Bound{})
 	not, err3 := sp.Go(`[/\\\n\r\x{2028}\x{2029}]|^\.{0,2}$`)
 	return errors.Join(err2, err3) == nil && !sp.Meets(most, not)
 }

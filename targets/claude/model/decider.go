@@ -17,12 +17,12 @@ import (
 	"strings"
 	"sync"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/claude/format"
 )
 
@@ -138,7 +138,7 @@ func (o *opener) decider() *decider {
 		}
 	}
 	modes[""] = nil // a role in no mode
-	pairs := recent.New[ir.SubjectRef, *session](deciding)
+	pairs := cache.New[ir.SubjectRef, *session](deciding)
 	for mode, a := range modes {
 		for role, s := range roles {
 			ref := ir.SubjectRef{Role: role, Mode: mode}

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/hook"
 )
@@ -240,7 +240,7 @@ type question struct {
 }
 
 // answers are the last ones: sessions that start in several ways have the same hook.
-var answers = recent.New[question, answer](4096)
+var answers = cache.New[question, answer](4096)
 
 // decisions are those behind them: of Bash and Monitor, say, which run the same line.
 var decisions = contract.NewDecisions()

@@ -9,7 +9,7 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
@@ -18,7 +18,7 @@ func (d *decider) Contains(ref ir.SubjectRef) bool { return d.has(ref) }
 
 // Languages returns what decides about a subject's plain files, lines, hosts and subagents: by list the
 // rules of its session, what Claude Code decides by itself, and the policy of each hook.
-func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	if s := d.of(ref); s != nil {
 		return s.languages(of, sp)
 	}
@@ -26,18 +26,18 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 }
 
 // Languages returns what decides in a session of a subject without rules.
-func (a *alone) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (a *alone) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	return a.of(ref).languages(of, sp)
 }
 
 // Languages returns what decides in the session.
-func (s *Session) Languages(of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (s *Session) Languages(of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	return s.s.languages(of, sp)
 }
 
-func (s *session) languages(of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (s *session) languages(of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	l := lists{Space: sp}
-	denied := regular.None
+	denied := regexlang.None
 	switch g := of.Group; g {
 	case ir.Read, ir.Edit:
 		denied = l.files(s, g)
@@ -88,12 +88,12 @@ func (s *session) languages(of policy.Field, sp *regular.Space) ([]regular.Langu
 
 // lists collects the language of each list of rules.
 type lists struct {
-	*regular.Space
-	all []regular.Language
+	*regexlang.Space
+	all []regexlang.Language
 	err error
 }
 
-func (l *lists) add(err error, of ...regular.Language) {
+func (l *lists) add(err error, of ...regexlang.Language) {
 	if err != nil && l.err == nil {
 		l.err = err
 	}
@@ -103,19 +103,19 @@ func (l *lists) add(err error, of ...regular.Language) {
 // How a rule about files is read: as it decides, as a file system may take names for each other,
 // and in the case in which it is written.
 var (
-	asFolded = func(l *lists, r *pathRule) regular.Language { return l.path(r, &r.folded, unicode.ToUpper) }
-	asAlike  = func(l *lists, r *pathRule) regular.Language { return l.path(r, &r.alike, unicode.ToLower) }
-	asExact  = func(l *lists, r *pathRule) regular.Language { return l.path(r, &r.exact, nil) }
-	asFolder = func(l *lists, r *pathRule) regular.Language { // the folder for whose content it is
+	asFolded = func(l *lists, r *pathRule) regexlang.Language { return l.path(r, &r.folded, unicode.ToUpper) }
+	asAlike  = func(l *lists, r *pathRule) regexlang.Language { return l.path(r, &r.alike, unicode.ToLower) }
+	asExact  = func(l *lists, r *pathRule) regexlang.Language { return l.path(r, &r.exact, nil) }
+	asFolder = func(l *lists, r *pathRule) regexlang.Language { // the folder for whose content it is
 		if name, ok := below(root, policy.Fold(r.folder)); ok {
 			return l.TextInAnyCase(name)
 		}
-		return regular.None
+		return regexlang.None
 	}
 )
 
 // files adds what decides about files of the project, but for what rules deny, which it returns.
-func (l *lists) files(s *session, g ir.Group) (denied regular.Language) {
+func (l *lists) files(s *session, g ir.Group) (denied regexlang.Language) {
 	deny, ask, allow := &s.rules[ir.Deny], &s.rules[ir.Ask], &s.rules[ir.Allow]
 	denied = l.any(asFolded, deny.read)
 	if of := func(rs *ruleSet) []pathRule { return rs.read }; g == ir.Read {
@@ -149,23 +149,23 @@ func (l *lists) tools(s *session, server string) {
 		return
 	}
 	prefix := "mcp__" + server + "__"
-	named := func(tools rule.Tools) regular.Language {
+	named := func(tools rule.Tools) regexlang.Language {
 		pieces, begin := tools.Text()
 		any := l.Pieces(pieces, l.Text)
 		if begin != "" {
-			any = l.Or(any, l.Cat(l.Text(begin), regular.All))
+			any = l.Or(any, l.Cat(l.Text(begin), regexlang.All))
 		}
 		return l.After(any, prefix)
 	}
 	for d := range s.rules {
-		var any []regular.Language
+		var any []regexlang.Language
 		for i := range s.rules[d].tools {
 			any = append(any, named(s.rules[d].tools[i].Tools))
 		}
 		l.add(nil, l.Or(any...))
 	}
 	for _, list := range s.tools {
-		var any []regular.Language
+		var any []regexlang.Language
 		for _, t := range list.Tools() {
 			any = append(any, named(t))
 		}
@@ -215,7 +215,7 @@ var known = func() []string {
 }()
 
 // lines adds what decides about plain lines, but for what rules deny, which it returns.
-func (l *lists) lines(s *session) (denied regular.Language) {
+func (l *lists) lines(s *session) (denied regexlang.Language) {
 	denying, asking := l.commands(s.rules[ir.Deny].bash), l.commands(s.rules[ir.Ask].bash)
 	denied = policy.Anywhere(l.Space, denying)
 	l.add(nil, policy.Anywhere(l.Space, asking), l.commands(s.rules[ir.Allow].bash))
@@ -227,18 +227,18 @@ func (l *lists) lines(s *session) (denied regular.Language) {
 	held := l.Or(denying, asking)
 	begins := l.Cat(l.And(held, l.Word()), l.MoreWords())
 	l.add(nil, l.Or(begins, l.inLowerCase(s)),
-		l.Or(l.Cat(regular.All, l.Text(" "), l.Or(held, begins)), l.Skipping(held)))
+		l.Or(l.Cat(regexlang.All, l.Text(" "), l.Or(held, begins)), l.Skipping(held)))
 	return denied
 }
 
 // commands returns the plain lines that rules match as they stand.
-func (l *lists) commands(rules []bashRule) regular.Language { return l.pieces(rules, l.Text) }
+func (l *lists) commands(rules []bashRule) regexlang.Language { return l.pieces(rules, l.Text) }
 
 // inLowerCase returns the lines that a rule holds back when they are written in lower case.
-func (l *lists) inLowerCase(s *session) regular.Language {
-	lower := func(text string) regular.Language {
+func (l *lists) inLowerCase(s *session) regexlang.Language {
+	lower := func(text string) regexlang.Language {
 		if text != strings.ToLower(text) {
-			return regular.None
+			return regexlang.None
 		}
 		return l.TextInAnyCase(text)
 	}
@@ -246,12 +246,12 @@ func (l *lists) inLowerCase(s *session) regular.Language {
 }
 
 // pieces returns what rules match whose literal parts are those of a language.
-func (l *lists) pieces(rules []bashRule, of func(string) regular.Language) regular.Language {
-	var any []regular.Language
+func (l *lists) pieces(rules []bashRule, of func(string) regexlang.Language) regexlang.Language {
+	var any []regexlang.Language
 	for i := range rules {
 		r := &rules[i]
 		if r.all {
-			return regular.All
+			return regexlang.All
 		}
 		matched := l.Pieces(r.pieces, of)
 		if r.boundary {
@@ -263,8 +263,8 @@ func (l *lists) pieces(rules []bashRule, of func(string) regular.Language) regul
 }
 
 // any returns what any rule of some lists matches, in one reading.
-func (l *lists) any(as func(*lists, *pathRule) regular.Language, of ...[]pathRule) regular.Language {
-	var any []regular.Language
+func (l *lists) any(as func(*lists, *pathRule) regexlang.Language, of ...[]pathRule) regexlang.Language {
+	var any []regexlang.Language
 	for _, rules := range of {
 		for i := range rules {
 			any = append(any, as(l, &rules[i]))
@@ -280,12 +280,12 @@ type readAs struct {
 }
 
 // path returns the paths of the project that a rule's pattern matches.
-func (l *lists) path(r *pathRule, ig *ignored, as func(rune) rune) regular.Language {
+func (l *lists) path(r *pathRule, ig *ignored, as func(rune) rune) regexlang.Language {
 	name := readAs{line: ig.line}
 	if as != nil {
 		name.small, name.big = as('a'), as('A')
 	}
-	of, err := l.Once(name, func() (regular.Language, error) { return l.GoAs(ignorePattern(ig.line), as) })
+	of, err := l.Once(name, func() (regexlang.Language, error) { return l.GoAs(ignorePattern(ig.line), as) })
 	l.add(err)
 	switch inside, ok := below(root, r.base); {
 	case r.base == root:
@@ -296,17 +296,17 @@ func (l *lists) path(r *pathRule, ig *ignored, as func(rune) rune) regular.Langu
 	if rel, ok := below(path.Clean(r.base), root); ok {
 		return l.After(of, rel+"/")
 	}
-	return regular.None
+	return regexlang.None
 }
 
-func (l *lists) hosts(rules []hostRule) regular.Language {
-	var any []regular.Language
+func (l *lists) hosts(rules []hostRule) regexlang.Language {
+	var any []regexlang.Language
 	for i := range rules {
 		switch r := &rules[i]; {
 		case r.all:
-			any = append(any, regular.All)
+			any = append(any, regexlang.All)
 		case r.sub:
-			any = append(any, l.Cat(regular.Some, l.Text("."+r.host)))
+			any = append(any, l.Cat(regexlang.Some, l.Text("."+r.host)))
 		default:
 			any = append(any, l.Text(r.host))
 		}
@@ -314,8 +314,8 @@ func (l *lists) hosts(rules []hostRule) regular.Language {
 	return l.Or(any...)
 }
 
-func (l *lists) names(rules []nameRule) regular.Language {
-	var any []regular.Language
+func (l *lists) names(rules []nameRule) regexlang.Language {
+	var any []regexlang.Language
 	for i := range rules {
 		any = append(any, l.Text(rules[i].name))
 	}

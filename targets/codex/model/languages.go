@@ -6,7 +6,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/codex/format"
 )
 
@@ -35,7 +35,7 @@ func (d *decider) ToolName(name string) string { return format.Plain(name) }
 
 // Languages returns what decides about a subject's plain arguments: the policy of each hook, the tools that a
 // configuration names, and the folders that no sandbox opens.
-func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) (all []regular.Language, err error) {
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) (all []regexlang.Language, err error) {
 	if !d.Contains(ref) {
 		return nil, nil
 	}
@@ -55,34 +55,34 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 }
 
 // Languages returns the folders that no sandbox opens.
-func (alone) Languages(_ ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (alone) Languages(_ ir.SubjectRef, of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	return sandboxed(of, sp), nil
 }
 
 // sandboxed returns the files that no sandbox lets be written.
-func sandboxed(of policy.Field, sp *regular.Space) (all []regular.Language) {
+func sandboxed(of policy.Field, sp *regexlang.Space) (all []regexlang.Language) {
 	if of.Group != ir.Edit {
 		return nil
 	}
 	for _, dir := range protected {
-		all = append(all, sp.Cat(sp.Text(dir), sp.Optional(sp.Cat(sp.Text("/"), regular.All))))
+		all = append(all, sp.Cat(sp.Text(dir), sp.Optional(sp.Cat(sp.Text("/"), regexlang.All))))
 	}
 	return all
 }
 
 type lists struct {
-	*regular.Space
-	all []regular.Language
+	*regexlang.Space
+	all []regexlang.Language
 }
 
 // tools adds tools, each with those that Codex hands to a model under the same name.
 func (l *lists) tools(names ...string) {
 	for _, name := range names {
-		same := l.TextOf(name, func(c rune) regular.Set {
+		same := l.TextOf(name, func(c rune) regexlang.Set {
 			if strings.ContainsRune("_-.", c) {
-				return regular.SetOf(func(c rune) bool { return c == '_' || c == '-' })
+				return regexlang.SetOf(func(c rune) bool { return c == '_' || c == '-' })
 			}
-			return regular.SetOf(func(as rune) bool { return as == c })
+			return regexlang.SetOf(func(as rune) bool { return as == c })
 		})
 		l.all = append(l.all, l.Text(name), same)
 	}

@@ -6,7 +6,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/copilot/format"
 )
 
@@ -15,7 +15,7 @@ func (d *decider) ToolName(name string) string { return format.Plain(name) }
 
 // Languages returns what decides about a subject's plain arguments: the policy of each hook, the tools that a session
 // or an agent names, and what lies in the project.
-func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) (all []regular.Language, err error) {
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) (all []regexlang.Language, err error) {
 	if !d.Contains(ref) {
 		return nil, nil
 	}
@@ -44,13 +44,13 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 }
 
 // Languages returns none: sessions without files decide all plain arguments in one way.
-func (alone) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
+func (alone) Languages(ir.SubjectRef, policy.Field, *regexlang.Space) ([]regexlang.Language, error) {
 	return nil, nil
 }
 
 type lists struct {
-	*regular.Space
-	all []regular.Language
+	*regexlang.Space
+	all []regexlang.Language
 }
 
 // named adds the tools that a session or an agent names.
@@ -85,11 +85,11 @@ func (l *lists) parts(name string) {
 // tools adds tools, each with those that Copilot hands to a model under the same name.
 func (l *lists) tools(names ...string) {
 	for _, name := range names {
-		same := l.TextOf(name, func(c rune) regular.Set {
+		same := l.TextOf(name, func(c rune) regexlang.Set {
 			if format.Plain(string(c)) == "-" {
-				return regular.SetOf(func(c rune) bool { return c == '-' || c == '.' })
+				return regexlang.SetOf(func(c rune) bool { return c == '-' || c == '.' })
 			}
-			return regular.SetOf(func(as rune) bool { return as == c })
+			return regexlang.SetOf(func(as rune) bool { return as == c })
 		})
 		l.all = append(l.all, l.Text(name), same)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // documented is a glob as Cursor's documentation means it, which is as picomatch reads it: ?, classes, braces, groups
@@ -48,14 +48,14 @@ func (d *documented) match(text string) bool { return d != nil && d.re.MatchStri
 
 // language returns the texts that are matched when each of their letters is read as another one. An expression that was
 // read is regular.
-func (d *documented) language(sp *regular.Space, as func(rune) rune) regular.Language {
+func (d *documented) language(sp *regexlang.Space, as func(rune) rune) regexlang.Language {
 	if d == nil {
-		return regular.None
+		return regexlang.None
 	}
 	of, err := sp.GoAs(d.expr, as)
 	switch {
 	case err != nil:
-		return regular.All
+		return regexlang.All
 	case d.but:
 		return sp.Not(of)
 	}

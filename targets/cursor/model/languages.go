@@ -9,7 +9,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -21,8 +21,8 @@ func (d *decider) KnownPrograms() []string { return slices.Sorted(maps.Keys(notC
 
 // Languages returns what decides about a subject's plain files, lines, hosts and subagents: the
 // tokens of the CLI, what they are written for, the entries of the IDE, and the policy of each hook.
-func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
-	var all []regular.Language
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
+	var all []regexlang.Language
 	g := of.Group
 	for _, s := range d.setups[ref] {
 		if s.hooks != nil {
@@ -61,14 +61,14 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 }
 
 // Languages returns none: by itself Cursor treats all plain files, hosts and subagents alike.
-func (d alone) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
+func (d alone) Languages(ir.SubjectRef, policy.Field, *regexlang.Space) ([]regexlang.Language, error) {
 	return nil, nil
 }
 
 // matched returns what the tokens of a list for a group match.
-func matched(list []token, g ir.Group, sp *regular.Space) regular.Language {
+func matched(list []token, g ir.Group, sp *regexlang.Space) regexlang.Language {
 	keyword := map[ir.Group]format.Keyword{ir.Read: format.Read, ir.Edit: format.Write, ir.Web: format.WebFetch}[g]
-	var any []regular.Language
+	var any []regexlang.Language
 	for i := range list {
 		t := &list[i]
 		if t.Keyword != keyword {
@@ -85,17 +85,17 @@ func matched(list []token, g ir.Group, sp *regular.Space) regular.Language {
 
 // lines returns the plain lines that tokens match ([token.matchesShell]), and those for which they
 // were written ([token.means]).
-func lines(list []token, sp *regular.Space) (matched, meant regular.Language) {
+func lines(list []token, sp *regexlang.Space) (matched, meant regexlang.Language) {
 	word := sp.Word()
-	begins := func(first regular.Language) regular.Language { return sp.Cat(sp.And(first, word), sp.MoreWords()) }
+	begins := func(first regexlang.Language) regexlang.Language { return sp.Cat(sp.And(first, word), sp.MoreWords()) }
 	// named returns what some languages have, or what begins with a word of others.
-	named := func(whole, first []regular.Language) regular.Language {
+	named := func(whole, first []regexlang.Language) regexlang.Language {
 		return sp.Or(sp.Or(whole...), begins(sp.Or(first...)))
 	}
-	var names, firstNames, colons, firstColons, pairs []regular.Language
+	var names, firstNames, colons, firstColons, pairs []regexlang.Language
 	for i := range list {
 		t := &list[i]
-		whole, longer := t.whole.language(sp), sp.Cat(sp.Text(t.Inside+" "), regular.All)
+		whole, longer := t.whole.language(sp), sp.Cat(sp.Text(t.Inside+" "), regexlang.All)
 		if !t.pair {
 			names, firstNames = append(names, whole, longer), append(firstNames, whole, sp.Text(t.Inside))
 			continue
@@ -113,29 +113,29 @@ func lines(list []token, sp *regular.Space) (matched, meant regular.Language) {
 }
 
 // language returns the plain arguments that a glob matches.
-func (g glob) language(sp *regular.Space) regular.Language {
+func (g glob) language(sp *regexlang.Space) regexlang.Language {
 	return sp.Or(sp.Pieces(g.parts, sp.Text), g.also.language(sp, nil))
 }
 
 // folded returns the plain arguments that a glob in lower case matches in any case.
-func (g glob) folded(sp *regular.Space) regular.Language {
+func (g glob) folded(sp *regexlang.Space) regexlang.Language {
 	return sp.Or(sp.Pieces(g.parts, sp.TextInAnyCase), g.also.language(sp, unicode.ToLower))
 }
 
 // language returns the plain hosts that an entry matches: no network has one.
-func (h hostEntry) language(sp *regular.Space) regular.Language {
+func (h hostEntry) language(sp *regexlang.Space) regexlang.Language {
 	switch {
 	case h.text == "*":
-		return regular.All
+		return regexlang.All
 	case strings.HasPrefix(h.text, "*."):
-		return sp.Cat(sp.Optional(sp.Cat(regular.All, sp.Text("."))), sp.Text(h.text[2:]))
+		return sp.Cat(sp.Optional(sp.Cat(regexlang.All, sp.Text("."))), sp.Text(h.text[2:]))
 	}
 	return sp.Text(h.text)
 }
 
 // languages returns what the hooks of a file decide by.
-func (f *hooksFile) languages(of policy.Field, sp *regular.Space) ([]regular.Language, error) {
-	var all []regular.Language
+func (f *hooksFile) languages(of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
+	var all []regexlang.Language
 	type asked struct {
 		*policy.Engine
 		ir.SubjectRef
@@ -181,7 +181,7 @@ var matchedNames = map[ir.Group]map[string]string{
 }
 
 // named returns the tools that the entries of a setup name, on whatever server.
-func (d *decider) named(s setup, sp *regular.Space) (all []regular.Language) {
+func (d *decider) named(s setup, sp *regexlang.Space) (all []regexlang.Language) {
 	var tokens []token
 	var list Allowlist
 	switch {

@@ -18,10 +18,10 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -42,7 +42,7 @@ type opened struct {
 	setups   map[ir.SubjectRef][]setup
 	listed   []string // the servers of mcp.json and of the policy
 	entryIDs []string // the ids of a project's servers that the entries of the IDE name, in lower case
-	answers  *recent.Cache[hookCall, opinion]
+	answers  *cache.Cache[hookCall, opinion]
 }
 
 // setup is a set of files that Cursor decides by at one time.
@@ -68,7 +68,7 @@ func OpenAt(fsys fs.FS, options contract.Options, hook Hook, at contract.Disk) (
 
 func open(fsys fs.FS, options contract.Options, o *opened) ([]contract.Decider, diag.List) {
 	r := reader{fsys: fsys, policies: contract.NewHookPolicies(fsys, "cursor"), opened: o}
-	o.answers = recent.New[hookCall, opinion](keptAnswers)
+	o.answers = cache.New[hookCall, opinion](keptAnswers)
 	r.folder, r.settings = options.String("folder"), settingsOf(options)
 	r.servers, r.setups = map[string]*ir.Server{}, map[ir.SubjectRef][]setup{}
 	r.readProject()

@@ -10,7 +10,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/cursor/format"
 )
 
@@ -374,7 +374,7 @@ func TestAllowGlob(t *testing.T) {
 			t.Errorf("%q matches %q: got %v, want %v", c.pattern, c.text, got, c.want)
 		}
 		alphabet, plain := policy.Plain(ir.Command)
-		sp := regular.New(alphabet)
+		sp := regexlang.New(alphabet)
 		if got := sp.Has(g.language(sp), c.text); regexp.MustCompile(plain).MatchString(c.text) && got != c.want {
 			t.Errorf("the language of %q has %q: got %v, want %v", c.pattern, c.text, got, c.want)
 		}

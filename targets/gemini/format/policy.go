@@ -10,11 +10,11 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/recent"
 )
 
 // Rule is a rule of a policy as Gemini CLI reads it.
@@ -231,7 +231,7 @@ func expression(text string) (*ecma.Regexp, string) {
 }
 
 // expressions are those that were read last: the policies of a project have most of them in common.
-var expressions = recent.New[string, *ecma.Regexp](512)
+var expressions = cache.New[string, *ecma.Regexp](512)
 
 // prefixExpression is what commandPrefix becomes.
 func prefixExpression(prefix string) string {

@@ -8,7 +8,7 @@ import (
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/gemini/format"
 )
 
@@ -39,7 +39,7 @@ var reservedWords = map[string]bool{
 
 // Languages returns what decides about a subject's plain arguments: for each of its sessions and each decision, the
 // arguments about which rules with an expression decide so.
-func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	if !d.Contains(ref) {
 		return nil, nil
 	}
@@ -57,22 +57,22 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 }
 
 // Languages returns none: by itself Gemini CLI treats all plain arguments of a tool alike. It asks about every edit.
-func (alone) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
+func (alone) Languages(ir.SubjectRef, policy.Field, *regexlang.Space) ([]regexlang.Language, error) {
 	return nil, nil
 }
 
 // lists collects languages.
 type lists struct {
-	*regular.Space
-	all []regular.Language
+	*regexlang.Space
+	all []regexlang.Language
 	err error
 }
 
 // builds returns the files that build a project, about which the engine asks where they are allowed.
-func (l *lists) builds() regular.Language {
-	folder := l.Optional(l.Cat(regular.All, l.Text("/")))
-	name := l.Star(l.Chars(regular.SetOf(func(r rune) bool { return r != '/' })))
-	var any []regular.Language
+func (l *lists) builds() regexlang.Language {
+	folder := l.Optional(l.Cat(regexlang.All, l.Text("/")))
+	name := l.Star(l.Chars(regexlang.SetOf(func(r rune) bool { return r != '/' })))
+	var any []regexlang.Language
 	for _, file := range buildFiles {
 		any = append(any, l.Text(file))
 	}
@@ -123,9 +123,9 @@ func places(g ir.Group) []place {
 
 // tool adds what decides about the calls of one tool.
 func (l *lists) tool(s session, tool, argument string, g ir.Group, at place) {
-	by := map[ir.Decision]regular.Language{}
-	rest := regular.All
-	var run [][]regular.Language // of the rules one behind the other that decide alike, what each wants
+	by := map[ir.Decision]regexlang.Language{}
+	rest := regexlang.All
+	var run [][]regexlang.Language // of the rules one behind the other that decide alike, what each wants
 	var decides ir.Decision
 	last := ir.Agent // what the last rule decides, of which the others are all texts but these
 	flush := func() {
@@ -151,7 +151,7 @@ func (l *lists) tool(s session, tool, argument string, g ir.Group, at place) {
 		decides = r.Decision
 		if r.Args == nil {
 			last = r.Decision
-			run = append(run, []regular.Language{regular.All})
+			run = append(run, []regexlang.Language{regexlang.All})
 			break
 		}
 		matched, err := l.argument(r, argument, g, at)
@@ -208,7 +208,7 @@ func (l *lists) named(s session, server string) {
 				continue
 			}
 			if r.Args != nil {
-				l.err = regular.ErrNotRegular
+				l.err = regexlang.ErrNotRegular
 				return
 			}
 			l.all = append(l.all, l.Text(t))
@@ -217,46 +217,46 @@ func (l *lists) named(s session, server string) {
 }
 
 // any returns the arguments that are in all languages of any of some lists. What all lists have is looked at once.
-func (l *lists) any(run [][]regular.Language) regular.Language {
+func (l *lists) any(run [][]regexlang.Language) regexlang.Language {
 	if len(run) == 0 {
-		return regular.None
+		return regexlang.None
 	}
-	common := slices.DeleteFunc(slices.Clone(run[0]), func(of regular.Language) bool {
-		return slices.ContainsFunc(run, func(list []regular.Language) bool { return !slices.Contains(list, of) })
+	common := slices.DeleteFunc(slices.Clone(run[0]), func(of regexlang.Language) bool {
+		return slices.ContainsFunc(run, func(list []regexlang.Language) bool { return !slices.Contains(list, of) })
 	})
-	var any []regular.Language
+	var any []regexlang.Language
 	for _, list := range run {
-		rest := slices.DeleteFunc(slices.Clone(list), func(of regular.Language) bool {
+		rest := slices.DeleteFunc(slices.Clone(list), func(of regexlang.Language) bool {
 			return slices.Contains(common, of)
 		})
-		any = append(any, l.And(append(rest, regular.All)...))
+		any = append(any, l.And(append(rest, regexlang.All)...))
 	}
 	return l.And(append(common, l.Or(any...))...)
 }
 
 // argument returns languages: on the plain values of an argument that are in all of them a rule's expression matches.
-func (l *lists) argument(r *format.Rule, argument string, g ir.Group, at place) (all []regular.Language, err error) {
+func (l *lists) argument(r *format.Rule, argument string, g ir.Group, at place) (all []regexlang.Language, err error) {
 	if r.Begins != "" { // the words with which a line begins
 		if g != ir.Command {
-			return []regular.Language{regular.None}, nil
+			return []regexlang.Language{regexlang.None}, nil
 		}
-		return []regular.Language{l.Cat(l.Text(r.Begins), l.MoreWords())}, nil
+		return []regexlang.Language{l.Cat(l.Text(r.Begins), l.MoreWords())}, nil
 	}
 	if none, ok := strings.CutPrefix(r.Expr, unless); ok && lookedAhead(r.Expr[1:]) == len(r.Expr)-1 {
 		none = none[:len(none)-1]
 		rest, ok := strings.CutPrefix(none, format.Key(argument))
 		if p, err := ecma.Parse(none); err != nil || !ok || len(p.Root) > 1 {
-			return nil, regular.ErrNotRegular
+			return nil, regexlang.ErrNotRegular
 		}
 		of, err := l.parts(rest, g, at)
 		if err != nil {
 			return nil, err
 		}
-		return []regular.Language{l.Not(l.And(of...))}, nil
+		return []regexlang.Language{l.Not(l.And(of...))}, nil
 	}
 	rest, ok := strings.CutPrefix(r.Expr, format.Key(argument))
 	if !ok || len(r.Args.Root) > 1 { // alternatives, of which one has the key
-		return nil, regular.ErrNotRegular
+		return nil, regexlang.ErrNotRegular
 	}
 	return l.parts(rest, g, at)
 }
@@ -265,14 +265,14 @@ func (l *lists) argument(r *format.Rule, argument string, g ir.Group, at place) 
 const unless = `^(?![^]*`
 
 // parts returns languages: the plain values that are in all of them have what an expression matches at their beginning.
-func (l *lists) parts(rest string, g ir.Group, at place) (all []regular.Language, err error) {
+func (l *lists) parts(rest string, g ir.Group, at place) (all []regexlang.Language, err error) {
 	for rest != "" || len(all) == 0 {
 		n := lookedAhead(rest)
 		part := rest[:n]
 		if rest = rest[n:]; n == 0 {
 			part, rest = rest, ""
 		}
-		of, err := l.Once(valueExpression(part), func() (regular.Language, error) { return l.value(part) })
+		of, err := l.Once(valueExpression(part), func() (regexlang.Language, error) { return l.value(part) })
 		if err != nil {
 			return nil, err
 		}
@@ -290,30 +290,30 @@ func (l *lists) parts(rest string, g ir.Group, at place) (all []regular.Language
 // ofPlain names a language without what every plain argument of a group has.
 type ofPlain struct {
 	ir.Group
-	regular.Language
+	regexlang.Language
 }
 
 // said returns a language, or all texts for one that has each plain argument: a shape that none of them lacks.
-func (l *lists) said(of regular.Language, g ir.Group) (regular.Language, error) {
-	return l.Once(ofPlain{g, of}, func() (regular.Language, error) {
+func (l *lists) said(of regexlang.Language, g ir.Group) (regexlang.Language, error) {
+	return l.Once(ofPlain{g, of}, func() (regexlang.Language, error) {
 		_, expr := policy.Plain(g)
 		plain, err := l.Go(expr)
 		if err != nil || l.Meets(plain, l.Not(of)) {
 			return of, err
 		}
-		return regular.All, nil
+		return regexlang.All, nil
 	})
 }
 
 // value returns the values that an expression matches from their beginning.
-func (l *lists) value(expr string) (regular.Language, error) {
+func (l *lists) value(expr string) (regexlang.Language, error) {
 	text, err := onValue(expr)
 	if err != nil {
-		return regular.None, err
+		return regexlang.None, err
 	}
 	p, err := ecma.Parse("^(?:" + text + ")")
 	if err != nil {
-		return regular.None, err
+		return regexlang.None, err
 	}
 	return l.ECMAScript(p, false)
 }

@@ -6,18 +6,18 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/opencode/format"
 )
 
 // known is what an emitter has worked out: subjects have most rules in common, and a subject stands in several files.
 type known struct {
-	space    *regular.Space // of the texts that patterns match
+	space    *regexlang.Space // of the texts that patterns match
 	subjects map[ir.SubjectRef]subject
 	paths    map[pathRule]pathPart
 	lines    map[string]linePattern
-	parts    map[string]regular.Language
-	common   map[[2]regular.Language]bool // whether some text is in both
+	parts    map[string]regexlang.Language
+	common   map[[2]regexlang.Language]bool // whether some text is in both
 }
 
 // subject is a subject's permission, with what was reported of it.
@@ -48,12 +48,12 @@ type linePattern struct {
 
 func newKnown() *known {
 	return &known{
-		space:    regular.New(regular.SetOf(func(rune) bool { return true })),
+		space:    regexlang.New(regexlang.SetOf(func(rune) bool { return true })),
 		subjects: map[ir.SubjectRef]subject{},
 		paths:    map[pathRule]pathPart{},
 		lines:    map[string]linePattern{},
-		parts:    map[string]regular.Language{},
-		common:   map[[2]regular.Language]bool{},
+		parts:    map[string]regexlang.Language{},
+		common:   map[[2]regexlang.Language]bool{},
 	}
 }
 
@@ -93,8 +93,8 @@ func (k *known) within(p, all part) bool {
 }
 
 // share reports whether some text is in two languages.
-func (k *known) share(a, b regular.Language) bool {
-	of := [2]regular.Language{a, b}
+func (k *known) share(a, b regexlang.Language) bool {
+	of := [2]regexlang.Language{a, b}
 	meets, ok := k.common[of]
 	if !ok {
 		meets = k.space.Meets(a, b)
@@ -115,7 +115,7 @@ func (p part) has(text string) bool {
 }
 
 // language returns the texts that patterns match, but for some.
-func (k *known) language(p part) regular.Language {
+func (k *known) language(p part) regexlang.Language {
 	name := strings.Join(p.patterns, "\n") + "\n\n" + strings.Join(p.but, "\n")
 	l, ok := k.parts[name]
 	if !ok {
@@ -126,12 +126,12 @@ func (k *known) language(p part) regular.Language {
 }
 
 // union returns the texts that some patterns match.
-func (k *known) union(patterns []string) regular.Language {
-	var any []regular.Language
+func (k *known) union(patterns []string) regexlang.Language {
+	var any []regexlang.Language
 	for _, pattern := range patterns {
 		l, err := format.Language(k.space, pattern, format.AsWritten)
 		if err != nil {
-			l = regular.All
+			l = regexlang.All
 		}
 		any = append(any, l)
 	}

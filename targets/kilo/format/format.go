@@ -13,7 +13,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -136,18 +136,18 @@ func Protected(file string) bool {
 }
 
 // ProtectedFiles returns the plain files that are Protected.
-func ProtectedFiles(sp *regular.Space) regular.Language {
-	return once(sp, "protected", func() regular.Language {
-		var any []regular.Language
+func ProtectedFiles(sp *regexlang.Space) regexlang.Language {
+	return once(sp, "protected", func() regexlang.Language {
+		var any []regexlang.Language
 		for _, name := range protected {
 			any = append(any, sp.Text(name))
 		}
 		for _, dir := range []string{Dir, OldDir} {
-			whole, below, plans := sp.Text(dir), "/"+dir+"/", sp.Cat(sp.Text("plans/"), regular.All)
-			anywhere := sp.Cat(regular.All, sp.Text(below), regular.All)
+			whole, below, plans := sp.Text(dir), "/"+dir+"/", sp.Cat(sp.Text("plans/"), regexlang.All)
+			anywhere := sp.Cat(regexlang.All, sp.Text(below), regexlang.All)
 			// Kilo looks at the first folder of the name alone.
 			first := sp.Cat(sp.Before(sp.Not(anywhere), "/"+dir), sp.Text(below), plans)
-			any = append(any, whole, sp.Cat(regular.All, sp.Text("/"), whole),
+			any = append(any, whole, sp.Cat(regexlang.All, sp.Text("/"), whole),
 				sp.Cat(whole, sp.Text("/"), sp.Not(plans)), sp.Without(anywhere, first))
 		}
 		return sp.Or(any...)
@@ -155,10 +155,10 @@ func ProtectedFiles(sp *regular.Space) regular.Language {
 }
 
 // SecretFiles returns the plain files that are secret.
-func SecretFiles(sp *regular.Space) regular.Language {
-	return once(sp, "secret", func() regular.Language {
-		matched := func(patterns ...string) regular.Language {
-			var any []regular.Language
+func SecretFiles(sp *regexlang.Space) regexlang.Language {
+	return once(sp, "secret", func() regexlang.Language {
+		matched := func(patterns ...string) regexlang.Language {
+			var any []regexlang.Language
 			for _, p := range patterns {
 				of, err := format.Language(sp, p, format.AsWritten)
 				if err != nil {
@@ -175,8 +175,8 @@ func SecretFiles(sp *regular.Space) regular.Language {
 // files names languages of this package.
 type files string
 
-func once(sp *regular.Space, name files, language func() regular.Language) regular.Language {
-	l, _ := sp.Once(name, func() (regular.Language, error) { return language(), nil })
+func once(sp *regexlang.Space, name files, language func() regexlang.Language) regexlang.Language {
+	l, _ := sp.Once(name, func() (regexlang.Language, error) { return language(), nil })
 	return l
 }
 

@@ -7,14 +7,14 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/kilo/format"
 )
 
 // The languages of files that Kilo treats in a way of its own have those files, and no others.
 func TestLanguagesOfFiles(t *testing.T) {
 	letters, _ := policy.Plain(ir.Edit)
-	sp := regular.New(letters)
+	sp := regexlang.New(letters)
 	protected, secret := format.ProtectedFiles(sp), format.SecretFiles(sp)
 	parts := []string{".kilo", ".kilocode", "plans", "kilo.json", "opencode.jsonc", "AGENTS.md", "a", ".env", "a.env",
 		".env.example", ".env.local", "a.env.example.b", ".kilo2"}

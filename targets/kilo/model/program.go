@@ -8,7 +8,7 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/kilo/format"
 	opencode "modec.dev/modec/targets/opencode/format"
 	"modec.dev/modec/targets/opencode/model"
@@ -38,14 +38,14 @@ func last(rules []opencode.Rule, key, text string) model.Outcome {
 }
 
 // asks returns the files about which Kilo asks, though a rule allows them.
-func asks(sp *regular.Space, g ir.Group, r *opencode.Rule) regular.Language {
+func asks(sp *regexlang.Space, g ir.Group, r *opencode.Rule) regexlang.Language {
 	switch {
 	case g == ir.Edit:
 		return format.ProtectedFiles(sp)
 	case g == ir.Read && (r.Key == opencode.Every || r.Pattern == opencode.Every):
 		return format.SecretFiles(sp)
 	}
-	return regular.None
+	return regexlang.None
 }
 
 // protected asks about Kilo's own settings, whatever is allowed.
@@ -159,7 +159,7 @@ func harmless(r *syntax.Redirect) bool {
 
 // command returns the texts of plain commands that a pattern matches: their signs stand in quotes, where they are
 // replaced, but for a variable in double quotes.
-func command(sp *regular.Space, pattern string) (regular.Language, error) {
+func command(sp *regexlang.Space, pattern string) (regexlang.Language, error) {
 	replaced := func(r rune) rune {
 		if strings.ContainsRune(signs, r) {
 			return '_'
@@ -170,7 +170,7 @@ func command(sp *regular.Space, pattern string) (regular.Language, error) {
 	case strings.Trim(pattern, "*") == "$":
 		return sp.Go(`(?s)\A(?:[^'"]|'[^']*'|"[^"$]*")*"[^"$]*\$.*\z`)
 	case strings.ContainsAny(pattern, signs):
-		return regular.None, nil
+		return regexlang.None, nil
 	case strings.Contains(pattern, "_"):
 		return opencode.Language(sp, pattern, replaced)
 	}

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
-	"modec.dev/modec/compiler/recent"
 )
 
 // The codes of what opencode itself refuses.
@@ -87,7 +87,7 @@ func ReadFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem s
 }
 
 // lastRead keeps what was read last: models, importers and what looks for agents beside a build read the same files.
-var lastRead = recent.New[fileRead, wasRead](2)
+var lastRead = cache.New[fileRead, wasRead](2)
 
 type fileRead struct {
 	file, data string

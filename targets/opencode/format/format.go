@@ -20,7 +20,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // The files of a project.
@@ -343,7 +343,7 @@ func wildcard(pattern, text string) bool {
 func AsWritten(r rune) rune { return r }
 
 // Language returns the texts that a pattern matches, of those that letters is about.
-func Language(sp *regular.Space, pattern string, as func(rune) rune) (regular.Language, error) {
+func Language(sp *regexlang.Space, pattern string, as func(rune) rune) (regexlang.Language, error) {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
 	pattern, open := strings.CutSuffix(slashes(pattern), " *")

@@ -10,7 +10,7 @@ import (
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -39,8 +39,8 @@ func FuzzOverlap(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	sp := regular.New(regular.SetOf(func(rune) bool { return true }))
-	language := func(t *testing.T, pattern string) regular.Language {
+	sp := regexlang.New(regexlang.SetOf(func(rune) bool { return true }))
+	language := func(t *testing.T, pattern string) regexlang.Language {
 		l, err := format.Language(sp, pattern, func(r rune) rune { return r })
 		if err != nil {
 			t.Skip(err)

@@ -13,7 +13,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -29,9 +29,9 @@ type Program struct {
 	// not parse.
 	Split func(line string) (commands, unseen []string, ok bool)
 	// Command returns the texts of plain commands that a pattern matches.
-	Command func(sp *regular.Space, pattern string) (regular.Language, error)
+	Command func(sp *regexlang.Space, pattern string) (regexlang.Language, error)
 	// Asks returns the plain arguments of a group about which it asks, though a rule allows them. It may be nil.
-	Asks  func(sp *regular.Space, g ir.Group, r *format.Rule) regular.Language
+	Asks  func(sp *regexlang.Space, g ir.Group, r *format.Rule) regexlang.Language
 	Known []string // the commands about which it asks no rule
 	Tools []string // its own tools that no group has, about which it asks as about any other
 	// Apart is a key about which a rule that denies every tool says nothing, "" for none.
@@ -49,7 +49,7 @@ var opencode = &Program{
 	},
 	Edit:  func(_ string, o Outcome) Outcome { return o },
 	Split: split, Known: Known,
-	Command: func(sp *regular.Space, pattern string) (regular.Language, error) {
+	Command: func(sp *regexlang.Space, pattern string) (regexlang.Language, error) {
 		return format.Language(sp, pattern, format.AsWritten)
 	},
 }

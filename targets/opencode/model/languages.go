@@ -8,7 +8,7 @@ import (
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -28,7 +28,7 @@ var keys = map[ir.Group]string{ir.Read: format.Read, ir.Edit: format.Edit, ir.Co
 
 // Languages returns what decides about a subject's plain arguments: for each of its sessions those that are denied, and
 // those that are asked about.
-func (d *Decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (d *Decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	l := lists{Space: sp, program: d.program}
 	for i := range d.setups[ref] {
 		if !d.setups[ref][i].repeats[of.Group] {
@@ -47,7 +47,7 @@ func (d *Decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 }
 
 // Languages returns those of the files about which opencode asks by itself.
-func (d alone) Languages(_ ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (d alone) Languages(_ ir.SubjectRef, of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	l := lists{Space: sp, program: d.program}
 	l.session(&d.Session, of)
 	return l.all, l.err
@@ -55,14 +55,14 @@ func (d alone) Languages(_ ir.SubjectRef, of policy.Field, sp *regular.Space) ([
 
 // lists collects languages.
 type lists struct {
-	*regular.Space
+	*regexlang.Space
 	program *Program
-	all     []regular.Language
+	all     []regexlang.Language
 	err     error
 }
 
 // of returns a language, and keeps the error for the end.
-func (l *lists) of(of regular.Language, err error) regular.Language {
+func (l *lists) of(of regexlang.Language, err error) regexlang.Language {
 	if err != nil {
 		l.err = err
 	}
@@ -84,8 +84,8 @@ func (l *lists) session(s *Session, of policy.Field) {
 			l.err = errScattered
 			return
 		}
-		denied, asked := l.decided(s, g, func(r *format.Rule) regular.Language {
-			return l.of(l.Once(ofCommand(r.Pattern), func() (regular.Language, error) {
+		denied, asked := l.decided(s, g, func(r *format.Rule) regexlang.Language {
+			return l.of(l.Once(ofCommand(r.Pattern), func() (regexlang.Language, error) {
 				return l.program.Command(l.Space, r.Pattern)
 			}))
 		})
@@ -93,7 +93,7 @@ func (l *lists) session(s *Session, of policy.Field) {
 	case ir.Modes:
 		denied, asked := l.decided(s, g, l.named)
 		l.all = append(l.all, denied, asked, l.Text(contract.UnknownMode))
-		var off []regular.Language
+		var off []regexlang.Language
 		for name, on := range s.Agents {
 			if !on {
 				off = append(off, l.Text(name))
@@ -131,7 +131,7 @@ func (l *lists) tools(s *Session, server string) {
 			about = append(about, r)
 		}
 	}
-	denied, asked := l.last(about, ir.MCP, func(r *format.Rule) regular.Language {
+	denied, asked := l.last(about, ir.MCP, func(r *format.Rule) regexlang.Language {
 		return l.After(l.pattern(r.Key), begin)
 	})
 	l.all = append(l.all, denied, asked)
@@ -141,7 +141,7 @@ func (l *lists) tools(s *Session, server string) {
 func (l *lists) hosts(s *Session) {
 	denied, asked := l.decided(s, ir.Web, l.named)
 	allowed := l.Not(l.Or(denied, asked))
-	var everyDenied, anyAllowed []regular.Language
+	var everyDenied, anyAllowed []regexlang.Language
 	for _, a := range addresses {
 		everyDenied = append(everyDenied, l.Before(l.After(denied, a.before), a.after))
 		anyAllowed = append(anyAllowed, l.Before(l.After(allowed, a.before), a.after))
@@ -159,20 +159,20 @@ func (l *lists) hosts(s *Session) {
 
 // decided returns what rules deny in a group, and what they ask about, where a rule matches what a function returns.
 func (l *lists) decided(
-	s *Session, g ir.Group, matches func(*format.Rule) regular.Language,
-) (denied, asked regular.Language) {
+	s *Session, g ir.Group, matches func(*format.Rule) regexlang.Language,
+) (denied, asked regexlang.Language) {
 	return l.last(s.about(keys[g]), g, matches)
 }
 
 // last returns what rules deny and ask about, of which the last that matches decides. Those one behind the other that
 // decide alike are one: so each outcome has a language, and not each pattern.
 func (l *lists) last(
-	rules []format.Rule, g ir.Group, matches func(*format.Rule) regular.Language,
-) (denied, asked regular.Language) {
-	denied, asked = regular.None, regular.All
+	rules []format.Rule, g ir.Group, matches func(*format.Rule) regexlang.Language,
+) (denied, asked regexlang.Language) {
+	denied, asked = regexlang.None, regexlang.All
 	for from := 0; from < len(rules); {
 		decision, but := rules[from].Decision, l.askedAnyway(g, &rules[from])
-		var any []regular.Language
+		var any []regexlang.Language
 		to := from
 		for ; to < len(rules) && rules[to].Decision == decision && l.askedAnyway(g, &rules[to]) == but; to++ {
 			any = append(any, matches(&rules[to]))
@@ -193,30 +193,30 @@ func (l *lists) last(
 }
 
 // askedAnyway returns the arguments about which the program asks though a rule allows them.
-func (l *lists) askedAnyway(g ir.Group, r *format.Rule) regular.Language {
+func (l *lists) askedAnyway(g ir.Group, r *format.Rule) regexlang.Language {
 	if l.program.Asks == nil || r.Decision != ir.Allow {
-		return regular.None
+		return regexlang.None
 	}
 	return l.program.Asks(l.Space, g, r)
 }
 
 // named returns what a rule's pattern matches.
-func (l *lists) named(r *format.Rule) regular.Language { return l.pattern(r.Pattern) }
+func (l *lists) named(r *format.Rule) regexlang.Language { return l.pattern(r.Pattern) }
 
 // pattern returns the language of a pattern, which is made once.
-func (l *lists) pattern(pattern string) regular.Language {
-	return l.of(l.Once(ofPattern(pattern), func() (regular.Language, error) {
+func (l *lists) pattern(pattern string) regexlang.Language {
+	return l.of(l.Once(ofPattern(pattern), func() (regexlang.Language, error) {
 		return format.Language(l.Space, pattern, format.AsWritten)
 	}))
 }
 
 // alike returns what a rule's pattern matches where what holds back is compared in any case.
-func (l *lists) alike(r *format.Rule) regular.Language {
+func (l *lists) alike(r *format.Rule) regexlang.Language {
 	if r.Decision == ir.Allow {
 		return l.named(r)
 	}
 	pattern := policy.Fold(r.Pattern)
-	folded := l.of(l.Once(inAnyCase(pattern), func() (regular.Language, error) {
+	folded := l.of(l.Once(inAnyCase(pattern), func() (regexlang.Language, error) {
 		return format.Language(l.Space, pattern, func(r rune) rune {
 			if 'A' <= r && r <= 'Z' {
 				r += 'a' - 'A'

@@ -10,11 +10,11 @@ import (
 	"io/fs"
 	"slices"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -26,7 +26,7 @@ type Decider struct {
 	program *Program
 	assumes []string
 	setups  map[ir.SubjectRef][]setup
-	ready   *recent.Cache[place, *Session] // by their keys: there may be one for each role in each mode
+	ready   *cache.Cache[place, *Session] // by their keys: there may be one for each role in each mode
 }
 
 // setup is a session of a subject, which is read when it is asked for: there may be one for each role in each mode.
@@ -58,7 +58,7 @@ type Session struct {
 
 // NewDecider returns a decider for no sessions yet.
 func NewDecider(p *Program, assumes []string) *Decider {
-	return &Decider{p, assumes, map[ir.SubjectRef][]setup{}, recent.New[place, *Session](deciding)}
+	return &Decider{p, assumes, map[ir.SubjectRef][]setup{}, cache.New[place, *Session](deciding)}
 }
 
 // Add adds a session of a subject, which read returns, the same each time.

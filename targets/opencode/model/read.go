@@ -3,11 +3,11 @@ package model
 import (
 	"io/fs"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
-	"modec.dev/modec/compiler/recent"
 	"modec.dev/modec/targets/opencode/format"
 )
 
@@ -20,7 +20,7 @@ type Reader struct {
 
 	Diags diag.List
 
-	files *recent.Cache[string, *format.Config] // of sessions, those that were read last
+	files *cache.Cache[string, *format.Config] // of sessions, those that were read last
 }
 
 // reading is how many files of sessions at least are kept as they were read: those of the roles that are compared at
@@ -64,7 +64,7 @@ func (r *Reader) bytes(file string) ([]byte, error) {
 // Sessions reads the files of sessions in a folder: of each the subject that it starts as, and a role in the modes that
 // are agents there. Each has its role's whole file, which is kept as its bytes and read again when it is asked for.
 func (r *Reader) Sessions(dir string, add func(ref ir.SubjectRef, c func() *format.Config, agent string)) {
-	r.files = recent.New[string, *format.Config](reading)
+	r.files = cache.New[string, *format.Config](reading)
 	files, err := fs.Glob(r.FS, dir+"/*.json")
 	if err != nil {
 		r.Diags.Errorf(r.Bad, diag.Pos{File: dir}, "%v", err).Target(r.Target)

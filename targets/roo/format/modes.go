@@ -12,7 +12,7 @@ import (
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/located"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // Mode is a mode of a modes file.
@@ -265,7 +265,7 @@ func TakesAll(source string) bool {
 	if err != nil {
 		return false
 	}
-	sp := regular.New(regular.SetOf(func(rune) bool { return true }))
-	l, err := sp.ECMAScriptWithin(p, regular.Bound{Fewer: true})
-	return err == nil && !sp.Meets(regular.Some, sp.Not(l))
+	sp := regexlang.New(regexlang.SetOf(func(rune) bool { return true }))
+	l, err := sp.ECMAScriptWithin(p, regexlang.Bound{Fewer: true})
+	return err == nil && !sp.Meets(regexlang.Some, sp.Not(l))
 }

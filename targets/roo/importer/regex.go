@@ -7,7 +7,7 @@ import (
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/roo/format"
 )
 
@@ -39,13 +39,15 @@ func accessOf(source string, known map[string]bool) access {
 // write it. One that is not regular may.
 func leads(p *ecma.Pattern) bool {
 	sp := everyLetter()
-	l, err := sp.ECMAScriptWithin(p, regular.Bound{})
+	l, err := sp.ECMAScriptWithin(p, regexlang.Bound{})
 	out, out1 := sp.Go(`^(/|~/|[A-Za-z]:/|(\.\./)+)$`)
 	odd, odd1 := sp.Go(`(?s)^(.*/)?\.{0,2}(/.*)?$`)
 	return errors.Join(err, out1, odd1) != nil || sp.Meets(l, sp.Cat(out, sp.Not(odd)))
 }
 
-func everyLetter() *regular.Space { return regular.New(regular.SetOf(func(rune) bool { return true })) }
+func everyLetter() *regexlang.Space {
+	return regexlang.New(regexlang.SetOf(func(rune) bool { return true }))
+}
 
 // written takes an expression apart that today's emitter wrote; false for any other, and
 // for one that was edited since.

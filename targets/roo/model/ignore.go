@@ -7,11 +7,11 @@ import (
 
 	"github.com/dlclark/regexp2/v2"
 
+	"modec.dev/modec/compiler/cache"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/lazy"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/recent"
 )
 
 // ignoreFile is the ignore file as RooIgnoreController reads it
@@ -20,7 +20,7 @@ import (
 type ignoreFile struct {
 	file  string
 	rules []ignoreRule
-	tests *recent.Cache[string, tested] // of the last paths: every mode has the same file
+	tests *cache.Cache[string, tested] // of the last paths: every mode has the same file
 }
 
 // tested is the rule that ignores a path, nil for none. It is not ok where npm ignore throws.
@@ -40,7 +40,7 @@ type ignoreRule struct {
 // with an empty one, nothing is ignored.
 func openIgnore(fsys fs.FS, names ...string) *ignoreFile {
 	file, data, err := firstFile(fsys, names)
-	g := &ignoreFile{file: file, tests: recent.New[string, tested](2048)}
+	g := &ignoreFile{file: file, tests: cache.New[string, tested](2048)}
 	if err != nil || len(data) == 0 {
 		return g
 	}

@@ -9,7 +9,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // errThrows is why an ignore file has no language: npm ignore throws at some paths.
@@ -33,7 +33,7 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 
 // Languages returns what decides about a mode's plain files: the ignore file and the fileRegex of
 // its group. No other line, host or mode is decided by its name.
-func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	m := d.modes[ref.Mode]
 	g := of.Group
 	switch {
@@ -46,12 +46,12 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 	}
 	ignored, err := d.ignore.language(sp)
 	if err != nil || g == ir.Read {
-		return []regular.Language{ignored}, err
+		return []regexlang.Language{ignored}, err
 	}
-	all := []regular.Language{ignored}
+	all := []regexlang.Language{ignored}
 	for _, extension := range []string{".png", ".jpg"} { // picture
 		slash := sp.Text("/")
-		free := sp.Without(sp.Not(ignored), sp.Or(regular.Empty, sp.Cat(regular.All, slash)))
+		free := sp.Without(sp.Not(ignored), sp.Or(regexlang.Empty, sp.Cat(regexlang.All, slash)))
 		name := sp.Or(free, sp.Cat(free, slash)) // a name that ends in a slash resolves to the one without
 		all = append(all, sp.And(ignored, sp.Cat(name, sp.Text(extension))))
 	}
@@ -78,10 +78,10 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Spac
 
 // tools returns what decides about the tools of a server: the lists of mcp.json, and the restrictions
 // of the mode.
-func (d *decider) tools(m *mode, server string, sp *regular.Space) ([]regular.Language, error) {
+func (d *decider) tools(m *mode, server string, sp *regexlang.Space) ([]regexlang.Language, error) {
 	s := d.servers[server]
-	names := func(of map[string]*located.Value) regular.Language {
-		var any []regular.Language
+	names := func(of map[string]*located.Value) regexlang.Language {
+		var any []regexlang.Language
 		for name := range of {
 			any = append(any, sp.Text(name))
 		}
@@ -89,8 +89,8 @@ func (d *decider) tools(m *mode, server string, sp *regular.Space) ([]regular.La
 	}
 	matched := func(
 		list []toolPattern, ofServer func(pattern, string) bool, as func(pattern) *regex,
-	) (regular.Language, error) {
-		var any []regular.Language
+	) (regexlang.Language, error) {
+		var any []regexlang.Language
 		for _, p := range list {
 			if !ofServer(p.server, server) {
 				continue
@@ -99,7 +99,7 @@ func (d *decider) tools(m *mode, server string, sp *regular.Space) ([]regular.La
 			if re := as(p.tool); re != nil && re.re != nil {
 				l, err := sp.ECMAScript(re.re.Pattern, re == p.tool.anyCase)
 				if err != nil {
-					return regular.None, err
+					return regexlang.None, err
 				}
 				any = append(any, l)
 			}
@@ -111,29 +111,29 @@ func (d *decider) tools(m *mode, server string, sp *regular.Space) ([]regular.La
 		return nil, err
 	}
 	held, err := matched(m.restrictions.disallowedTools, pattern.disallows, func(p pattern) *regex { return p.exact })
-	return []regular.Language{names(s.DisabledTools), names(s.AlwaysAllow), allowed, held}, err
+	return []regexlang.Language{names(s.DisabledTools), names(s.AlwaysAllow), allowed, held}, err
 }
 
 // language returns what an expression matches where each letter is read as another one.
-func (r *regex) language(sp *regular.Space, as func(rune) rune) (regular.Language, error) {
+func (r *regex) language(sp *regexlang.Space, as func(rune) rune) (regexlang.Language, error) {
 	if r.re == nil {
-		return regular.All, nil
+		return regexlang.All, nil
 	}
 	return sp.ECMAScriptAs(r.re.Pattern, as)
 }
 
 // language returns the paths that the file refuses: those that its rules match, and what is below
 // a folder that they match. A rule that begins with "!" takes back what those before it match.
-func (g *ignoreFile) language(sp *regular.Space) (regular.Language, error) {
-	matched := regular.None
+func (g *ignoreFile) language(sp *regexlang.Space) (regexlang.Language, error) {
+	matched := regexlang.None
 	for i := range g.rules {
 		r := &g.rules[i]
 		if r.regex == nil {
-			return regular.None, errThrows
+			return regexlang.None, errThrows
 		}
 		of, err := sp.ECMAScript(r.regex.re.Pattern, true)
 		if err != nil {
-			return regular.None, err
+			return regexlang.None, err
 		}
 		if r.negative {
 			matched = sp.Without(matched, of)
@@ -141,7 +141,7 @@ func (g *ignoreFile) language(sp *regular.Space) (regular.Language, error) {
 			matched = sp.Or(matched, of)
 		}
 	}
-	folders := sp.And(matched, sp.Cat(regular.All, sp.Text("/")))
-	below := sp.Cat(folders, regular.Some)
+	folders := sp.And(matched, sp.Cat(regexlang.All, sp.Text("/")))
+	below := sp.Cat(folders, regexlang.Some)
 	return sp.Or(matched, below), nil
 }

@@ -16,7 +16,7 @@ import (
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	claude "modec.dev/modec/targets/claude/model"
 	"modec.dev/modec/targets/thurbox/format"
 )
@@ -103,7 +103,7 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 }
 
 // Languages returns what decides in the sessions of a role.
-func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regular.Space) ([]regular.Language, error) {
+func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) ([]regexlang.Language, error) {
 	if s := d.sessions[ref.Role]; s != nil && ref.Mode == "" {
 		return s.Languages(of, sp)
 	}

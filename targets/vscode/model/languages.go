@@ -7,7 +7,7 @@ import (
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/vscode/format"
 )
 
@@ -23,8 +23,8 @@ func (alone) KnownPrograms() []string { return known }
 
 // Languages returns the commands, or the files, about which VS Code asks; of servers no tool is told from another.
 func (d *decider) Languages(
-	ref ir.SubjectRef, of policy.Field, sp *regular.Space,
-) (all []regular.Language, err error) {
+	ref ir.SubjectRef, of policy.Field, sp *regexlang.Space,
+) (all []regexlang.Language, err error) {
 	s := d.settings
 	if ref != (ir.SubjectRef{Role: d.baseline}) || s == nil || s.bypass != nil || !s.about(of.Group) {
 		return nil, nil
@@ -33,7 +33,7 @@ func (d *decider) Languages(
 	switch of.Group {
 	case ir.Command:
 		if s.off == nil {
-			all = []regular.Language{l.commands(s)}
+			all = []regexlang.Language{l.commands(s)}
 		}
 	case ir.Edit:
 		for _, order := range s.orders {
@@ -45,18 +45,18 @@ func (d *decider) Languages(
 }
 
 // Languages returns nothing: no argument is told from another.
-func (alone) Languages(ir.SubjectRef, policy.Field, *regular.Space) ([]regular.Language, error) {
+func (alone) Languages(ir.SubjectRef, policy.Field, *regexlang.Space) ([]regexlang.Language, error) {
 	return nil, nil
 }
 
 // lists collects languages.
 type lists struct {
-	*regular.Space
+	*regexlang.Space
 	err error
 }
 
 // of returns a language, and keeps the error for the end.
-func (l *lists) of(of regular.Language, err error) regular.Language {
+func (l *lists) of(of regexlang.Language, err error) regexlang.Language {
 	if err != nil {
 		l.err = err
 	}
@@ -64,12 +64,12 @@ func (l *lists) of(of regular.Language, err error) regular.Language {
 }
 
 // language returns the texts that an entry matches.
-func (l *lists) language(e *entry, anyCase bool) regular.Language {
+func (l *lists) language(e *entry, anyCase bool) regexlang.Language {
 	switch {
 	case e.unsure && e.approve:
-		return regular.All
+		return regexlang.All
 	case e.unsure || e.source == "":
-		return regular.None
+		return regexlang.None
 	}
 	source := e.source
 	if e.folded != nil {
@@ -77,7 +77,7 @@ func (l *lists) language(e *entry, anyCase bool) regular.Language {
 	}
 	p, err := ecma.Parse(source)
 	if err != nil {
-		return regular.None
+		return regexlang.None
 	}
 	if anyCase || e.anyCase {
 		return l.of(l.ECMAScript(p, true))
@@ -86,16 +86,16 @@ func (l *lists) language(e *entry, anyCase bool) regular.Language {
 }
 
 // commands returns the plain commands that run unasked.
-func (l *lists) commands(s *settings) regular.Language {
-	var by [2][2][]regular.Language // of lines, approves
+func (l *lists) commands(s *settings) regexlang.Language {
+	var by [2][2][]regexlang.Language // of lines, approves
 	for i := range s.terminal {
 		e := &s.terminal[i]
 		by[index(e.line)][index(e.approve)] = append(by[index(e.line)][index(e.approve)], l.language(e, false))
 	}
-	own := regular.None
+	own := regexlang.None
 	switch {
 	case s.own:
-		own = regular.All
+		own = regexlang.All
 	case s.scripts:
 		own = l.of(l.Go(`(?i)^(?:npm (?:run(?:-script)? |test\b|start\b|stop\b|restart\b)|(?:yarn|pnpm) )`))
 	}
@@ -112,8 +112,8 @@ func index(is bool) int {
 }
 
 // edits returns the files that are edited unasked, where what asks is compared in some letters.
-func (l *lists) edits(order []*entry, anyCase bool) regular.Language {
-	runs := regular.All
+func (l *lists) edits(order []*entry, anyCase bool) regexlang.Language {
+	runs := regexlang.All
 	for _, e := range order {
 		of := l.language(e, false)
 		switch {

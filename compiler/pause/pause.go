@@ -1,11 +1,11 @@
-// Package disarm keeps on record, for this user and outside the repository, when a person turned the
+// Package pause records, for this user and outside the repository, when a person turned the
 // hooks of a project off. [Load] reads the record, [Record.Until] says whether they are off now, and
 // [Record.Off] and [Record.On] add to it.
 //
 // A record is sealed with a key of the user's own. One whose seal is broken counts as none: the hooks
 // are on. That stops who can write a file and not read another one; a program that runs as the user
 // without any restriction can do all that the user can.
-package disarm
+package pause
 
 import (
 	"crypto/hmac"

@@ -1,4 +1,4 @@
-package disarm
+package pause
 
 import (
 	"bytes"

@@ -1,19 +1,19 @@
-package regular_test
+package regexlang_test
 
 import (
 	"fmt"
 
 	"modec.dev/modec/compiler/ecma"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // small is an alphabet for examples.
-var small = regular.SetOf(func(r rune) bool { return r >= 'a' && r <= 'z' || r == '/' || r == '.' })
+var small = regexlang.SetOf(func(r rune) bool { return r >= 'a' && r <= 'z' || r == '/' || r == '.' })
 
 // Two expressions meet where some text matches both.
 func ExampleSpace_Meets() {
-	s := regular.New(small)
-	language := func(expr string) regular.Language {
+	s := regexlang.New(small)
+	language := func(expr string) regexlang.Language {
 		l, err := s.Go(expr)
 		if err != nil {
 			fmt.Println(err)
@@ -23,7 +23,7 @@ func ExampleSpace_Meets() {
 	docs, markdown := language(`^docs/`), language(`\.md$`)
 	fmt.Println(s.Meets(docs, markdown))
 	fmt.Println(s.Meets(docs, language(`^src/`)))
-	fmt.Println(s.Without(s.And(docs, markdown), docs) == regular.None) // nothing is left
+	fmt.Println(s.Without(s.And(docs, markdown), docs) == regexlang.None) // nothing is left
 	// Output:
 	// true
 	// false
@@ -33,8 +33,8 @@ func ExampleSpace_Meets() {
 // Cells finds every combination of languages that a text meets, with a short text of each: what a
 // comparison of two sets of rules has to look at, and no more.
 func ExampleSpace_Cells() {
-	s := regular.New(small)
-	var parts []regular.Language
+	s := regexlang.New(small)
+	var parts []regexlang.Language
 	for _, expr := range []string{`^docs/`, `\.md$`} {
 		p, err := ecma.Parse(expr)
 		if err != nil {
@@ -48,7 +48,7 @@ func ExampleSpace_Cells() {
 		}
 		parts = append(parts, l)
 	}
-	all, ok := s.Cells(s.Star(s.Chars(small)), regular.MostStates, parts)
+	all, ok := s.Cells(s.Star(s.Chars(small)), regexlang.MostStates, parts)
 	fmt.Println(ok)
 	for _, c := range all {
 		fmt.Printf("%q %v\n", c.Text, c.In)

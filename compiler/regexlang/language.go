@@ -1,4 +1,4 @@
-// Package regular computes with regular languages: which texts an expression or a glob matches,
+// Package regexlang computes with regular languages: which texts an expression or a glob matches,
 // what several of them have in common, and which combinations of them some text meets.
 //
 // A [Space] keeps languages in a form in which equal ones are mostly the same value, and takes
@@ -6,7 +6,7 @@
 // forms are kept small and alphabets are cut into classes are those of Owens, Reppy and Turon,
 // "Regular-expression derivatives re-examined", 2009). [Space.Cells] walks several languages at
 // once.
-package regular
+package regexlang
 
 import (
 	"slices"

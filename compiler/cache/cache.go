@@ -1,8 +1,8 @@
-// Package recent keeps what was asked for last, and no more than that.
+// Package cache keeps what was asked for last, and no more than that.
 //
-// A [Cache] is for values that depend on nothing but their keys. What it holds is bounded by a
+// A [Cache] is for values that depend on nothing but their keys. What it keeps is bounded by a
 // number of values, so that the keys of its users are bounded in size too.
-package recent
+package cache
 
 import "sync"
 

@@ -1,4 +1,4 @@
-package regular_test
+package regexlang_test
 
 import (
 	"fmt"
@@ -9,18 +9,18 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler/ecma"
-	"modec.dev/modec/compiler/regular"
+	"modec.dev/modec/compiler/regexlang"
 )
 
 // letters are those of the tests: few, so that texts meet expressions.
 const letters = "aAb/.-1"
 
-func alphabet() regular.Set {
-	return regular.SetOf(func(r rune) bool { return strings.ContainsRune(letters, r) || r == regular.Other })
+func alphabet() regexlang.Set {
+	return regexlang.SetOf(func(r rune) bool { return strings.ContainsRune(letters, r) || r == regexlang.Other })
 }
 
 func text(r *rand.Rand) string {
-	all := []rune(letters + string(regular.Other))
+	all := []rune(letters + string(regexlang.Other))
 	out := make([]rune, r.IntN(7))
 	for i := range out {
 		out[i] = all[r.IntN(len(all))]
@@ -68,9 +68,9 @@ func TestExpressions(t *testing.T) {
 			t.Fatalf("%d of %d expressions are regular", read, n)
 		}
 		expr, fold := expression(r, 4, n%2 == 1), n%4 == 3
-		s := regular.New(alphabet())
+		s := regexlang.New(alphabet())
 		match := regexp.MustCompile
-		var l regular.Language
+		var l regexlang.Language
 		var has func(string) bool
 		if n%2 == 0 {
 			var err error
@@ -139,19 +139,19 @@ func TestBounds(t *testing.T) {
 		}
 		return draw(deep-1) + draw(deep-1)
 	}
-	all := regular.SetOf(func(rune) bool { return true })
+	all := regexlang.SetOf(func(rune) bool { return true })
 	met := map[bool]int{}
 	for range 4000 {
 		re, err := ecma.Compile(draw(4), ecma.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := regular.New(all)
-		least, err := s.ECMAScriptWithin(re.Pattern, regular.Bound{})
+		s := regexlang.New(all)
+		least, err := s.ECMAScriptWithin(re.Pattern, regexlang.Bound{})
 		if err != nil {
 			continue
 		}
-		most, err := s.ECMAScriptWithin(re.Pattern, regular.Bound{Fewer: true})
+		most, err := s.ECMAScriptWithin(re.Pattern, regexlang.Bound{Fewer: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,12 +178,12 @@ func TestBounds(t *testing.T) {
 }
 
 func TestMeets(t *testing.T) {
-	s := regular.New(alphabet())
+	s := regexlang.New(alphabet())
 	for _, c := range []struct {
 		a, b string
 		want bool
 	}{{`^a*$`, `b`, false}, {`^a*$`, `aaa`, true}, {`^(?:ab)*$`, `^(?:aba)*$`, true}, {`^a(?:ba)*$`, `^(?:ab)+$`, false}} {
-		var of []regular.Language
+		var of []regexlang.Language
 		for _, expr := range []string{c.a, c.b} {
 			l, err := s.Go(expr)
 			if err != nil {
@@ -198,7 +198,7 @@ func TestMeets(t *testing.T) {
 }
 
 func TestNotRegular(t *testing.T) {
-	s := regular.New(alphabet())
+	s := regexlang.New(alphabet())
 	for _, expr := range []string{`(a)\1`, `(?<=a)b`, `(?:a\b)*`, `(?:a$)*`, `a{2000}`} {
 		p, err := ecma.Parse(expr)
 		if err != nil {
@@ -216,8 +216,8 @@ func TestNotRegular(t *testing.T) {
 }
 
 // mixed returns a language that is made of some others.
-func mixed(r *rand.Rand, s *regular.Space, of []regular.Language, deep int) regular.Language {
-	one := func() regular.Language { return mixed(r, s, of, deep-1) }
+func mixed(r *rand.Rand, s *regexlang.Space, of []regexlang.Language, deep int) regexlang.Language {
+	one := func() regexlang.Language { return mixed(r, s, of, deep-1) }
 	if deep == 0 {
 		return of[r.IntN(len(of))]
 	}
@@ -238,11 +238,11 @@ func mixed(r *rand.Rand, s *regular.Space, of []regular.Language, deep int) regu
 func TestCells(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := range 600 {
-		s := regular.New(alphabet())
+		s := regexlang.New(alphabet())
 		if n%2 == 1 {
 			s.CutAt('/')
 		}
-		var of []regular.Language
+		var of []regexlang.Language
 		var exprs []string
 		for len(of) < 4 {
 			expr := expression(r, 3, false)
@@ -251,7 +251,7 @@ func TestCells(t *testing.T) {
 			}
 		}
 		if n%4 > 1 {
-			all := s.Or(regular.Empty, s.Cat(s.And(regular.Some, s.Chars(alphabet())), regular.All)) // and is not seen to be
+			all := s.Or(regexlang.Empty, s.Cat(s.And(regexlang.Some, s.Chars(alphabet())), regexlang.All)) // and is not seen to be
 			pool := append(slices.Clone(of), all)
 			for i := range of {
 				of[i] = mixed(r, s, pool, 3)
@@ -261,7 +261,7 @@ func TestCells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cells, ok := s.Cells(within, regular.MostStates, of[:n/2%5], of[n/2%5:])
+		cells, ok := s.Cells(within, regexlang.MostStates, of[:n/2%5], of[n/2%5:])
 		if !ok {
 			t.Fatalf("%q: too many states", exprs)
 		}
@@ -299,8 +299,8 @@ func TestCells(t *testing.T) {
 
 // Unions of what matches anywhere have few states: as many as letters.
 func TestCellsOfGlobs(t *testing.T) {
-	s := regular.New(regular.SetOf(func(r rune) bool { return r >= ' ' }))
-	var deny, allow []regular.Language
+	s := regexlang.New(regexlang.SetOf(func(r rune) bool { return r >= ' ' }))
+	var deny, allow []regexlang.Language
 	for i := range 40 {
 		l, err := s.Go(fmt.Sprintf(`(?s)^(?:.*/)?name%c%c\.x(?:/.*)?$`, 'a'+i%26, 'a'+i/26))
 		if err != nil {
@@ -319,7 +319,7 @@ func TestCellsOfGlobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, ok := s.Cells(within, regular.MostStates, []regular.Language{s.Or(deny...), s.Or(allow...)})
+	cells, ok := s.Cells(within, regexlang.MostStates, []regexlang.Language{s.Or(deny...), s.Or(allow...)})
 	if !ok {
 		t.Fatal("too many states")
 	}
@@ -338,12 +338,12 @@ func TestMostStates(t *testing.T) {
 		letters int // behind the last place of an "a", so that each is remembered
 		ok      bool
 	}{{13, true}, {16, false}} {
-		s := regular.New(alphabet())
+		s := regexlang.New(alphabet())
 		l, err := s.Go(fmt.Sprintf(`a.{%d}$`, c.letters))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cells, ok := s.Cells(regular.All, regular.MostStates, []regular.Language{l}); ok != c.ok || ok && len(cells) != 2 {
+		if cells, ok := s.Cells(regexlang.All, regexlang.MostStates, []regexlang.Language{l}); ok != c.ok || ok && len(cells) != 2 {
 			t.Errorf("%d letters: got %d cells, %t", c.letters, len(cells), ok)
 		}
 	}
@@ -355,22 +355,22 @@ func TestCutAt(t *testing.T) {
 		names int // that stand in a row: so many places
 		ok    bool
 	}{{500, true}, {1500, false}} {
-		s := regular.New(alphabet()).CutAt('/')
+		s := regexlang.New(alphabet()).CutAt('/')
 		within, err := s.Go(`^[^/]+(?:/[^/]+)*$`)
 		if err != nil {
 			t.Fatal(err)
 		}
 		long := s.Text(strings.Repeat("a/", c.names) + "b")
-		cells, ok := s.Cells(within, regular.MostStates, []regular.Language{long})
+		cells, ok := s.Cells(within, regexlang.MostStates, []regexlang.Language{long})
 		if ok != c.ok || ok && len(cells) != 2 {
 			t.Errorf("%d names: got %d cells, %t", c.names, len(cells), ok)
 		}
 		// What was given up is so again, and what is forgotten is found anew.
 		s.ForgetStates()
-		if _, ok := s.Cells(within, regular.MostStates, []regular.Language{long}); ok != c.ok {
+		if _, ok := s.Cells(within, regexlang.MostStates, []regexlang.Language{long}); ok != c.ok {
 			t.Errorf("%d names once more: got %t", c.names, ok)
 		}
-		if few, ok := s.Cells(within, 3, []regular.Language{long}); ok {
+		if few, ok := s.Cells(within, 3, []regexlang.Language{long}); ok {
 			t.Errorf("%d names in 3 states: got %d cells", c.names, len(few))
 		}
 	}
@@ -382,17 +382,17 @@ func TestMostWork(t *testing.T) {
 		patterns int
 		ok       bool
 	}{{1, true}, {60, false}} {
-		s := regular.New(alphabet())
+		s := regexlang.New(alphabet())
 		r := rand.New(rand.NewPCG(1, 2))
-		var any []regular.Language
+		var any []regexlang.Language
 		for range c.patterns {
-			of := []regular.Language{regular.All}
+			of := []regexlang.Language{regexlang.All}
 			for range 40 {
-				of = append(of, s.Text(string(letters[r.IntN(len(letters))])), regular.All)
+				of = append(of, s.Text(string(letters[r.IntN(len(letters))])), regexlang.All)
 			}
 			any = append(any, s.Cat(of...))
 		}
-		if _, ok := s.Cells(regular.All, regular.MostStates, []regular.Language{s.Or(any...)}); ok != c.ok {
+		if _, ok := s.Cells(regexlang.All, regexlang.MostStates, []regexlang.Language{s.Or(any...)}); ok != c.ok {
 			t.Errorf("%d patterns: got %t, want %t", c.patterns, ok, c.ok)
 		}
 	}
@@ -400,7 +400,7 @@ func TestMostWork(t *testing.T) {
 
 // A language of paths that has none of the plain ones has no cells.
 func TestNoPieces(t *testing.T) {
-	s := regular.New(alphabet()).CutAt('/')
+	s := regexlang.New(alphabet()).CutAt('/')
 	l, err := s.Go(`^a/$`)
 	if err != nil {
 		t.Fatal(err)
@@ -412,41 +412,41 @@ func TestNoPieces(t *testing.T) {
 	if got := s.Meets(l, within); got {
 		t.Errorf("Meets = %v, want false", got)
 	}
-	if cells, ok := s.Cells(s.And(l, within), regular.MostStates, []regular.Language{within}); !ok || len(cells) > 0 {
+	if cells, ok := s.Cells(s.And(l, within), regexlang.MostStates, []regexlang.Language{within}); !ok || len(cells) > 0 {
 		t.Errorf("Cells = %v, %v, want none", cells, ok)
 	}
 }
 
 // ending returns the texts that have two words of one of some pairs, and end with another one behind them: it has many
 // states, and each takes work.
-func ending(s *regular.Space, pairs int, end string) regular.Language {
+func ending(s *regexlang.Space, pairs int, end string) regexlang.Language {
 	r := rand.New(rand.NewPCG(3, 4))
-	word := func() regular.Language {
+	word := func() regexlang.Language {
 		var word strings.Builder
 		for range 5 {
 			word.WriteByte("ab1-"[r.IntN(4)])
 		}
 		return s.Text(word.String())
 	}
-	var any []regular.Language
+	var any []regexlang.Language
 	for range pairs {
-		any = append(any, s.Cat(regular.All, word(), regular.All, word(), s.Text(end)))
+		any = append(any, s.Cat(regexlang.All, word(), regexlang.All, word(), s.Text(end)))
 	}
 	return s.Or(any...)
 }
 
 // Whether several languages take too much work does not depend on which a Space was asked for before.
 func TestMostWorkOnceMore(t *testing.T) {
-	s, again := regular.New(alphabet()), regular.New(alphabet())
-	var all, allAgain []regular.Language
+	s, again := regexlang.New(alphabet()), regexlang.New(alphabet())
+	var all, allAgain []regexlang.Language
 	for _, end := range []string{"a", "b", "1", "-", "."} {
 		all, allAgain = append(all, ending(s, 8, end)), append(allAgain, ending(again, 8, end))
-		if _, ok := again.Cells(regular.All, regular.MostStates, allAgain[len(allAgain)-1:]); !ok {
+		if _, ok := again.Cells(regexlang.All, regexlang.MostStates, allAgain[len(allAgain)-1:]); !ok {
 			t.Fatalf("too much for those that end in %q", end)
 		}
 	}
-	_, first := s.Cells(regular.All, regular.MostStates, all)
-	_, later := again.Cells(regular.All, regular.MostStates, allAgain)
+	_, first := s.Cells(regexlang.All, regexlang.MostStates, all)
+	_, later := again.Cells(regexlang.All, regexlang.MostStates, allAgain)
 	if first || later {
 		t.Errorf("got %t, and %t where each was asked for before, want false", first, later)
 	}
@@ -455,13 +455,13 @@ func TestMostWorkOnceMore(t *testing.T) {
 // Whether a language takes too much work for few states does not depend on whether it was cut for more.
 func TestPiecesOnceMore(t *testing.T) {
 	const few = 5000
-	s, again := regular.New(alphabet()).CutAt('/'), regular.New(alphabet()).CutAt('/')
-	all, allAgain := []regular.Language{ending(s, 8, "a")}, []regular.Language{ending(again, 8, "a")}
-	if _, ok := again.Cells(regular.All, regular.MostStates, allAgain); !ok {
+	s, again := regexlang.New(alphabet()).CutAt('/'), regexlang.New(alphabet()).CutAt('/')
+	all, allAgain := []regexlang.Language{ending(s, 8, "a")}, []regexlang.Language{ending(again, 8, "a")}
+	if _, ok := again.Cells(regexlang.All, regexlang.MostStates, allAgain); !ok {
 		t.Fatal("too much for most states")
 	}
-	_, first := s.Cells(regular.All, few, all)
-	_, later := again.Cells(regular.All, few, allAgain)
+	_, first := s.Cells(regexlang.All, few, all)
+	_, later := again.Cells(regexlang.All, few, allAgain)
 	if first || later {
 		t.Errorf("got %t, and %t where it was cut for more states, want false", first, later)
 	}
@@ -475,8 +475,8 @@ func TestCombinedOnceMore(t *testing.T) {
 	given := map[bool]int{}
 	for n, sizes := range pairs {
 		// Each has what its ends say, but not some of a list.
-		made := func(s *regular.Space, backward bool) (regular.Language, []regular.Language) {
-			of := make([]regular.Language, len(sizes))
+		made := func(s *regexlang.Space, backward bool) (regexlang.Language, []regexlang.Language) {
+			of := make([]regexlang.Language, len(sizes))
 			for i := range of {
 				at := i
 				if backward {
@@ -484,30 +484,30 @@ func TestCombinedOnceMore(t *testing.T) {
 				}
 				of[at] = ending(s, sizes[at], string("ab1"[at]))
 			}
-			not := func(l regular.Language) regular.Language { return s.Not(s.And(l, s.Not(s.Text("a/b")))) }
+			not := func(l regexlang.Language) regexlang.Language { return s.Not(s.And(l, s.Not(s.Text("a/b")))) }
 			return s.And(s.Not(of[0]), not(of[1]), not(of[2])), of
 		}
-		ask := func(backward bool, before func(s *regular.Space, l regular.Language, of []regular.Language)) string {
-			s := regular.New(alphabet()).CutAt('/')
+		ask := func(backward bool, before func(s *regexlang.Space, l regexlang.Language, of []regexlang.Language)) string {
+			s := regexlang.New(alphabet()).CutAt('/')
 			l, of := made(s, backward)
 			before(s, l, of)
-			cells, ok := s.Cells(regular.All, few, []regular.Language{l})
+			cells, ok := s.Cells(regexlang.All, few, []regexlang.Language{l})
 			given[ok]++
 			return fmt.Sprint(cells, ok)
 		}
-		nothing := func(*regular.Space, regular.Language, []regular.Language) {}
+		nothing := func(*regexlang.Space, regexlang.Language, []regexlang.Language) {}
 		want := ask(false, nothing)
 		for name, got := range map[string]string{
 			"made the other way round": ask(true, nothing),
-			"asked with another one": ask(false, func(s *regular.Space, l regular.Language, _ []regular.Language) {
-				s.Cells(regular.All, few, []regular.Language{l, s.Text("a")})
+			"asked with another one": ask(false, func(s *regexlang.Space, l regexlang.Language, _ []regexlang.Language) {
+				s.Cells(regexlang.All, few, []regexlang.Language{l, s.Text("a")})
 			}),
-			"asked for more states": ask(true, func(s *regular.Space, l regular.Language, _ []regular.Language) {
-				s.Cells(regular.All, regular.MostStates, []regular.Language{l})
+			"asked for more states": ask(true, func(s *regexlang.Space, l regexlang.Language, _ []regexlang.Language) {
+				s.Cells(regexlang.All, regexlang.MostStates, []regexlang.Language{l})
 			}),
-			"forgotten": ask(false, func(s *regular.Space, l regular.Language, of []regular.Language) {
-				s.Cells(regular.All, few, of)
-				s.Cells(regular.All, few, []regular.Language{l})
+			"forgotten": ask(false, func(s *regexlang.Space, l regexlang.Language, of []regexlang.Language) {
+				s.Cells(regexlang.All, few, of)
+				s.Cells(regexlang.All, few, []regexlang.Language{l})
 				s.ForgetStates()
 			}),
 		} {
@@ -527,18 +527,18 @@ func TestManyPlaces(t *testing.T) {
 		places int
 		ok     bool
 	}{{200, true}, {900, false}} {
-		s := regular.New(alphabet()).CutAt('/')
+		s := regexlang.New(alphabet()).CutAt('/')
 		r := rand.New(rand.NewPCG(1, 2))
-		var any []regular.Language
+		var any []regexlang.Language
 		for n := range c.places {
 			name := strings.NewReplacer("0", "a", "1", "b").Replace(fmt.Sprintf("%b", n))
 			var word strings.Builder
 			for range 6 {
 				word.WriteByte("ab1-.A"[r.IntN(6)])
 			}
-			any = append(any, s.Cat(s.Text(name+"/"), regular.All, s.Text(word.String())))
+			any = append(any, s.Cat(s.Text(name+"/"), regexlang.All, s.Text(word.String())))
 		}
-		if _, ok := s.Cells(regular.All, regular.MostStates, []regular.Language{s.Or(any...)}); ok != c.ok {
+		if _, ok := s.Cells(regexlang.All, regexlang.MostStates, []regexlang.Language{s.Or(any...)}); ok != c.ok {
 			t.Errorf("%d places: got %t, want %t", c.places, ok, c.ok)
 		}
 	}
@@ -547,12 +547,12 @@ func TestManyPlaces(t *testing.T) {
 // Of an expression that repeats what repeats, and may begin anywhere, the same unions are made again and again: without
 // end, were each not made once.
 func TestNestedRepetition(t *testing.T) {
-	s := regular.New(alphabet())
+	s := regexlang.New(alphabet())
 	l, err := s.Go(`(?:a{1,20}b){1,20}$`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cells, ok := s.Cells(regular.All, regular.MostStates, []regular.Language{l}); !ok || len(cells) != 2 {
+	if cells, ok := s.Cells(regexlang.All, regexlang.MostStates, []regexlang.Language{l}); !ok || len(cells) != 2 {
 		t.Errorf("got %d cells, %t", len(cells), ok)
 	}
 }

@@ -1,4 +1,4 @@
-package regular
+package regexlang
 
 import (
 	"encoding/binary"

@@ -1,14 +1,14 @@
-package recent_test
+package cache_test
 
 import (
 	"fmt"
 
-	"modec.dev/modec/compiler/recent"
+	"modec.dev/modec/compiler/cache"
 )
 
 // A cache answers for its last keys. What is older must be computed again.
 func ExampleCache() {
-	lengths := recent.New[string, int](2)
+	lengths := cache.New[string, int](2)
 	for _, word := range []string{"deny", "ask", "allow", "agent", "mode"} {
 		lengths.Put(word, len(word))
 	}
