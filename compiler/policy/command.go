@@ -303,7 +303,7 @@ func (s *Subject) filtered(side *side, p *Place, c *command, files []word, r *Re
 	switch {
 	case whatever.Decision == ir.Allow, whatever.Decision > r.Decision:
 		return whatever
-	case r.Decision == ir.Agent && whatever.WithoutPermissionMode() > r.Mapped: // on an agent without the permission mode
+	case r.Decision == ir.Agent && whatever.WithoutPermissionMode() > r.Mapped: // on an agent without it
 		of := *r
 		of.Mapped = whatever.WithoutPermissionMode()
 		return &of

@@ -199,7 +199,8 @@ func leftToAgent(t *ir.Table) bool { return t.Default != nil && t.Default.Decisi
 // commandsOn returns the patterns of the commands that are given a path which a glob
 // matches.
 func commandsOn(glob string) []string {
-	return slices.DeleteFunc(contract.CommandsOn(glob), func(p string) bool { return policy.CheckRestriction(p) != nil })
+	refused := func(p string) bool { return policy.CheckRestriction(p) != nil }
+	return slices.DeleteFunc(contract.CommandsOn(glob), refused)
 }
 
 // plainCommands returns the patterns of the commands that are given a path which a pattern

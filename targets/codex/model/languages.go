@@ -35,7 +35,9 @@ func (d *decider) ToolName(name string) string { return format.Plain(name) }
 
 // Languages returns what decides about a subject's plain arguments: the policy of each hook, the tools that a
 // configuration names, and the folders that no sandbox opens.
-func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) (all []regexlang.Language, err error) {
+func (d *decider) Languages(
+	ref ir.SubjectRef, of policy.Field, sp *regexlang.Space,
+) (all []regexlang.Language, err error) {
 	if !d.Contains(ref) {
 		return nil, nil
 	}

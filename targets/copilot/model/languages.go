@@ -15,7 +15,9 @@ func (d *decider) ToolName(name string) string { return format.Plain(name) }
 
 // Languages returns what decides about a subject's plain arguments: the policy of each hook, the tools that a session
 // or an agent names, and what lies in the project.
-func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Space) (all []regexlang.Language, err error) {
+func (d *decider) Languages(
+	ref ir.SubjectRef, of policy.Field, sp *regexlang.Space,
+) (all []regexlang.Language, err error) {
 	if !d.Contains(ref) {
 		return nil, nil
 	}
