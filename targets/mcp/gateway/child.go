@@ -133,8 +133,7 @@ func (c *child) Connect(ctx context.Context) (sdk.Connection, error) {
 		return nil, err
 	}
 	life, end := context.WithCancel(context.Background())
-	conn := &childConn{child: c, in: in, read: make(chan jsonrpc.Message),
-		own: make(chan jsonrpc.Message), life: life, end: end, flow: newFlow()}
+	conn := &childConn{child: c, in: in, read: make(chan jsonrpc.Message), life: life, end: end, flow: newFlow()}
 	go conn.loop(out)
 	context.AfterFunc(ctx, func() {
 		time.Sleep(stopGrace)
@@ -147,7 +146,6 @@ type childConn struct {
 	*child
 	in     io.WriteCloser
 	read   chan jsonrpc.Message // closed where the output ends
-	own    chan jsonrpc.Message // of modec, in the program's place
 	life   context.Context
 	end    context.CancelFunc
 	once   sync.Once
@@ -230,8 +228,6 @@ func (c *childConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, c.failed
 		}
 		return msg, nil
-	case msg := <-c.own:
-		return msg, nil
 	case <-c.life.Done():
 		return nil, io.EOF
 	case <-ctx.Done():
@@ -240,15 +236,6 @@ func (c *childConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 func (c *childConn) Write(_ context.Context, msg jsonrpc.Message) error {
-	if req, ok := msg.(*jsonrpc.Request); ok && req.Method == discover {
-		none := &jsonrpc.Response{ID: req.ID, Error: noMethod(discover)}
-		time.AfterFunc(discoverLimit, func() { // the SDK passes over a second answer
-			select {
-			case c.own <- none:
-			case <-c.life.Done():
-			}
-		})
-	}
 	data, err := jsonrpc.EncodeMessage(ownName(msg))
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ func TestListsBounded(t *testing.T) {
 	var mu sync.Mutex
 	connected := 0
 	b := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && r.Header.Get("Mcp-Method") != discover {
+		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
 			mu.Lock()
 			connected++
 			mu.Unlock()

@@ -206,12 +206,6 @@ func rawProgram() {
 		case json.Unmarshal(answers[m.Method], &coded) == nil:
 			result = coded // what no JSON is, as a text
 		}
-		switch result {
-		case "exit":
-			os.Exit(1)
-		case "silent":
-			continue
-		}
 		if strings.HasPrefix(result, "drip") {
 			for {
 				fmt.Print(" ")
@@ -232,10 +226,6 @@ func floodProgram() {
 	for m := range calledOn(os.Stdin) {
 		if m.Method == "tools/call" {
 			break
-		}
-		if floodAnswers[m.Method] == "" {
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
-			continue
 		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, floodAnswers[m.Method])
 	}

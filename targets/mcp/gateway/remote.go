@@ -15,7 +15,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -96,11 +95,6 @@ func (r *remote) send(req *http.Request) (*http.Response, error) {
 	if isAnswer(sent) {
 		return r.answer(req, sent)
 	}
-	if hasMethod(sent, discover) {
-		ctx, cancel := context.WithTimeout(req.Context(), discoverLimit)
-		defer time.AfterFunc(discoverLimit, cancel) // its answer may be a stream
-		req = req.WithContext(ctx)
-	}
 	res, err := calls().RoundTrip(req)
 	if err != nil {
 		return nil, err
@@ -178,7 +172,7 @@ func isAnswer(body []byte) bool { return len(body) > 0 && !hasMethod(body, "") }
 // body has. A server that refuses one call with 403 costs that call alone. What passes is left to the SDK.
 func costsSession(req *http.Request, sent []byte, res *http.Response) bool {
 	if req.Method != http.MethodPost || !strings.Contains(req.Header.Get("Accept"), "text/event-stream") ||
-		hasMethod(sent, "initialize") || hasMethod(sent, discover) { // before which there is none
+		hasMethod(sent, "initialize") || hasMethod(sent, "server/discover") { // before which there is none
 		return false
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode == http.StatusOK {
@@ -286,13 +280,6 @@ func (r *remote) rename(req *http.Request) (body []byte, err error) {
 	}
 	return body, nil
 }
-
-// discover is the method by which a server of the newest revision says what it speaks. One that does not answer within
-// discoverLimit is of an earlier revision.
-const (
-	discover      = "server/discover"
-	discoverLimit = 10 * time.Second
-)
 
 // methodKey is how the SDK begins the method of a message.
 const methodKey = `"method":"`

@@ -61,7 +61,7 @@ func newBackend(t testing.TB) *backend {
 	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
 		b.seen = append(b.seen, r.Header.Clone())
-		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && r.Header.Get("Mcp-Method") != discover {
+		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
 			b.sessions.Add(1)
 		}
 		b.mu.Unlock()

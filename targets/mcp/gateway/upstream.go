@@ -86,7 +86,6 @@ type upstream struct {
 	session    *session  // nil: none runs
 	why        error     // none does
 	again      time.Time // when another one may be started
-	revision   string    // in which it is started; "": the newest that it speaks
 	ran        bool      // a session did
 	down       time.Time // since when the server does not listen; zero: it does
 	failures   int
@@ -278,36 +277,17 @@ func (u *upstream) watch(s *session) {
 	u.dropLists()
 }
 
-// older is the last revision in which servers send requests to clients, which all servers of a revision with sessions
-// speak.
-const older = "2025-11-25"
-
-// start connects to the server in the newest revision that it speaks. One of which requests to the client are passed on
-// is first tried in a revision that has them. One that ends over the question what it speaks is not asked again.
+// start connects to the server. Servers know the revisions with sessions for longer than the one without,
+// which is tried where they refuse those.
 func (u *upstream) start() (*session, error) {
-	u.mu.Lock()
-	first, next := u.revision, ""
-	if len(u.open) > 0 {
-		first = older
+	s, err := u.startWith("2025-11-25")
+	var refused *jsonrpc.Error
+	if errors.As(err, &refused) {
+		if newer, err := u.startWith(""); err == nil {
+			return newer, nil
+		}
 	}
-	u.mu.Unlock()
-	if first == "" {
-		next = older
-	}
-	s, err := u.startWith(first)
-	refused, ok := errors.AsType[*jsonrpc.Error](err)
-	ended := errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed)
-	if err == nil || !(ok && !ofTransport(refused)) && !(ended && first == "") {
-		return s, err
-	}
-	s, bad := u.startWith(next)
-	if bad != nil {
-		return nil, err
-	}
-	u.mu.Lock()
-	u.revision = next
-	u.mu.Unlock()
-	return s, nil
+	return s, err
 }
 
 func (u *upstream) startWith(revision string) (*session, error) {

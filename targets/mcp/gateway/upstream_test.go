@@ -461,38 +461,3 @@ func writeJSON(w http.ResponseWriter, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprint(w, body)
 }
-
-// A server is spoken to in the newest revision that it speaks, whatever one of an earlier revision makes of the question
-// which that is. One whose requests are passed on is spoken to in a revision that has them.
-func TestRevisions(t *testing.T) {
-	answers := `{"tools/list": {"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}, "server/discover": %s}`
-	raw := func(discover string) string { return one(program("raw", "ANSWERS", fmt.Sprintf(answers, discover))) }
-	for _, c := range []struct {
-		name, source, want string
-		open               []string
-		long               bool
-	}{
-		{"both", one(program("plain")), stateless, nil, false},
-		{"both, with requests", one(program("plain")), older, []string{"elicitation"}, false},
-		{"no such method", raw(`""`), older, nil, false},
-		{"it ends", raw(`"exit"`), older, nil, false},
-		{"no answer", raw(`"silent"`), older, nil, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			if c.long && testing.Short() {
-				t.Skip("takes as long as the answer may")
-			}
-			opt := reviewer
-			opt.Open = map[string][]string{"s": c.open}
-			g := real(t, c.source, opt)
-			if got := dial(t, g, eras[0], object{}).listed(tools); !slices.Contains(got, "s_echo") {
-				t.Errorf("got %v", got)
-			}
-			s, err := g.state.Load().servers["s"].(*upstream).running()
-			if err != nil || s == nil || s.InitializeResult().ProtocolVersion != c.want {
-				t.Errorf("got %v, %v, want %s", s, err, c.want)
-			}
-		})
-	}
-}
