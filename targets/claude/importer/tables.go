@@ -199,8 +199,8 @@ func leftToAgent(t *ir.Table) bool { return t.Default != nil && t.Default.Decisi
 // commandsOn returns the patterns of the commands that are given a path which a glob
 // matches.
 func commandsOn(glob string) []string {
-	refused := func(p string) bool { return policy.CheckRestriction(p) != nil }
-	return slices.DeleteFunc(contract.CommandsOn(glob), refused)
+	return slices.DeleteFunc(contract.CommandsOn(glob),
+		func(p string) bool { return policy.CheckRestriction(p) != nil })
 }
 
 // plainCommands returns the patterns of the commands that are given a path which a pattern
