@@ -43,7 +43,6 @@ type Result struct {
 	Outputs []contract.Artifacts // one a target, in printing order
 	Common  []contract.File      // what several targets read: the policy, where there is a hook
 
-	reads   *contract.Reads           // of the project's folder
 	entries contract.Entries          // of external servers
 	now     time.Time                 // when allows with times are judged
 	targets []contract.Target         // every target there is
@@ -74,12 +73,11 @@ func Compile(ctx context.Context, req Request) (*Result, diag.List) {
 // Open loads a project without compiling it for any target: the model and the engine
 // that decides by it. The result is nil when a diagnostic is an error.
 func Open(ctx context.Context, req Request) (*Result, diag.List) {
-	root, end, diags := req.files()
+	files, end, diags := req.files()
 	if diags != nil {
 		return nil, diags
 	}
 	defer end()
-	files := contract.NewReads(root)
 	cfg, diags := config.Load(files, req.folder(), req.Targets)
 	if !diags.HasErrors() {
 		diags = append(diags, cfg.CheckVersion(req.Version)...)
@@ -123,7 +121,6 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		Config:  cfg,
 		Project: project,
 		Policy:  engine,
-		reads:   files,
 		entries: entries,
 		Sources: tree.Data,
 		now:     req.Today,

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -14,26 +15,28 @@ import (
 
 // proof is what a verification that found nothing depends on.
 type proof struct {
-	Sum  string   // one digest of all of it
+	Sum  []byte   // one digest of all of it
 	Disk []string // the paths that were read of the disk
 }
 
-// Proof identifies what a verification depends on: what the project was compiled from, the disk, where one is judged,
-// the day and the seed, and by args whatever else the caller adds. It is to be asked for after the verification.
+// Proof identifies what a verification depends on: the model and what it was compiled to, the disk, where one is
+// judged, the day and the seed, and by args whatever else the caller adds. It is to be asked for after the verification.
 func (r *Result) Proof(seed uint64, disk *contract.Reads, args ...string) []byte {
 	var p proof
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %d %s\n", args, seed, r.now.Format(time.DateOnly))
+	fmt.Fprintln(h, args, seed, r.now.Format(time.DateOnly))
+	json.NewEncoder(h).Encode(r.Project) // with the digest of the source; no value of it is without JSON
 	for _, o := range r.Outputs {
 		fmt.Fprintln(h, o.Target.Name())
+		for _, f := range o.Files {
+			fmt.Fprintf(h, "%q %q\n", f.Path, f.Data)
+		}
 	}
-	fmt.Fprintf(h, "%q\n", r.reads.States())
 	if disk != nil {
-		states := disk.States()
-		p.Disk = slices.Sorted(maps.Keys(states))
-		fmt.Fprintf(h, "%q\n", states)
+		p.Disk = slices.Sorted(maps.Keys(disk.States()))
+		fmt.Fprintln(h, disk.States())
 	}
-	p.Sum = fmt.Sprintf("%x", h.Sum(nil))
+	p.Sum = h.Sum(nil)
 	data, _ := json.Marshal(p) // two fields of texts
 	return data
 }
@@ -51,5 +54,5 @@ func (r *Result) Proved(before []byte, seed uint64, disk fs.FS, args ...string) 
 			now.Note(name)
 		}
 	}
-	return string(r.Proof(seed, now, args...)) == string(before)
+	return bytes.Equal(r.Proof(seed, now, args...), before)
 }

@@ -37,10 +37,16 @@ func (p plainFolder) ReadFile(name string) ([]byte, error) {
 	return fs.ReadFile(p.FS, name)
 }
 
-func (p plainFolder) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(p.FS, name) }
-func (p plainFolder) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(p.FS, name) }
-func (p plainFolder) Lstat(name string) (fs.FileInfo, error)     { return fs.Lstat(p.FS, name) }
-func (p plainFolder) ReadLink(name string) (string, error)       { return fs.ReadLink(p.FS, name) }
+func (p plainFolder) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := p.opens(name); err != nil {
+		return nil, err
+	}
+	return fs.ReadDir(p.FS, name)
+}
+
+func (p plainFolder) Stat(name string) (fs.FileInfo, error)  { return fs.Stat(p.FS, name) }
+func (p plainFolder) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(p.FS, name) }
+func (p plainFolder) ReadLink(name string) (string, error)   { return fs.ReadLink(p.FS, name) }
 
 // ReadPlain reads a file of a project by its path, and nothing but a file.
 func ReadPlain(file string) ([]byte, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"sync"
 )
 
@@ -23,6 +22,13 @@ func NewReads(fsys fs.FS) *Reads { return &Reads{fsys: fsys, states: map[string]
 func (r *Reads) Open(name string) (fs.File, error) {
 	r.Note(name)
 	return r.fsys.Open(name)
+}
+
+// ReadFile reads a file, and notes what it returns.
+func (r *Reads) ReadFile(name string) ([]byte, error) {
+	data, err := fs.ReadFile(r.fsys, name)
+	r.note(name, data, err)
+	return data, err
 }
 
 // Stat returns what is known of a file without opening it.
@@ -44,31 +50,21 @@ func (r *Reads) ReadLink(name string) (string, error) {
 }
 
 // Note notes a path as if it were read.
-func (r *Reads) Note(name string) {
+func (r *Reads) Note(name string) { _, _ = r.ReadFile(name) }
+
+// note keeps a digest of what is at a path, by what reading it as a file returned first.
+func (r *Reads) note(name string, data []byte, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.states[name]; ok {
 		return
 	}
-	r.states[name] = stateOf(r.fsys, name)
-}
-
-// stateOf returns a digest of what is at a path. It opens nothing but files and folders: a named pipe would wait.
-func stateOf(fsys fs.FS, name string) string {
-	info, err := fs.Stat(fsys, name)
-	var data []byte
-	switch {
-	case err != nil:
-	case info.IsDir():
+	if err != nil { // a folder is none to some file systems
 		var list []fs.DirEntry
-		list, err = fs.ReadDir(fsys, name)
+		list, err = fs.ReadDir(r.fsys, name)
 		for _, e := range list {
 			data = fmt.Appendln(data, fs.FormatDirEntry(e))
 		}
-	case info.Mode().IsRegular():
-		data, err = fs.ReadFile(fsys, name)
-	default:
-		data = []byte(info.Mode().String())
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -76,12 +72,8 @@ func stateOf(fsys fs.FS, name string) string {
 	case err != nil:
 		data = []byte(err.Error())
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(data))
+	r.states[name] = fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
-// States returns a digest of what is at each path that was read.
-func (r *Reads) States() map[string]string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.states)
-}
+// States returns a digest of what is at each path that was read. It is to be asked for when nothing is read any more.
+func (r *Reads) States() map[string]string { return r.states }
