@@ -97,7 +97,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 	diags = append(diags, independent(list, diags)...)
 	project.SourceHash = tree.Hash(cfg.Bytes)
 	diags = append(diags, cfg.CheckBaseline(project)...)
-	diags = append(diags, interrupted(ctx)...)
+	diags = append(diags, Stopped(ctx)...)
 	entries, changed, list := entriesOf(files, project, contract.ListsOfServers(req.Targets))
 	diags = append(diags, list...)
 	diags.Sort()
@@ -178,10 +178,10 @@ func (req *Request) inUse(cfg *config.Config) (list []contract.Target) {
 	return list
 }
 
-// interrupted reports a context that has ended.
-func interrupted(ctx context.Context) (diags diag.List) {
-	if err := ctx.Err(); err != nil {
-		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", context.Cause(ctx))
+// Stopped reports a context that has ended; nil where it has not.
+func Stopped(ctx context.Context) (diags diag.List) {
+	if err := context.Cause(ctx); err != nil {
+		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", err)
 	}
 	return diags
 }

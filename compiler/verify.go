@@ -174,7 +174,7 @@ func (r *Result) permits(files fs.FS) func(s *verify.Surface, f *verify.Finding)
 // complete returns a report, or none where the context ended before all was compared: what was
 // found until then is in the diagnostics.
 func complete(ctx context.Context, report *verify.Report, diags diag.List) (*verify.Report, diag.List) {
-	if stopped := interrupted(ctx); stopped != nil {
+	if stopped := Stopped(ctx); stopped != nil {
 		return nil, append(diags, stopped...)
 	}
 	return report, diags
@@ -518,7 +518,7 @@ func (r *Result) ownRule(target string, f verify.Finding) *ir.NativeRule {
 
 // notVerified reports why verify returned no report.
 func notVerified(ctx context.Context, err error) diag.List {
-	if diags := interrupted(ctx); diags != nil {
+	if diags := Stopped(ctx); diags != nil {
 		return diags
 	}
 	var diags diag.List

@@ -328,7 +328,7 @@ func (c *buildCmd) check(e *env, x checked) (*report.BuildReport, error) {
 		return nil, err
 	}
 	changes, drift, diags := f.changes, f.drift, f.diags
-	if list := e.stopped(); list.HasErrors() {
+	if list := compiler.Stopped(e.ctx); list.HasErrors() {
 		return nil, e.ui.Fail(list)
 	}
 	var failed error

@@ -137,14 +137,6 @@ func (e *env) exit(err error) int {
 	return int(report.ExitUsage)
 }
 
-// stopped reports a context that has ended; nil where it has not.
-func (e *env) stopped() (diags diag.List) {
-	if err := context.Cause(e.ctx); err != nil {
-		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", err)
-	}
-	return diags
-}
-
 // request returns a request for the project that the command line names.
 func (e *env) request() compiler.Request {
 	return compiler.Request{Root: e.dir, Targets: e.targets, Today: time.Now().UTC(),

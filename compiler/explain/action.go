@@ -165,7 +165,7 @@ func permissionsOf(p *ir.Project, ref ir.SubjectRef) *ir.Can {
 
 // untilStopped runs what cannot be interrupted, such as a slow expression of an agent. It
 // reports when the context ends; what runs then ends with the process.
-func untilStopped(ctx context.Context, run func()) (diags diag.List) {
+func untilStopped(ctx context.Context, run func()) diag.List {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -175,10 +175,7 @@ func untilStopped(ctx context.Context, run func()) (diags diag.List) {
 	case <-done:
 	case <-ctx.Done():
 	}
-	if err := context.Cause(ctx); err != nil {
-		diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", err)
-	}
-	return diags
+	return compiler.Stopped(ctx)
 }
 
 // Model is a target with its model of its agent.

@@ -177,6 +177,7 @@ type Change struct {
 	Example string      `json:"example"`
 }
 
+// Matrix returns the decisions of every mode and role, group by group.
 func Matrix(res *compiler.Result) (rows []Row, err error) {
 	for _, ref := range res.Project.Subjects() {
 		s, err := res.Policy.Subject(ref)
@@ -217,6 +218,7 @@ func RowOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef, servers []Server
 	return r
 }
 
+// Add notes a decision that differs from the one of what no list names.
 func (c *Cell) Add(d ir.Decision) {
 	if d != c.Decision && !slices.Contains(c.Lists, d) {
 		c.Lists = append(c.Lists, d)
@@ -246,7 +248,8 @@ func Servers(p *ir.Project, s *policy.Subject) (list []Server) {
 	return list
 }
 
-// Sheets does so with a progress of one's own; nil: none.
+// Sheets returns all that there is to know of some subjects. It reports each step of the verification to progress;
+// nil: to nobody.
 func Sheets(
 	ctx context.Context, res *compiler.Result, refs []ir.SubjectRef, progress func(verify.Step),
 ) ([]Sheet, diag.List) {

@@ -127,8 +127,8 @@ func prove(
 	proofs = []Proof{}
 	var all narrowings
 	for i, o := range originals {
-		if err := context.Cause(ctx); err != nil {
-			diags.Errorf(diag.Interrupted, diag.Pos{}, "stopped before the end: %v", err)
+		if stopped := compiler.Stopped(ctx); stopped != nil {
+			diags = append(diags, stopped...)
 			break
 		}
 		was, in := o.Opened, c.Input(o.target)
