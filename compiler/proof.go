@@ -20,12 +20,13 @@ type proof struct {
 }
 
 // Proof identifies what a verification depends on: the model and what it was compiled to, the disk, where one is
-// judged, the day and the seed, and by args whatever else the caller adds. It is to be asked for after the verification.
+// judged, the day and the seed, and by args whatever else the caller adds. It is to be asked for after the
+// verification.
 func (r *Result) Proof(seed uint64, disk *contract.Reads, args ...string) []byte {
 	var p proof
 	h := sha256.New()
 	fmt.Fprintln(h, args, seed, r.now.Format(time.DateOnly))
-	json.NewEncoder(h).Encode(r.Project) // with the digest of the source; no value of it is without JSON
+	json.NewEncoder(h).Encode(r.Project) // which contains the digest of the source
 	for _, o := range r.Outputs {
 		fmt.Fprintln(h, o.Target.Name())
 		for _, f := range o.Files {
