@@ -15,7 +15,6 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/resolve"
-	"modec.dev/modec/compiler/shape"
 	"modec.dev/modec/compiler/source"
 )
 
@@ -85,12 +84,8 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	tree, list := source.Load(files, cfg.Source)
-	if diags = append(diags, list...); tree.Root == nil {
-		return nil, diags
-	}
-	data, usable, list := shape.Check(tree.Root)
-	if diags = append(diags, list...); !usable {
+	data, tree, list := load(ctx, files, cfg.Source)
+	if diags = append(diags, list...); data == nil {
 		return nil, diags
 	}
 	project, list := resolve.Resolve(data, tree.Texts, settings(cfg, req.Targets))

@@ -32,7 +32,7 @@ const tabWidth = 4
 // Render writes one diagnostic.
 func (r *Renderer) Render(w io.Writer, d Diagnostic) {
 	var b strings.Builder
-	if p := d.Pos.String(); p != "" {
+	if p := Clean(d.Pos.String()); p != "" {
 		b.WriteString(r.paint(bold, p+":") + " ")
 	}
 	b.WriteString(r.paint(severityColor[d.Severity], d.Severity.String()+":") + " ")
@@ -46,7 +46,7 @@ func (r *Renderer) Render(w io.Writer, d Diagnostic) {
 	b.WriteByte('\n')
 	r.excerpt(&b, d.Pos, severityColor[d.Severity])
 	for _, rel := range d.Related {
-		b.WriteString("  " + strings.TrimPrefix(fmt.Sprintf("%s: %s\n", rel.Pos, r.typed(rel.Message)), ": "))
+		b.WriteString("  " + strings.TrimPrefix(fmt.Sprintf("%s: %s\n", Clean(rel.Pos.String()), r.typed(rel.Message)), ": "))
 	}
 	if d.Hint != "" {
 		fmt.Fprintf(&b, "  %s %s\n", r.paint(cyan, "hint:"), r.typed(d.Hint))
