@@ -204,7 +204,7 @@ func settings(cfg *config.Config, known []contract.Target) resolve.Settings {
 	return resolve.Settings{
 		Name:            cfg.Name,
 		ClosedInventory: cfg.Closed,
-		Silence:         cfg.Silence,
+		Unsaid:          cfg.Unsaid,
 		Baseline:        cfg.Baseline,
 		Targets:         cfg.InUse(),
 		Audit:           cfg.Audit,

@@ -51,7 +51,6 @@ var elsewhere = map[string]string{
 	"foreign-subject":     "compiler/migrate: TestForeign",
 	"link-out":            "cmd/modec: foreign-links.txtar",
 	"interrupted":         "TestInterrupted",
-	"new-meaning":         "cmd/modec: silence.txtar",
 	"old-modec":           "compiler/config: TestVersion",
 	"bad-model":           "cmd/modec: serve.txtar, hook-refuses.txtar",
 	"bad-pins":            "compiler/pins: TestBroken",

@@ -2,7 +2,6 @@ package compiler
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -131,13 +130,12 @@ func (r *Result) Eject(ctx context.Context, opt output.Options) ([]output.Change
 // build returns what is to be on disk.
 func (r *Result) build() output.Build {
 	return output.Build{
-		Source:   r.Project.SourceHash,
-		Schema:   schema.Hash(),
-		Model:    ir.Version,
-		Released: r.released,
-		Outputs:  r.Outputs,
-		Common:   r.Common,
-		Partial:  r.partial(),
+		Source:  r.Project.SourceHash,
+		Schema:  schema.Hash(),
+		Model:   ir.Version,
+		Outputs: r.Outputs,
+		Common:  r.Common,
+		Partial: r.partial(),
 	}
 }
 
@@ -149,24 +147,4 @@ func (r *Result) partial() bool {
 			func(o contract.Artifacts) bool { return o.Target.Name() == t.Target.Name() },
 		)
 	})
-}
-
-// released lists what each role leaves to the agents, unless modec.toml says what silence
-// means.
-func (r *Result) released() []string {
-	if r.Config.SilenceWritten {
-		return nil
-	}
-	var out []string
-	for i := range r.Project.Roles {
-		ref := ir.SubjectRef{Role: r.Project.Roles[i].Name}
-		s, err := r.Policy.Subject(ref)
-		if err != nil {
-			continue
-		}
-		if left := s.Left(); len(left) > 0 {
-			out = append(out, fmt.Sprintf("%s: %s", ref, ir.Names(left)))
-		}
-	}
-	return out
 }

@@ -137,7 +137,7 @@ func (d *doctor) repository() *compiler.Result {
 		for _, o := range res.Outputs {
 			d.agent(o)
 			d.unread(res, o)
-			d.silence(res, o)
+			d.unsaid(res, o)
 		}
 	}
 	return res
@@ -244,8 +244,8 @@ func (d *doctor) disarmed() {
 	}
 }
 
-// silence lists what the user's own files allow where roles leave something to the agent.
-func (d *doctor) silence(res *compiler.Result, o contract.Artifacts) {
+// unsaid lists what the user's own files allow where roles leave something to the agent.
+func (d *doctor) unsaid(res *compiler.Result, o contract.Artifacts) {
 	type entry struct {
 		rule   string
 		at, by diag.Pos

@@ -76,7 +76,7 @@ func atMost(t *testing.T, lines int, out string) {
 // than a person reads.
 func TestLines(t *testing.T) {
 	t.Setenv("MODEC_CACHE", "off")
-	for _, fixture := range []string{"acme", "silence"} {
+	for _, fixture := range []string{"acme", "unsaid"} {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(filepath.Join(repository, "fixtures", fixture))); err != nil {
 			t.Fatal(err)

@@ -20,9 +20,9 @@ type runCmd struct {
 	Command []string `arg:"" passthrough:"" help:"The agent's command line, after --."`
 }
 
-// silence lists what the user's own files allow where the source says nothing, and fails
+// unsaid lists what the user's own files allow where the source says nothing, and fails
 // there with --closed.
-func (c *runCmd) silence(e *env, t contract.Target, l *launch) error {
+func (c *runCmd) unsaid(e *env, t contract.Target, l *launch) error {
 	allows, _ := e.filling(l.res, t, l.ref.Role)
 	for _, a := range allows {
 		e.ui.Render.Render(e.ui.Err, diag.Diagnostic{Severity: diag.Note, Pos: a.At, Message: fmt.Sprintf(
@@ -66,7 +66,7 @@ func (c *runCmd) Run(e *env) error {
 	if err := c.accept(e, started.res, started.ref, launcher); err != nil {
 		return err
 	}
-	if err := c.silence(e, launcher, started); err != nil {
+	if err := c.unsaid(e, launcher, started); err != nil {
 		return err
 	}
 	file, err := exec.LookPath(command[0])

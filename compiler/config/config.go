@@ -34,10 +34,8 @@ type Config struct {
 	Closed   bool   // inventory = "closed"
 	Verify   bool   // verify = true
 	Baseline string
-	Silence  *ir.Default // what a role decides where nothing is said; nil: the agent does
+	Unsaid   *ir.Default // what a role decides where it says nothing; nil: its agent does
 	Targets  []Target    // in the order of the target table
-	// SilenceWritten is set where modec.toml says what silence means, "agent" included.
-	SilenceWritten bool
 	// Lint is the severity of each of lint's rules, by its name.
 	Lint        map[diag.Code]string
 	PromptLimit int       // in bytes, for lint's long-prompt
@@ -207,12 +205,11 @@ var projectOptions = []contract.Option{
 			"narrow: leave out what the target cannot restrict, with a warning at its place. error: stop. " +
 			"A target's own on_loss goes first; it may also be a table by tool group: on_loss = {mcp = \"error\"}.",
 	}, {
-		Name: "silence", Type: contract.String, Default: ir.Agent.String(), Choices: []string{"agent", "ask", "deny"},
-		Doc: "What a role decides where it says nothing. agent: the agent does what it does without modec. " +
-			"ask or deny: everything that the source does not mention is closed.",
-	}, {
 		Name: "source", Type: contract.String, Default: "modec",
 		Doc: "The folder of the data files, relative to modec.toml.",
+	}, {
+		Name: "unsaid", Type: contract.String, Choices: []string{"ask", "deny"},
+		Doc: "What a role decides where it says nothing. Default: the agent does what it does without modec.",
 	}, {
 		Name: "verify", Type: contract.Bool, Default: false,
 		Doc: "Verify every build before it is written: " +
@@ -314,13 +311,9 @@ func (c *configReader) read(b []byte) *Config {
 		Closed: o.String("inventory") == "closed", Verify: o.Bool("verify"),
 		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"],
 	}
-	if pos, written := c.vals["silence"]; written {
-		cfg.SilenceWritten = true
-		cfg.Silence = &ir.Default{Pos: pos}
-		if err := cfg.Silence.Decision.UnmarshalText([]byte(o.String("silence"))); err != nil ||
-			cfg.Silence.Decision == ir.Agent {
-			cfg.Silence = nil // a word that is none has been reported
-		}
+	var unsaid ir.Decision
+	if word := o.String("unsaid"); unsaid.UnmarshalText([]byte(word)) == nil { // else it has been reported
+		cfg.Unsaid = &ir.Default{Decision: unsaid, Pos: c.vals["unsaid"]}
 	}
 	c.oldest(cfg, o.String("modec"))
 	if !contract.LocalPath(cfg.Source) {

@@ -54,7 +54,6 @@ const (
 	Missing                 Code = "missing"
 	MissingField            Code = "missing-field"
 	NameTaken               Code = "name-taken"
-	NewMeaning              Code = "new-meaning"
 	NoOriginal              Code = "no-original"
 	NoProject               Code = "no-project"
 	OldModec                Code = "old-modec"

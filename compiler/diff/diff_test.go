@@ -29,7 +29,7 @@ func with(roles ...ir.Role) *ir.Project {
 }
 
 func silent(p *ir.Project, d ir.Decision) *ir.Project {
-	p.Silence = def(d)
+	p.Unsaid = def(d)
 	return p
 }
 

@@ -156,8 +156,8 @@ type Project struct {
 	// whole path, in any case: a folder is guarded with what is below it by "folder/".
 	Guards []Rule `json:"guards"`
 
-	// Silence is what a role decides where nothing is said. nil: the agent decides.
-	Silence *Default `json:"silence,omitempty"`
+	// Unsaid is what a role decides where nothing is said. nil: its agent does.
+	Unsaid *Default `json:"unsaid,omitempty"`
 
 	ClosedInventory bool   `json:"closedInventory"`    // only the servers and tools listed exist
 	Baseline        string `json:"baseline,omitempty"` // the role of a session that names none

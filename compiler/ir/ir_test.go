@@ -179,7 +179,7 @@ func TestDigest(t *testing.T) {
 		"another mode":      {func(p *Project) { p.Modes = append(p.Modes, Mode{Slug: "zz"}) }, false, true},
 		"the role":          {func(p *Project) { p.Roles[0].PermissionMode += "x" }, false, true},
 		"a guard":           {func(p *Project) { p.Guards = nil }, false, false},
-		"silence":           {func(p *Project) { p.Silence = &Default{Decision: Allow} }, false, false},
+		"unsaid":            {func(p *Project) { p.Unsaid = &Default{Decision: Allow} }, false, false},
 	} {
 		if r, m := same(c.change); r != c.role || m != c.mode {
 			t.Errorf("%s: got the same for the role %v and for the mode %v", name, r, m)

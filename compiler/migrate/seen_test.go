@@ -265,9 +265,9 @@ func TestSeenIsBounded(t *testing.T) {
 	}
 }
 
-// TestNothingIsSeenInSilence puts every real file where its agent looks for it: it is imported,
+// TestNothingIsSeenInUnsaid puts every real file where its agent looks for it: it is imported,
 // refused at its place, or named.
-func TestNothingIsSeenInSilence(t *testing.T) {
+func TestNothingIsSeenInUnsaid(t *testing.T) {
 	dir := corpus(t)
 	for glob, as := range map[string]string{
 		"roomodes/*modes": ".roomodes", "roomodes/*.yaml": "custom_modes.yaml", "roo_mcp/*.json": ".roo/mcp.json",

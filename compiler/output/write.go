@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -132,14 +131,11 @@ const PendingLock = ".modec/lock.next"
 
 // Build is what a build wants on disk.
 type Build struct {
-	Source string // the hash of the source
-	Schema string // the hash of the schema that checked it
-	Model  int    // the version of the model: of what a source means
-	// Released lists, as a person reads it, what an older model closed and this one does
-	// not; empty where the project says that it wants that. nil: nothing.
-	Released func() []string
-	Outputs  []contract.Artifacts // one a target
-	Common   []contract.File      // what several targets read
+	Source  string               // the hash of the source
+	Schema  string               // the hash of the schema that checked it
+	Model   int                  // the version of the model: of what a source means
+	Outputs []contract.Artifacts // one a target
+	Common  []contract.File      // what several targets read
 	// Partial is set for a build of some targets: what the others read stays.
 	Partial bool
 }
@@ -159,7 +155,6 @@ func Write(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 	}
 	defer w.close()
 	w.readLocks()
-	w.stopOnce(b)
 	changes := w.plan(b)
 	w.keepReplaced(changes)
 	if opt.Check {
@@ -188,20 +183,6 @@ func Eject(ctx context.Context, b Build, opt Options) ([]Change, diag.List) {
 		return w.leave(changes)
 	})
 	return append(changes, Change{Path: LockFile, Action: Remove, Target: "modec"}), list
-}
-
-// stopOnce reports what a build opens only because an older modec wrote the last one, for
-// which the same source meant less.
-func (w *writer) stopOnce(b Build) {
-	if w.lock == nil || w.lock.Model >= b.Model || b.Released == nil {
-		return
-	}
-	if released := b.Released(); len(released) > 0 {
-		w.diags.Errorf(diag.NewMeaning, diag.Pos{File: LockFile},
-			"an older modec wrote the last build, and asked about what is unsaid; this one leaves to the agents %s",
-			strings.Join(released, "; ")).
-			Hint(`write silence = "ask" into modec.toml to keep it closed, or silence = "agent" to release it`)
-	}
 }
 
 // Clean takes out what modec wrote, as the lock of the output root remembers it: its

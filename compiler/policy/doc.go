@@ -22,13 +22,13 @@
 // the rules nor how specific they are matters, so adding a deny can never
 // permit more.
 //
-// # 2. Defaults, and silence
+// # 2. Defaults, and what is unsaid
 //
 // A bare "deny" is a rule that matches everything; a bare "ask", "allow" or
 // "agent" is a default. Where no rule matches, the first of these decides that is
 // written, own or inherited: the default of an entry of can.mcp, the default of
 // the table, can.default (which covers groups that have a table too), for a role
-// its permissionMode, for a role the project's silence. Else a mode denies, and a
+// its permissionMode, for a role the project's unsaid. Else a mode denies, and a
 // role leaves the action to the agent.
 //
 // A permissionMode leaves it to the agent as well, which is then in that mode. For
@@ -183,7 +183,7 @@
 // The lower of two decisions, over what each side states: a group that one
 // side neither mentions nor covers with can.default is left to the other. The
 // files that a filter of one side reads are judged by that side. Any stated decision is
-// lower than agent, and the project's silence states nothing. A
+// lower than agent, and the project's unsaid states nothing. A
 // server that is off by default is open to the pair when either side names it,
 // at what that side says; an explicit deny on either side wins.
 //

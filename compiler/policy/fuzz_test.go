@@ -140,7 +140,7 @@ func (s *source) project() *ir.Project {
 	}
 	return &ir.Project{
 		Servers: standard,
-		Silence: s.optional(),
+		Unsaid:  s.optional(),
 		Guards:  append(deny("CLAUDE.md", "**/.roo/*.md", "HEAD"), ask(".claude/", "src/")...),
 		Modes:   []ir.Mode{{Slug: "m", Can: can(), Restrictions: s.restrictions()}},
 		Roles:   []ir.Role{{Name: "r", Can: can(), PermissionMode: pick(s, fuzzModes)}},

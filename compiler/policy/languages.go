@@ -201,7 +201,7 @@ func (t *commandTable) languages(sp *regexlang.Space) (by byDecision) {
 }
 
 // languages returns what a side decides, and of that what a guard decides, and what a rule does where
-// the same decision in silence gives way to the other side.
+// the same decision by the project's unsaid gives way to the other side.
 func (s *side) languages(
 	e *Engine, sp *regexlang.Space, g ir.Group,
 ) (by byDecision, more []regexlang.Language, err error) {

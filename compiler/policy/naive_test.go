@@ -37,8 +37,8 @@ func (n *naive) unsaid(g ir.Group) ir.Decision {
 	case n.role.PermissionMode != "":
 		return ir.Agent
 	}
-	if n.p.Silence != nil {
-		return n.p.Silence.Decision
+	if n.p.Unsaid != nil {
+		return n.p.Unsaid.Decision
 	}
 	return ir.Agent
 }
@@ -131,8 +131,8 @@ func (n *naive) ceiling(g ir.Group) ir.Decision {
 		return n.can.OutsideRead.Decision
 	case g == ir.Edit || n.role == nil:
 		return ir.Deny
-	case n.p.Silence != nil:
-		return min(ir.Ask, n.p.Silence.Decision)
+	case n.p.Unsaid != nil:
+		return min(ir.Ask, n.p.Unsaid.Decision)
 	}
 	return ir.Ask
 }

@@ -49,7 +49,7 @@ type Result struct {
 	Odd  bool
 	Read ir.Decision
 
-	quiet  bool   // decided by the project's silence, which states nothing in a pair
+	quiet  bool   // decided by the project's unsaid, which states nothing in a pair
 	beside string // of a rule about lines of a kind: what it is that makes it decide beside that
 }
 
@@ -57,7 +57,7 @@ type Result struct {
 // that made it decide.
 func (r *Result) Explanation() string { return cmp.Or(r.Reason, r.Rule) }
 
-// Quiet reports whether the project's silence alone decided: in a role in a mode it gives way to what the other half
+// Quiet reports whether the project's unsaid alone decided: in a role in a mode it gives way to what the other half
 // says.
 func (r *Result) Quiet() bool { return r.quiet }
 
@@ -394,7 +394,7 @@ func (s *Subject) over(g ir.Group, decide func(*side) *Result) *Result {
 }
 
 // lower composes what two sides decide: the less permissive, the first when they agree.
-// What only the project's silence decides gives way to the other side.
+// What only the project's unsaid decides gives way to the other side.
 func lower(a, b *Result) *Result {
 	switch {
 	case a.quiet != b.quiet && a.quiet && b.Decision != ir.Agent:

@@ -150,13 +150,13 @@ func TestPermissionMode(t *testing.T) {
 	}
 }
 
-// silent is a project whose silence decides, with a role and a mode.
+// silent is a project whose unsaid decides, with a role and a mode.
 func silent(d ir.Decision, r ir.Role, m ir.Mode) *ir.Project {
 	r.Name, m.Slug = "r", "m"
-	return &ir.Project{Silence: def(d), Roles: []ir.Role{r}, Modes: []ir.Mode{m}}
+	return &ir.Project{Unsaid: def(d), Roles: []ir.Role{r}, Modes: []ir.Mode{m}}
 }
 
-func TestSilence(t *testing.T) {
+func TestUnsaid(t *testing.T) {
 	ls := Action{Group: ir.Command, Arg: "ls"}
 	p := silent(ir.Ask, ir.Role{Can: ir.Can{Web: bare(ir.Agent), Command: table(deny("rm *"))}}, ir.Mode{Can: ir.Can{Command: bare(ir.Allow)}})
 	r := mustSubject(t, p, ir.SubjectRef{Role: "r"})
@@ -165,7 +165,7 @@ func TestSilence(t *testing.T) {
 	want(t, r, Action{Group: ir.Unknown}, ir.Ask)
 	want(t, r, Action{Group: ir.Web, Arg: "a.org"}, ir.Agent) // it is written
 	pair := mustSubject(t, p, ir.SubjectRef{Role: "r", Mode: "m"})
-	want(t, pair, ls, ir.Allow) // silence states nothing in a pair
+	want(t, pair, ls, ir.Allow) // unsaid states nothing in a pair
 	want(t, pair, Action{Group: ir.Command, Arg: "rm x"}, ir.Deny)
 	want(t, mustSubject(t, p, ir.SubjectRef{Mode: "m"}), Action{Group: ir.Read, Arg: "a"}, ir.Deny)
 	want(t, mustSubject(t, silent(ir.Deny, ir.Role{}, ir.Mode{}), ir.SubjectRef{Role: "r"}), Action{Group: ir.Read, Arg: "../a"}, ir.Deny)
@@ -200,7 +200,7 @@ func TestEveryCommand(t *testing.T) {
 
 // A guard caps what a subject approves, and says nothing where the rest is left to an agent
 // that asks by itself.
-func TestGuardsOfSilence(t *testing.T) {
+func TestGuardsOfUnsaid(t *testing.T) {
 	guarded := Action{Group: ir.Edit, Arg: ".roo/mcp.json"}
 	for _, c := range []struct {
 		name string

@@ -34,18 +34,18 @@ type side struct {
 // newSide compiles what s names.
 func (e *Engine) newSide(s *side) (*side, error) {
 	s.alone = &Subject{engine: e, sides: []*side{s}}
-	silence := cmp.Or(e.project.Silence, &ir.Default{Decision: ir.Agent})
-	s.unknown = s.unknownDefault(silence)
+	rest := cmp.Or(e.project.Unsaid, &ir.Default{Decision: ir.Agent})
+	s.unknown = s.unknownDefault(rest)
 	beyond := ir.Deny
 	if s.role != nil {
-		beyond = min(ir.Ask, silence.Decision)
+		beyond = min(ir.Ask, rest.Decision)
 	}
 	s.outsideRead = s.outsideDefault(ir.Read, s.can.OutsideRead, beyond)
 	s.outsideEdit = s.outsideDefault(ir.Edit, s.can.OutsideEdit, ir.Deny)
 	s.defaults = map[ir.Group]*Result{}
 	s.effective = map[ir.Group][]ir.Rule{}
 	for _, g := range ir.Groups {
-		r := s.groupDefault(g, silence)
+		r := s.groupDefault(g, rest)
 		s.defaults[g] = &r
 		if t := s.can.Table(g); t != nil {
 			s.effective[g] = t.Rules
@@ -106,7 +106,7 @@ const NoDefault = " writes no default"
 
 // groupDefault decides where no rule matches: by what is written, most particular first,
 // and else as [side.unsaid] does.
-func (s *side) groupDefault(g ir.Group, silence *ir.Default) Result {
+func (s *side) groupDefault(g ir.Group, rest *ir.Default) Result {
 	var written *ir.Default
 	if g == ir.MCP && s.can.MCP != nil {
 		written = s.can.MCP.Default
@@ -123,15 +123,15 @@ func (s *side) groupDefault(g ir.Group, silence *ir.Default) Result {
 	case s.mode != nil && g == ir.MCP && s.mode.Restrictions != nil && !s.can.Mentions(g):
 		return result(ir.Ask, s.mode.Restrictions.Pos, "", "mcpRestrictions allow it, mcp is not mentioned")
 	case s.can.Mentions(g):
-		return s.unsaid(g, silence, string(g)+NoDefault)
+		return s.unsaid(g, rest, string(g)+NoDefault)
 	}
-	return s.unsaid(g, silence, string(g)+" is not mentioned")
+	return s.unsaid(g, rest, string(g)+" is not mentioned")
 }
 
 // unsaid decides what nothing in a subject's tables covers. A mode lists what it has, so
 // that it denies the rest. A role with a written permissionMode leaves the rest to the
-// agent in that mode; any other does what the project's silence says.
-func (s *side) unsaid(g ir.Group, silence *ir.Default, why string) Result {
+// agent in that mode; any other does what the project's unsaid says.
+func (s *side) unsaid(g ir.Group, rest *ir.Default, why string) Result {
 	switch {
 	case s.mode != nil:
 		return result(ir.Deny, s.mode.Pos, "", why)
@@ -140,12 +140,12 @@ func (s *side) unsaid(g ir.Group, silence *ir.Default, why string) Result {
 		r.Mapped = PermissionModeDefault(s.role.PermissionMode, g)
 		return r
 	}
-	if silence.Decision == ir.Agent {
+	if rest.Decision == ir.Agent {
 		r := result(ir.Agent, s.role.Pos, "", why)
 		r.Mapped = ir.Agent
 		return r
 	}
-	r := stated(silence, "silence")
+	r := stated(rest, "unsaid")
 	r.quiet = true
 	return r
 }
@@ -200,7 +200,7 @@ func PermissionModeDefault(mode string, g ir.Group) ir.Decision {
 
 // unknownDefault decides tools that map to no group. A role's default of all groups closes
 // them too, and never allows them. A mode's default of all groups may leave them to the agent.
-func (s *side) unknownDefault(silence *ir.Default) Result {
+func (s *side) unknownDefault(rest *ir.Default) Result {
 	switch d := s.can.Default; {
 	case s.can.Unknown != nil:
 		return stated(s.can.Unknown, "can.unknown")
@@ -211,7 +211,7 @@ func (s *side) unknownDefault(silence *ir.Default) Result {
 		}
 		return r
 	}
-	return s.unsaid(ir.Unknown, silence, "can.unknown is not written")
+	return s.unsaid(ir.Unknown, rest, "can.unknown is not written")
 }
 
 func (s *side) outsideDefault(g ir.Group, written *ir.Default, omitted ir.Decision) Result {

@@ -28,13 +28,13 @@ func settle(p *ir.Project, s *side) {
 	if len(s.can.Timed()) == 0 {
 		return
 	}
-	silence := p.Silence
-	if silence == nil {
-		silence = &ir.Default{Decision: ir.Agent}
+	rest := p.Unsaid
+	if rest == nil {
+		rest = &ir.Default{Decision: ir.Agent}
 	}
 	s.defaults = map[ir.Group]*Result{}
 	for _, g := range ir.Groups {
-		r := s.groupDefault(g, silence)
+		r := s.groupDefault(g, rest)
 		s.defaults[g] = &r
 		if t := s.can.Table(g); t != nil && r.Decision > ir.Ask {
 			t.Rules = append(slices.Clip(t.Rules), standing(ir.Ask, t.Timed)...)

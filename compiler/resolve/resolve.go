@@ -24,7 +24,7 @@ import (
 type Settings struct {
 	Name            string
 	ClosedInventory bool
-	Silence         *ir.Default
+	Unsaid          *ir.Default
 	Baseline        string
 	Targets         []contract.Target // in use; what they own is guarded
 	Audit           *ir.Audit         // whose files are guarded; nil: there is none
@@ -102,7 +102,7 @@ func Resolve(data *source.Node, texts map[string]string, settings Settings) (*ir
 		settings: settings, texts: texts, referred: map[string]bool{},
 		project: &ir.Project{
 			Version: ir.Version, Name: settings.Name, Baseline: settings.Baseline,
-			ClosedInventory: settings.ClosedInventory, Silence: settings.Silence,
+			ClosedInventory: settings.ClosedInventory, Unsaid: settings.Unsaid,
 			Servers: []ir.Server{}, Modes: []ir.Mode{}, Roles: []ir.Role{},
 		},
 		subjects: map[subjectKind]map[string]*subject{},

@@ -38,7 +38,7 @@ func TestInCells(t *testing.T) {
 		left = inCellsShort
 	}
 	projects := map[string]*compiler.Result{}
-	for _, name := range []string{"acme", "gemini", "globs", "kilo", "opencode", "promise", "regex", "silence", "unicode", "zoo"} {
+	for _, name := range []string{"acme", "gemini", "globs", "kilo", "opencode", "promise", "regex", "unsaid", "unicode", "zoo"} {
 		projects[name] = compile(t, name)
 	}
 	for n := range uint64(drawnSources) {

@@ -195,10 +195,10 @@ func TestForeignPolicy(t *testing.T) {
 	}
 }
 
-// A rule of one side that decides as the silence of another does is a cell of its own: silence gives
+// A rule of one side that decides as the unsaid of another does is a cell of its own: unsaid gives
 // way to the other side, and a rule does not.
-func TestSilenceInCells(t *testing.T) {
-	res := compileSource(t, "silence = \"ask\"\n[targets.claude]\n", `{"roles": {
+func TestUnsaidInCells(t *testing.T) {
+	res := compileSource(t, "unsaid = \"ask\"\n[targets.claude]\n", `{"roles": {
 		"dev": {"description": "d", "can": {"read": "allow", "edit": {"allow": ["docs/**"], "ask": ["deploy/**"]}}}},
 		"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": "allow", "edit": "allow"}}}}`)
 	report := edited(t, res, ".claude/agents/m.md", "\n", "\npermissionMode: acceptEdits\n")

@@ -57,10 +57,10 @@ func TestDrawn(t *testing.T) {
 		draw(n, false)
 	}
 	for _, n := range []uint64{
-		700470, // a built-in set where the project's silence denies the rest
+		700470, // a built-in set where the project's unsaid denies the rest
 		701694, // everything below the root is denied, and not the root itself
-		701579, // a tool that is asked about where silence asks about its server
-		703953, // a mode that leaves lines to the agent where silence denies them
+		701579, // a tool that is asked about where unsaid asks about its server
+		703953, // a mode that leaves lines to the agent where unsaid denies them
 	} {
 		draw(n, true)
 	}
@@ -273,7 +273,7 @@ func TestOrdinarySources(t *testing.T) {
 			"roles": {"a": {"can": {"mcp": {"d": {"allow": ["g*"], "ask": ["get"], "default": "agent"}}}}}`,
 		"all tools of a server but one without the hook": `"servers": {"d": {"type": "external", "tools": {"x": {}}}},
 			"modes": {"a": {` + mode + `, "can": {"mcp": {"d": {"default": "allow", "deny": ["x"]}}}}}`,
-		"a tool whole beside silence": `"servers": {"d": {"command": "d", "tools": {"get": {}}}}, "roles": {"a":
+		"a tool whole beside unsaid": `"servers": {"d": {"command": "d", "tools": {"get": {}}}}, "roles": {"a":
 			{"permissionMode": "acceptEdits", "allowedTools": ["WebFetch"], "can": {"mcp": {"d": "ask"}}}}`,
 		"capitals": `"roles": {"a": {"can": {"edit": {"allow": ["S*", "K?*"], "deny": ["secret.txt"], "default": "deny"},
 			"read": {"allow": ["M*", "??"], "deny": ["k"], "ask": ["main.go"], "default": "deny"}}}},
@@ -601,7 +601,7 @@ func (d drawer) config(roles, modes map[string]any) string {
 		line("baseline = %q", "r0")
 	}
 	if d.one(6) {
-		line("silence = %q", d.of("ask", "deny"))
+		line("unsaid = %q", d.of("ask", "deny"))
 	}
 	if d.one(3) {
 		line("inventory = \"open\"")

@@ -24,7 +24,7 @@ type emitter struct {
 	// distinct are the tools about which some subject decides otherwise than about others of their servers.
 	distinct map[toolOf]bool
 	byServer map[string][]ir.Tool // the tools of each, as named returns them
-	// unsaid is the lowest that some role leaves to its permission mode, or to the project's silence.
+	// unsaid is the lowest that some role leaves to its permission mode, or to the project's unsaid.
 	unsaid map[ir.Group]ir.Decision
 }
 
@@ -584,7 +584,7 @@ var toolsOf = map[ir.Group][]string{
 	ir.Modes: {format.Skill},
 }
 
-// leastUnsaid returns the lowest that the permission mode of some role decides in a group, or the project's silence.
+// leastUnsaid returns the lowest that the permission mode of some role decides in a group, or the project's unsaid.
 func (e *emitter) leastUnsaid(g ir.Group) ir.Decision {
 	if e.unsaid == nil {
 		e.unsaid = map[ir.Group]ir.Decision{}

@@ -30,7 +30,7 @@
 //	630            what the mode does not mention
 //	620            what guards ask about in a group that the session does not mention
 //	600, 590       what the mode allows where the session leaves it to Gemini CLI
-//	560, 300       what the role's permission mode decides, or the project's silence: in a group that the role mentions,
+//	560, 300       what the role's permission mode decides, or the project's unsaid: in a group that the role mentions,
 //	               and in one that it does not
 //	550            what the mode leaves to Gemini CLI, which no permission mode decides
 //	200 to 10      tools that belong to no group

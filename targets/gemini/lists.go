@@ -113,7 +113,7 @@ func (w *writer) holdsBack(g *grammar, s *side) {
 }
 
 // heldInside denies what a mode's lists may hold back, for an agent: what is no more than a likeness is left to the
-// session, and a permission mode or silence that denies it comes below what is asked about.
+// session, and a permission mode or unsaid that denies it comes below what is asked about.
 func (w *writer) heldInside(g *grammar, s *side) {
 	key := format.Key(g.argument)
 	all := []string{unless(key, g.shape)}
@@ -216,7 +216,7 @@ func (w *writer) side(g *grammar) (of side, ok bool) {
 			return side{rest: ir.Deny}, false
 		}
 		// A set says more than its lines: where it leaves the rest to the permission mode, Gemini CLI asks, and where
-		// the project's silence decides, that does not give way.
+		// the project's unsaid decides, that does not give way.
 		switch set := r.Pattern.Kind == ir.Builtin; {
 		case set && unnamed.Quiet():
 			of.late = false
@@ -251,7 +251,7 @@ func (w *writer) side(g *grammar) (of side, ok bool) {
 }
 
 // split returns what a result of the source means to Gemini CLI, and whether it gives way to what the other half of a
-// role in a mode states: what the permission mode of a role decides, or the project's silence, and what a mode denies
+// role in a mode states: what the permission mode of a role decides, or the project's unsaid, and what a mode denies
 // because it does not mention it.
 func (w *writer) split(r *policy.Result, g ir.Group) (d ir.Decision, late bool) {
 	if w.mode != nil {

@@ -32,7 +32,7 @@ const (
 	byDefaultSaid rank = 60
 	itself        rank = 100
 	harmless      rank = 200
-	// What a role's permission mode decides, or the project's silence: in a group that the role does not mention, and
+	// What a role's permission mode decides, or the project's unsaid: in a group that the role does not mention, and
 	// in one that it does. Between them is what a mode leaves to Gemini CLI.
 	unsaid    rank = 300
 	byGemini  rank = 550

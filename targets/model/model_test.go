@@ -12,7 +12,7 @@ import (
 
 func TestEmitIsReadBack(t *testing.T) {
 	p := &ir.Project{Version: ir.Version, Servers: []ir.Server{}, Roles: []ir.Role{}, Modes: []ir.Mode{{Slug: "a", Name: "👩‍💻 <A>",
-		Can: ir.Can{Read: &ir.Table{Default: &ir.Default{Decision: ir.Agent}}}}}, Silence: &ir.Default{Decision: ir.Ask}}
+		Can: ir.Can{Read: &ir.Table{Default: &ir.Default{Decision: ir.Agent}}}}}, Unsaid: &ir.Default{Decision: ir.Ask}}
 	files, diags := New().Emit(contract.Input{Project: p})
 	if len(diags) > 0 || len(files) != 1 || files[0].Path != Path {
 		t.Fatalf("got %v %v", files, diags)

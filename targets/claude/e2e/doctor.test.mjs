@@ -29,7 +29,7 @@ function doctor(name, put) {
 
 const complaint = /invalid settings|skipped|did not load|matches no known tool|not matched by|malformed/i;
 
-test('doctor tells of a bad rule, so that its silence means something', () => {
+test('doctor reports a bad rule, so that no report means something', () => {
   const said = doctor('bad', (root) => writeFileSync(join(root, '.claude/settings.json'), JSON.stringify({ permissions: { allow: ['bash(ls)'], deny: ['Bogus', 'Write(docs/**)'] } })));
   assert.match(said, complaint);
 });
