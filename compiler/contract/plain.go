@@ -69,7 +69,8 @@ func notFile(name string, info fs.FileInfo) error {
 	case info.IsDir():
 		return nil
 	case !info.Mode().IsRegular():
-		return &fs.PathError{Op: "open", Path: name, Err: errors.New("it is " + diag.FileKind(info.Mode()) + ", want a file")}
+		return &fs.PathError{Op: "open", Path: name,
+			Err: errors.New("it is " + diag.FileKind(info.Mode()) + ", want a file")}
 	case info.Size() > MaxPlain:
 		return &fs.PathError{Op: "open", Path: name,
 			Err: fmt.Errorf("it has %d bytes, want at most %d", info.Size(), MaxPlain)}

@@ -46,7 +46,8 @@ func (r *Renderer) Render(w io.Writer, d Diagnostic) {
 	b.WriteByte('\n')
 	r.excerpt(&b, d.Pos, severityColor[d.Severity])
 	for _, rel := range d.Related {
-		b.WriteString("  " + strings.TrimPrefix(fmt.Sprintf("%s: %s\n", Clean(rel.Pos.String()), r.typed(rel.Message)), ": "))
+		at := Clean(rel.Pos.String())
+		b.WriteString("  " + strings.TrimPrefix(fmt.Sprintf("%s: %s\n", at, r.typed(rel.Message)), ": "))
 	}
 	if d.Hint != "" {
 		fmt.Fprintf(&b, "  %s %s\n", r.paint(cyan, "hint:"), r.typed(d.Hint))
