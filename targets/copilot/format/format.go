@@ -10,7 +10,6 @@ package format
 import (
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -181,11 +180,6 @@ var Aliases = map[string][]string{
 	"web":     Tools[ir.Web],
 	"agent":   {Task, "read_agent", "list_agents", "write_agent"},
 	"todo":    {"update_todo"},
-}
-
-// ByItself reports whether Copilot runs a tool of its own without asking, in the project.
-func ByItself(tool string) bool {
-	return slices.Contains(Tools[ir.Read], tool) || slices.Contains(Harmless, tool) || tool == Task || tool == Skill
 }
 
 // IsTool reports whether a tool may belong to a server: no tool of Copilot's own has such a name.

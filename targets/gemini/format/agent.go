@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/located"
 )
 
@@ -120,9 +119,6 @@ func ReadAgent(file string, data []byte) (*Agent, error) {
 	}
 	return a, nil
 }
-
-// Pos returns the place of the front matter.
-func (a *Agent) Pos() diag.Pos { return a.Root.Pos }
 
 // ToolOfAgent reports whether Gemini CLI takes a name in an agent's list of tools.
 func ToolOfAgent(name string) bool {

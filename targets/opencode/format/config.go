@@ -308,9 +308,6 @@ func FrontMatter(file string, data []byte) (*located.Value, string, error) {
 
 var frontMatter = lazy.Regexp(`\A---\r?\n((?s:.*?))\r?\n---(?:\r?\n((?s:.*)))?\z`)
 
-// InAgents reports whether opencode looks for an agent in a file, by its path.
-func InAgents(file string) bool { return AgentAt(file) != "" }
-
 // AgentAt returns the name that a file gives to its agent, "" for a file of none.
 func AgentAt(file string) string { return AgentIn(Dir, file) }
 
