@@ -104,7 +104,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 	}
 	engine := policy.New(project)
 	if len(tree.Served) > 0 {
-		if diags = append(diags, onlyHoldBack(files, cfg, req.Targets, engine)...); diags.HasErrors() {
+		if diags = append(diags, onlyHoldBack(ctx, files, cfg, req.Targets, engine)...); diags.HasErrors() {
 			return nil, diags
 		}
 	}

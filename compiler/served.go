@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,14 +19,22 @@ import (
 
 // onlyHoldBack reports modes that may do more because of the MCP restrictions in files of modec serve, which stand in
 // the place of those that the rest of the source says.
-func onlyHoldBack(files fs.FS, cfg *config.Config, known []contract.Target, with *policy.Engine) (diags diag.List) {
-	tree, list := source.LoadUnserved(files, cfg.Source)
-	if list.HasErrors() {
-		return list // of what is overridden, or of what refers to it
+func onlyHoldBack(
+	ctx context.Context, files fs.FS, cfg *config.Config, known []contract.Target, with *policy.Engine,
+) (diags diag.List) {
+	var tree *source.Tree
+	var data *source.Node
+	var usable bool
+	var list diag.List
+	if stopped := evaluate(ctx, cfg.Source, func() {
+		if tree, list = source.LoadUnserved(files, cfg.Source); !list.HasErrors() {
+			data, usable, list = shape.Check(tree.Root)
+		}
+	}); stopped != nil {
+		return stopped
 	}
-	data, usable, list := shape.Check(tree.Root)
 	if !usable || list.HasErrors() {
-		return list
+		return list // of what is overridden, or of what refers to it
 	}
 	project, list := resolve.Resolve(data, tree.Texts, settings(cfg, known))
 	if list.HasErrors() {

@@ -9,10 +9,10 @@ import (
 	"modec.dev/modec/compiler/diag"
 )
 
-// MaxPlain is the most bytes of a file of a project that is read.
-const MaxPlain = 64 << 20
+// maxPlain is the most bytes of a file of a project that is read.
+const maxPlain = 64 << 20
 
-// Plain returns the files of a folder in which nothing but a folder and a file of at most MaxPlain bytes can be opened:
+// Plain returns the files of a folder in which nothing but a folder and a file of at most maxPlain bytes can be opened:
 // opening a named pipe would wait until somebody writes into it.
 func Plain(folder fs.FS) fs.FS { return plainFolder{folder} }
 
@@ -21,10 +21,7 @@ type plainFolder struct{ fs.FS }
 // opens returns why a name cannot be opened, nil where the folder itself says so.
 func (p plainFolder) opens(name string) error {
 	info, err := fs.Stat(p.FS, name)
-	if err != nil {
-		return nil
-	}
-	return notFile(name, info)
+	return notRead(name, info, err)
 }
 
 func (p plainFolder) Open(name string) (fs.File, error) {
@@ -55,25 +52,25 @@ func (p plainFolder) ReadLink(name string) (string, error)   { return fs.ReadLin
 // ReadPlain reads a file of a project by its path, and nothing but a file.
 func ReadPlain(file string) ([]byte, error) {
 	info, err := os.Stat(file)
-	if err == nil {
-		if err := notFile(file, info); err != nil {
-			return nil, err
-		}
+	if err := notRead(file, info, err); err != nil {
+		return nil, err
 	}
 	return os.ReadFile(file)
 }
 
-// notFile returns why something is not read, nil for a folder and a file that is.
-func notFile(name string, info fs.FileInfo) error {
+// notRead returns why something is not read by what its Stat returned: nil for a folder, for a file of a size that is
+// read, and where opening it says why.
+func notRead(name string, info fs.FileInfo, err error) error {
+	var why string
 	switch {
-	case info.IsDir():
+	case err != nil || info.IsDir():
 		return nil
 	case !info.Mode().IsRegular():
-		return &fs.PathError{Op: "open", Path: name,
-			Err: errors.New("it is " + diag.FileKind(info.Mode()) + ", want a file")}
-	case info.Size() > MaxPlain:
-		return &fs.PathError{Op: "open", Path: name,
-			Err: fmt.Errorf("it has %d bytes, want at most %d", info.Size(), MaxPlain)}
+		why = "it is " + diag.FileKind(info.Mode()) + ", want a file"
+	case info.Size() > maxPlain:
+		why = fmt.Sprintf("it has %d bytes, want at most %d", info.Size(), maxPlain)
+	default:
+		return nil
 	}
-	return nil
+	return &fs.PathError{Op: "open", Path: name, Err: errors.New(why)}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -28,10 +29,7 @@ func settle(p *ir.Project, s *side) {
 	if len(s.can.Timed()) == 0 {
 		return
 	}
-	rest := p.Unsaid
-	if rest == nil {
-		rest = &ir.Default{Decision: ir.Agent}
-	}
+	rest := cmp.Or(p.Unsaid, &ir.Default{Decision: ir.Agent})
 	s.defaults = map[ir.Group]*Result{}
 	for _, g := range ir.Groups {
 		r := s.groupDefault(g, rest)
