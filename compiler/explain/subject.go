@@ -313,7 +313,9 @@ func SourceOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef) Source {
 		d := s.Default(g)
 		of := Group{Group: g, Default: d.Decision, By: d.Explanation(), Pos: d.Pos}
 		if g == ir.MCP {
-			of.Rules = mcpRules(can.MCP)
+			if of.Rules = mcpRules(can.MCP); p.Everyone != nil {
+				of.Rules = append(of.Rules, mcpRules(p.Everyone.MCP)...)
+			}
 		}
 		for _, r := range s.Rules(g) {
 			if r.Pos.File == ir.GuardsFile {

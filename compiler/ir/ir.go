@@ -134,6 +134,9 @@ func WhyGuarded(pattern string) string {
 // agents in use comes on top.
 var AskedPaths = []string{".envrc", ".gitmodules", ".devcontainer/"}
 
+// OfEveryone is where a rule of [Project.Everyone] comes from, unless that has it from a policy.
+const OfEveryone = "everyone"
+
 // ReservedServers are words of can.mcp, which no server may have for a name.
 var ReservedServers = []string{"default", "allow", "ask", "deny", "resources", "prompts"}
 
@@ -150,6 +153,9 @@ type Project struct {
 	// enter one) without naming them itself: they decide, and no target emits them.
 	Builtins []Mode `json:"builtins,omitempty"`
 	Roles    []Role `json:"roles"`
+
+	// Everyone is a ceiling over every subject: its denies and asks, and the defaults of it that deny or ask. nil: none.
+	Everyone *Can `json:"everyone,omitempty"`
 
 	// Guards are the paths that no subject may edit, or not without a question, unless its
 	// table opens them (Table.Open): rules with positions of their own. A guard matches the

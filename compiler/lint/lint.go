@@ -210,6 +210,14 @@ func (p *pass) subjects() []subject {
 	return out
 }
 
+// writers returns everyone, the modes and the roles.
+func (p *pass) writers() []subject {
+	if p.Project.Everyone == nil {
+		return p.subjects()
+	}
+	return append([]subject{{name: ir.OfEveryone, can: p.Project.Everyone}}, p.subjects()...)
+}
+
 // decide returns the source's decision, and a deny where the subject does not compile,
 // which is a build's to report.
 func (p *pass) decide(ref ir.SubjectRef, a policy.Action) policy.Result {
@@ -231,7 +239,9 @@ func ofSource(at diag.Pos) bool {
 
 // own reports whether a rule is the subject's own or comes from a policy of the source.
 // A rule that it inherits from another subject is found at that subject.
-func own(from string) bool { return from == "" || strings.HasPrefix(from, "policy ") }
+func own(from string) bool {
+	return from == "" || from == ir.OfEveryone || strings.HasPrefix(from, "policy ")
+}
 
 // written reports whether a person wrote a rule for this subject or in a policy.
 func written(r ir.Rule) bool { return own(r.From) && ofSource(r.Pos) }

@@ -90,7 +90,7 @@ func (p *pass) gitShowsHistory() {
 }
 
 func (p *pass) duplicates() {
-	for _, s := range p.subjects() {
+	for _, s := range p.writers() {
 		lists(s, func(l list) {
 			for i, r := range l.rules {
 				first := slices.IndexFunc(l.rules[:i], func(x ir.Rule) bool {
@@ -107,7 +107,7 @@ func (p *pass) duplicates() {
 }
 
 func (p *pass) shadowed() {
-	for _, s := range p.subjects() {
+	for _, s := range p.writers() {
 		lists(s, func(l list) {
 			for i, r := range l.rules {
 				if !written(r) || r.Pattern.Kind == ir.All {
@@ -132,7 +132,7 @@ func (p *pass) shadowed() {
 }
 
 func (p *pass) void() {
-	for _, s := range p.subjects() {
+	for _, s := range p.writers() {
 		lists(s, func(l list) {
 			for _, r := range l.rules {
 				if r.Decision == ir.Deny || !written(r) {

@@ -17,6 +17,7 @@ type commandTable struct {
 	left   bool    // the rest is left to the agent: no "*" allows it
 	opaque Result  // for what matches no list
 	odd    *Result // for a line that is not plain; nil where that makes no difference
+	asked  *Result // by what everyone is asked about, which any line that is not literal may be; nil for nothing
 }
 
 type commandRule struct {
@@ -25,12 +26,16 @@ type commandRule struct {
 	result  Result
 }
 
-func (e *Engine) compileCommands(s *side) error {
+func (e *Engine) compileCommands(s *side, asked []ir.Rule) error {
 	t := &s.commands
 	t.fallback = s.fallback(ir.Command)
 	rules := s.rules(ir.Command)
 	t.left = t.fallback.Decision == ir.Agent
-	held := slices.ContainsFunc(rules, func(r ir.Rule) bool { return r.Decision != ir.Allow })
+	held := len(asked) > 0 || slices.ContainsFunc(rules, func(r ir.Rule) bool { return r.Decision != ir.Allow })
+	if len(asked) > 0 {
+		r := ruleResult(asked[0])
+		t.asked = &r
+	}
 	t.open = !held && t.fallback.Decision == ir.Allow || t.left
 	for _, r := range rules {
 		c := commandRule{result: ruleResult(r)}
@@ -64,6 +69,9 @@ func (e *Engine) compileCommands(s *side) error {
 // command is allowed.
 func (t *commandTable) unlike() *Result {
 	held := slices.Concat(t.rules[ir.Deny], t.rules[ir.Ask])
+	if t.asked != nil {
+		held = append(held, commandRule{result: *t.asked})
+	}
 	switch {
 	case t.left:
 		return t.fallback
@@ -103,6 +111,9 @@ func (t *commandTable) unreadable() Result {
 	}
 	if ask := t.rules[ir.Ask]; len(ask) > 0 && (t.open || t.fallback.Decision > ir.Deny) {
 		return kind("not literal", ir.Command, ask[0].result, ask[0].result.Rule)
+	}
+	if t.asked != nil && (t.open || t.fallback.Decision > ir.Deny) {
+		return kind("not literal", ir.Command, *t.asked, t.asked.Rule)
 	}
 	if t.open {
 		for i := range t.rules[ir.Allow] {
@@ -227,7 +238,7 @@ func (s *Subject) line(a *analysis, as reading) *Result {
 		case all == nil:
 			all = r
 		case r != nil:
-			all = lower(all, r)
+			all = side.lower(all, r)
 		}
 	}
 	judge := needs(&all)
@@ -341,7 +352,7 @@ func (s *Subject) everyFile(side *side, g ir.Group) *Result {
 			return nil
 		}
 		if all != nil {
-			r = lower(all, r)
+			r = side.lower(all, r)
 		}
 		all = r
 	}

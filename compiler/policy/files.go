@@ -210,7 +210,7 @@ func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
 	t.rules, t.fallback, t.outside, t.ceiling = rules, s.fallback(g), s.outside(g), s.writesOutside(g)
 	t.tooLong = result(ir.Deny, t.fallback.Pos, "", "the path is longer than any file's")
 	t.unknown = t.notKnown(g)
-	if g != ir.Edit {
+	if g != ir.Edit || s.everyone() {
 		t.unlike = t.notPlain(g)
 		return nil
 	}
@@ -325,9 +325,9 @@ func (s *Subject) fileReading(g ir.Group, raw string, on system, p *filePath) *R
 	p.read(raw, on)
 	r := sides[0].table(g).decide(p)
 	for _, side := range sides[1:] {
-		r = lower(r, side.table(g).decide(p))
+		r = side.lower(r, side.table(g).decide(p))
 	}
-	if len(sides) == len(s.sides) {
+	if len(s.own(g)) == len(s.sides) {
 		return r
 	}
 	for _, side := range s.sides { // what a side without a word of the group holds all the same

@@ -138,13 +138,36 @@ func (s *source) project() *ir.Project {
 		}
 		return c
 	}
-	return &ir.Project{
+	p := &ir.Project{
 		Servers: standard,
 		Unsaid:  s.optional(),
 		Guards:  append(deny("CLAUDE.md", "**/.roo/*.md", "HEAD"), ask(".claude/", "src/")...),
 		Modes:   []ir.Mode{{Slug: "m", Can: can(), Restrictions: s.restrictions()}},
 		Roles:   []ir.Role{{Name: "r", Can: can(), PermissionMode: pick(s, fuzzModes)}},
 	}
+	if s.next(2) == 1 {
+		c := can()
+		c.OutsideRead, c.OutsideEdit = nil, nil
+		if c.Edit != nil {
+			c.Edit.Open = nil
+		}
+		lists := []*ir.Table{c.Read, c.Edit, c.Web}
+		if c.MCP != nil {
+			for i := range c.MCP.Entries {
+				lists = append(lists, &ir.Table{Rules: c.MCP.Entries[i].Rules})
+			}
+		}
+		for _, t := range lists {
+			for i := 0; t != nil && i < len(t.Rules); i++ {
+				t.Rules[i].Decision = min(t.Rules[i].Decision, ir.Ask)
+			}
+		}
+		p.Everyone = &c
+		if r := &p.Roles[0]; r.PermissionMode == "dontAsk" { // a role that denies what it leaves: TestEveryone
+			r.PermissionMode = ""
+		}
+	}
+	return p
 }
 
 // FuzzReachedGuards holds that a guard changes nothing where the rules of a subject do not
@@ -248,14 +271,14 @@ func againstNaive(t *testing.T, model []byte, arg string) {
 			var want ir.Decision
 			switch a.Group {
 			case ir.Web:
-				want = n.web(a.Arg)
+				want = n.below(func(n *naive) ir.Decision { return n.web(a.Arg) })
 			case ir.MCP:
-				want = n.tool(a.Server, a.Arg)
+				want = n.below(func(n *naive) ir.Decision { return n.tool(a.Server, a.Arg) })
 			default:
-				want = n.file(a.Group, a.Arg)
+				want = n.below(func(n *naive) ir.Decision { return n.file(a.Group, a.Arg) })
 			}
 			if a.Group == ir.Read || a.Group == ir.Edit {
-				want := n.folded(a.Group, a.Arg)
+				want := n.below(func(n *naive) ir.Decision { return n.folded(a.Group, a.Arg) })
 				if got := s.DecideAt(foldingPlace, a); got.Decision != want {
 					t.Errorf("%s: %s %q folded: got %s (%s), want %s", ref, a.Group, a.Arg, got.Decision, got.Rule, want)
 				}

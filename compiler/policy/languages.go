@@ -73,7 +73,11 @@ type Field struct {
 func (s *Subject) Languages(sp *regexlang.Space, of Field) ([]regexlang.Language, error) {
 	var all []regexlang.Language
 	g := of.Group
-	for _, side := range s.sides {
+	sides := s.sides
+	if s.ceiling != nil && s.ceiling.states(g) {
+		sides = append(slices.Clip(sides), s.ceiling)
+	}
+	for _, side := range sides {
 		if g == ir.MCP {
 			all = append(all, side.mcp.languages(sp, of.Server)...)
 			continue

@@ -41,6 +41,7 @@ type mcpRules struct {
 	all      [3][]Result // bare decisions that are rules
 	entries  []mcpEntry
 	fallback *Result // can.mcp.default, else rule 2
+	ceiling  bool    // of everyone, which opens no server and closes none by not naming it
 	limits   *restrictions
 }
 
@@ -97,7 +98,7 @@ func underscored(name, also string) string {
 
 func (s *side) compileMCPRules() error {
 	m := &s.mcp
-	m.fallback = s.fallback(ir.MCP)
+	m.fallback, m.ceiling = s.fallback(ir.MCP), s.everyone()
 	if s.mode != nil && s.mode.Restrictions != nil {
 		m.limits = newRestrictions(s.mode.Restrictions)
 	}
@@ -213,7 +214,7 @@ func (m *mcpRules) decide(name string, sv *ir.Server, kind MCPKind, tool string)
 		v.result, v.explicit = r, true
 		return v
 	}
-	if sv != nil && !sv.DefaultEnabled && !v.opened {
+	if sv != nil && !sv.DefaultEnabled && !v.opened && !m.ceiling {
 		v.result = &Result{Rule: "server " + strconv.Quote(name) + " is off by default", Pos: sv.Pos}
 		return v
 	}
@@ -350,7 +351,16 @@ func (s *Subject) tool(a Action) *Result {
 }
 
 func (s *Subject) decideTool(name string, sv *ir.Server, kind MCPKind, tool string) *Result {
-	sides := s.stating(ir.MCP)
+	r := s.ownTool(name, sv, kind, tool)
+	if s.ceiling != nil && s.ceiling.states(ir.MCP) {
+		r = s.ceiling.lower(r, s.ceiling.mcp.decide(name, sv, kind, tool).result)
+	}
+	return r
+}
+
+// ownTool is decideTool without the ceiling.
+func (s *Subject) ownTool(name string, sv *ir.Server, kind MCPKind, tool string) *Result {
+	sides := s.own(ir.MCP)
 	first := sides[0].mcp.decide(name, sv, kind, tool)
 	if len(sides) == 1 {
 		return first.result
@@ -376,7 +386,7 @@ func (s *Subject) UnlistedToolRules(server string) (rules []ir.Rule) {
 	if sv != nil && s.ListsTools(sv) {
 		return nil
 	}
-	for _, side := range s.stating(ir.MCP) {
+	for _, side := range s.own(ir.MCP) {
 		m := &side.mcp
 		off := sv != nil && !sv.DefaultEnabled && !m.opens(server)
 		for d := ir.Deny; d <= ir.Allow; d++ {
@@ -402,7 +412,7 @@ func (s *Subject) UnlistedToolRules(server string) (rules []ir.Rule) {
 			}
 		}
 	}
-	return rules
+	return s.belowTools(server, sv, rules)
 }
 
 // KnownTools returns the tools of a server of which the source says that they exist, where the inventory may lack some:
@@ -439,7 +449,7 @@ func (s *Subject) PermittedTools(server string) (patterns []string) {
 	if sv != nil && s.ListsTools(sv) {
 		return nil
 	}
-	for _, side := range s.stating(ir.MCP) {
+	for _, side := range s.own(ir.MCP) {
 		for i := range side.mcp.entries {
 			e := &side.mcp.entries[i]
 			for d := ir.Ask; d <= ir.Allow; d++ {

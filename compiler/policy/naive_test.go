@@ -23,6 +23,26 @@ type naive struct {
 	can  *ir.Can
 	role *ir.Role
 	mode *ir.Mode
+
+	everyone bool // of the ceiling, which nothing outside of the root is above
+}
+
+// below is the lower of what the subject decides and of what everyone states, which is a role that leaves the rest.
+func (n *naive) below(decide func(*naive) ir.Decision) ir.Decision {
+	d := decide(n)
+	if n.p.Everyone == nil {
+		return d
+	}
+	p := &ir.Project{}
+	for _, sv := range n.p.Servers {
+		sv.DefaultEnabled = true
+		p.Servers = append(p.Servers, sv)
+	}
+	c := decide(&naive{p: p, can: n.p.Everyone, role: &ir.Role{}, everyone: true})
+	if c > ir.Ask {
+		return d
+	}
+	return min(d, c)
 }
 
 // unsaid is the decision of a group without a default of its own.
@@ -125,6 +145,8 @@ func (n *naive) protects() bool {
 // ceiling is the most that a path outside of the root may get.
 func (n *naive) ceiling(g ir.Group) ir.Decision {
 	switch {
+	case n.everyone:
+		return ir.Agent
 	case g == ir.Edit && n.can.OutsideEdit != nil:
 		return n.can.OutsideEdit.Decision
 	case g == ir.Read && n.can.OutsideRead != nil:

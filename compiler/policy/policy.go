@@ -98,6 +98,7 @@ type Engine struct {
 	mu       sync.Mutex
 	modes    map[string]*side
 	roles    map[string]*side
+	everyone func() (*side, error)                 // nil without a ceiling
 	subjects map[ir.SubjectRef]*Subject            // modes, and roles
 	pairs    *cache.Cache[ir.SubjectRef, *Subject] // roles in modes: their sides are kept anyway
 	views    map[string]*Engine                    // by target: see For
@@ -120,6 +121,12 @@ func New(p *ir.Project) *Engine {
 		times:     &times{all: p.Times()},
 	}
 	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, itself, guardResult) })
+	e.everyone = sync.OnceValues(func() (*side, error) {
+		if p.Everyone == nil {
+			return nil, nil
+		}
+		return e.newSide(&side{name: ir.OfEveryone, can: p.Everyone}, nil)
+	})
 	e.paths.New = func() any { return newFilePath() }
 	return e
 }
@@ -163,7 +170,11 @@ func (e *Engine) Subject(ref ir.SubjectRef) (*Subject, error) {
 	if ref == (ir.SubjectRef{}) {
 		return nil, fmt.Errorf("a subject is a mode or a role; this one is neither")
 	}
-	s := &Subject{engine: e, ref: ref}
+	ceiling, err := e.everyone()
+	if err != nil {
+		return nil, err
+	}
+	s := &Subject{engine: e, ref: ref, ceiling: ceiling}
 	if ref.Role != "" {
 		side, err := e.roleSide(ref.Role)
 		if err != nil {
@@ -195,7 +206,11 @@ func (e *Engine) roleSide(name string) (*side, error) {
 	if r == nil {
 		return nil, fmt.Errorf("the project has no role %q", name)
 	}
-	s, err := e.newSide(&side{name: "role " + name, can: &r.Can, role: r})
+	ceiling, err := e.everyone()
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.newSide(&side{name: "role " + name, can: &r.Can, role: r}, ceiling)
 	if err == nil {
 		e.roles[name] = s
 	}
@@ -210,7 +225,11 @@ func (e *Engine) modeSide(slug string) (*side, error) {
 	if m == nil {
 		return nil, fmt.Errorf("the project has no mode %q", slug)
 	}
-	s, err := e.newSide(&side{name: "mode " + slug, can: &m.Can, mode: m})
+	ceiling, err := e.everyone()
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.newSide(&side{name: "mode " + slug, can: &m.Can, mode: m}, ceiling)
 	if err == nil {
 		e.modes[slug] = s
 	}
@@ -219,10 +238,12 @@ func (e *Engine) modeSide(slug string) (*side, error) {
 
 // Subject is one subject's compiled rules. It is safe for concurrent use.
 type Subject struct {
-	engine *Engine
-	ref    ir.SubjectRef
-	sides  []*side // one, or the role's and the mode's
-	mcp    func() *mcpTable
+	engine  *Engine
+	ref     ir.SubjectRef
+	sides   []*side // one, or the role's and the mode's
+	ceiling *side   // what everyone states; nil: nothing
+	mcp     func() *mcpTable
+	lowered sync.Map // the rules of each group with the ceiling
 }
 
 // Decide returns the decision for an action. An unknown group is denied.
@@ -248,18 +269,27 @@ func (s *Subject) Decide(a Action) Result {
 }
 
 // Rules returns every rule that may match in a group other than mcp: own,
-// inherited, the guards that the others reach (edit) and what a role's modes say (modes). For a role in a
-// mode they are those of every side that states the group; only Decide says how
-// they combine. The caller must not change them.
+// inherited, the guards that the others reach (edit), what a role's modes say (modes), and what everyone denies or
+// asks about: see [Subject.below]. For a role in a mode they are those of every side that states the group; only
+// Decide says how they combine. The caller must not change them.
 func (s *Subject) Rules(g ir.Group) []ir.Rule {
-	sides := s.stating(g)
-	if len(sides) == 1 {
-		return slices.Clip(sides[0].rules(g))
-	}
 	var all []ir.Rule
-	for _, side := range sides {
-		all = append(all, side.rules(g)...)
+	sides := s.own(g)
+	if len(sides) == 1 {
+		all = slices.Clip(sides[0].rules(g))
+	} else {
+		for _, side := range sides {
+			all = append(all, side.rules(g)...)
+		}
 	}
+	if s.ceiling == nil || !s.ceiling.states(g) {
+		return all
+	}
+	if l, ok := s.lowered.Load(g); ok {
+		return l.([]ir.Rule)
+	}
+	all = s.below(g, all)
+	s.lowered.Store(g, all)
 	return all
 }
 
@@ -364,13 +394,25 @@ func (s *Subject) UnknownTool() Result {
 	}
 	r := &written[0].unknown
 	for _, side := range written[1:] {
-		r = lower(r, &side.unknown)
+		r = side.lower(r, &side.unknown)
+	}
+	if s.ceiling != nil {
+		r = s.ceiling.lower(r, &s.ceiling.unknown)
 	}
 	return *r
 }
 
-// stating returns the sides that say something of a group, all when none does.
+// stating returns the sides that say something of a group, all when none does, and the ceiling where it does.
 func (s *Subject) stating(g ir.Group) []*side {
+	sides := s.own(g)
+	if s.ceiling != nil && s.ceiling.states(g) {
+		return append(sides[:len(sides):len(sides)], s.ceiling)
+	}
+	return sides
+}
+
+// own is stating without the ceiling.
+func (s *Subject) own(g ir.Group) []*side {
 	if len(s.sides) == 1 {
 		return s.sides
 	}
@@ -388,7 +430,7 @@ func (s *Subject) over(g ir.Group, decide func(*side) *Result) *Result {
 	sides := s.stating(g)
 	r := decide(sides[0])
 	for _, side := range sides[1:] {
-		r = lower(r, decide(side))
+		r = side.lower(r, decide(side))
 	}
 	return r
 }

@@ -10,12 +10,12 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// side is a mode or a role compiled by itself; a Subject has one or two.
+// side is a mode, a role or the project's ceiling compiled by itself; a Subject has one or two and the ceiling.
 type side struct {
 	name string // "mode architect"
 	can  *ir.Can
-	mode *ir.Mode // nil for a role
-	role *ir.Role // nil for a mode
+	mode *ir.Mode // nil for a role and for the ceiling
+	role *ir.Role // nil for a mode and for the ceiling
 
 	read, edit fileTable
 	commands   commandTable
@@ -31,17 +31,23 @@ type side struct {
 	alone     *Subject // the side by itself
 }
 
-// newSide compiles what s names.
-func (e *Engine) newSide(s *side) (*side, error) {
-	s.alone = &Subject{engine: e, sides: []*side{s}}
+// everyone reports whether it is the ceiling.
+func (s *side) everyone() bool { return s.mode == nil && s.role == nil }
+
+// newSide compiles what s names; ceiling is that of the project.
+func (e *Engine) newSide(s, ceiling *side) (*side, error) {
+	s.alone = &Subject{engine: e, sides: []*side{s}, ceiling: ceiling}
 	rest := cmp.Or(e.project.Unsaid, &ir.Default{Decision: ir.Agent})
 	s.unknown = s.unknownDefault(rest)
-	beyond := ir.Deny
-	if s.role != nil {
-		beyond = min(ir.Ask, rest.Decision)
+	beyondRead, beyondEdit := ir.Deny, ir.Deny
+	switch {
+	case s.everyone():
+		beyondRead, beyondEdit = ir.Agent, ir.Agent
+	case s.role != nil:
+		beyondRead = min(ir.Ask, rest.Decision)
 	}
-	s.outsideRead = s.outsideDefault(ir.Read, s.can.OutsideRead, beyond)
-	s.outsideEdit = s.outsideDefault(ir.Edit, s.can.OutsideEdit, ir.Deny)
+	s.outsideRead = s.outsideDefault(ir.Read, s.can.OutsideRead, beyondRead)
+	s.outsideEdit = s.outsideDefault(ir.Edit, s.can.OutsideEdit, beyondEdit)
 	s.defaults = map[ir.Group]*Result{}
 	s.effective = map[ir.Group][]ir.Rule{}
 	for _, g := range ir.Groups {
@@ -54,10 +60,13 @@ func (e *Engine) newSide(s *side) (*side, error) {
 	if s.role != nil && s.role.Modes != nil {
 		s.effective[ir.Modes] = s.modesOfRole()
 	}
+	for _, g := range ir.Groups {
+		s.effective[g] = append(slices.Clip(s.effective[g]), ceiling.denies(g)...)
+	}
 	steps := []func() error{
 		func() error { return e.compileFiles(s, ir.Read, &s.read) },
 		func() error { return e.compileFiles(s, ir.Edit, &s.edit) },
-		func() error { return e.compileCommands(s) },
+		func() error { return e.compileCommands(s, ceiling.asks(ir.Command)) },
 		func() error { return e.compileHosts(s) },
 		func() error { return s.compileModes() },
 		func() error { return s.compileMCPRules() },
@@ -133,6 +142,8 @@ func (s *side) groupDefault(g ir.Group, rest *ir.Default) Result {
 // agent in that mode; any other does what the project's unsaid says.
 func (s *side) unsaid(g ir.Group, rest *ir.Default, why string) Result {
 	switch {
+	case s.everyone():
+		return result(ir.Agent, diag.Pos{}, "", why)
 	case s.mode != nil:
 		return result(ir.Deny, s.mode.Pos, "", why)
 	case s.role.PermissionMode != "":
@@ -204,7 +215,7 @@ func (s *side) unknownDefault(rest *ir.Default) Result {
 	switch d := s.can.Default; {
 	case s.can.Unknown != nil:
 		return stated(s.can.Unknown, "can.unknown")
-	case d != nil && (s.role != nil || d.Decision == ir.Agent):
+	case d != nil && (s.mode == nil || d.Decision == ir.Agent):
 		r := stated(d, "can.default")
 		if d.Decision == ir.Allow {
 			r.Decision = ir.Ask
@@ -232,10 +243,13 @@ func (s *side) writesOutside(g ir.Group) bool { return s.can.Ceiling(g) != nil }
 
 // pos is where the subject is written.
 func (s *side) pos() diag.Pos {
-	if s.role != nil {
+	switch {
+	case s.role != nil:
 		return s.role.Pos
+	case s.mode != nil:
+		return s.mode.Pos
 	}
-	return s.mode.Pos
+	return diag.Pos{}
 }
 
 // ruleResult is the result of a rule that matched.

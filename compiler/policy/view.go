@@ -42,6 +42,11 @@ func ServersView(p *ir.Project, target string) *ir.Project {
 			q.Modes = append(q.Modes, m)
 		}
 	}
+	if p.Everyone != nil {
+		everyone := *p.Everyone
+		v.subject(&everyone)
+		q.Everyone = &everyone
+	}
 	q.Builtins = slices.Clone(p.Builtins)
 	for i := range q.Builtins {
 		v.subject(&q.Builtins[i].Can)

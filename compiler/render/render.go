@@ -22,7 +22,7 @@ import (
 // ServersFile is the file with the servers.
 const ServersFile = "servers.cue"
 
-// Source returns the files of a project below dir: servers.cue, and one file for each
+// Source returns the files of a project below dir: servers.cue, everyone.cue, and one file for each
 // policy, mode and role in the folders policies, modes and roles. Long prompts and rules
 // files become Markdown beside them.
 //
@@ -41,6 +41,14 @@ func Source(
 		}
 		root.set("servers", servers)
 		w.data("servers", root)
+	}
+	if p.Everyone != nil {
+		if can := w.can(p.Everyone, nil); can != nil {
+			root, everyone := &tree{}, &tree{}
+			everyone.set("can", can)
+			root.set(ir.OfEveryone, everyone)
+			w.data(ir.OfEveryone, root)
+		}
 	}
 	w.findPolicies(p)
 	for _, name := range slices.Sorted(maps.Keys(w.policies)) {

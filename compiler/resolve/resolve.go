@@ -41,6 +41,8 @@ const (
 	modeKind   subjectKind = "mode"
 	roleKind   subjectKind = "role"
 	policyKind subjectKind = "policy"
+	// everyoneKind is the kind of one subject, the ceiling over the others.
+	everyoneKind subjectKind = "everyone"
 )
 
 // section names the section of the source with the subjects of a kind.
@@ -48,9 +50,10 @@ var section = map[subjectKind]string{modeKind: "modes", roleKind: "roles", polic
 
 // extendable are the kinds that a kind may extend, in the order in which a name is looked up.
 var extendable = map[subjectKind][]subjectKind{
-	modeKind:   {policyKind, modeKind},
-	roleKind:   {policyKind, roleKind},
-	policyKind: {policyKind},
+	modeKind:     {policyKind, modeKind},
+	roleKind:     {policyKind, roleKind},
+	policyKind:   {policyKind},
+	everyoneKind: {policyKind},
 }
 
 // subject is a mode, a role or a policy that is being resolved.
@@ -82,7 +85,7 @@ const (
 	visited
 )
 
-func (s *subject) String() string { return string(s.kind) + " " + s.name }
+func (s *subject) String() string { return strings.TrimSpace(string(s.kind) + " " + s.name) }
 
 // resolver makes the model.
 type resolver struct {
@@ -122,6 +125,9 @@ func Resolve(data *source.Node, texts map[string]string, settings Settings) (*ir
 		r.unite(s, nil)
 	}
 	r.unextended()
+	if s := r.subjects[everyoneKind][""]; s != nil {
+		r.everyone(s)
+	}
 	for _, s := range all {
 		switch s.kind {
 		case modeKind:
@@ -140,6 +146,10 @@ func Resolve(data *source.Node, texts map[string]string, settings Settings) (*ir
 
 // declare collects what the source defines, by kind and name.
 func (r *resolver) declare(data *source.Node) {
+	r.subjects[everyoneKind] = map[string]*subject{}
+	if f, ok := data.Lookup(ir.OfEveryone); ok {
+		r.subjects[everyoneKind][""] = &subject{kind: everyoneKind, pos: f.Pos, node: f.Node, path: ir.OfEveryone}
+	}
 	for kind, sec := range section {
 		r.subjects[kind] = map[string]*subject{}
 		if n := data.Get(sec); n != nil {
@@ -152,10 +162,10 @@ func (r *resolver) declare(data *source.Node) {
 	}
 }
 
-// declared returns what the source defines: policies, modes and roles, each by name.
+// declared returns what the source defines: everyone, policies, modes and roles, each by name.
 func (r *resolver) declared() []*subject {
 	var all []*subject
-	for _, kind := range []subjectKind{policyKind, modeKind, roleKind} {
+	for _, kind := range []subjectKind{everyoneKind, policyKind, modeKind, roleKind} {
 		for _, name := range slices.Sorted(maps.Keys(r.subjects[kind])) {
 			all = append(all, r.subjects[kind][name])
 		}

@@ -55,6 +55,10 @@ func (c *checker) source(data *source.Node) (usable *source.Node, ok bool) {
 			if ok = false; f.Node.Kind != source.Broken {
 				c.diags.Errorf(diag.WrongType, f.Node.Pos, "got %s, want a struct", f.Node.Typed()).Path(f.Name)
 			}
+		case f.Name == everyone:
+			if changed[f.Name], _ = c.shapes.of[everyone].check(f.Node, everyone, &c.diags); hasNUL(f.Node) {
+				c.withoutNUL(f.Node, everyone)
+			}
 		default:
 			changed[f.Name] = c.section(f)
 		}
@@ -66,7 +70,7 @@ func (c *checker) source(data *source.Node) (usable *source.Node, ok bool) {
 // for another one.
 func (c *checker) below(field string) string {
 	var places []string
-	for _, sec := range topLevel {
+	for _, sec := range topLevel[1:] {
 		if _, ok := c.shapes.of[sec].index[field]; ok {
 			places = append(places, sec+": NAME: "+field)
 		}
@@ -152,7 +156,10 @@ func (c *checker) server(n *source.Node, at string) {
 	}
 }
 
-var topLevel = []string{"servers", "modes", "roles", "policies"}
+// everyone is the section that is one subject, and has no names.
+const everyone = "everyone"
+
+var topLevel = []string{everyone, "servers", "modes", "roles", "policies"}
 
 // nameRules say which names are valid, by section.
 var nameRules = map[string]nameRule{

@@ -18,6 +18,10 @@ func JSONSchema() ([]byte, error) {
 	}
 	sections := contract.Object{}
 	for _, name := range topLevel {
+		if name == everyone {
+			sections = append(sections, name, s.of[name].jsonSchema())
+			continue
+		}
 		sections = append(sections, name, contract.Object{
 			"type", "object",
 			"propertyNames", contract.Object{"pattern", nameRules[name].re().String()},

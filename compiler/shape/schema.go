@@ -12,11 +12,13 @@ import (
 	schema "modec.dev/modec/cue"
 )
 
-// shapes are the shapes of the servers, modes, roles and policies, by section.
+// shapes are the shapes of everyone, and of the servers, modes, roles and policies, by section.
 type shapes struct{ of map[string]*shape }
 
 // definitions are the definitions of the schema, by section.
-var definitions = map[string]string{"servers": "#Server", "modes": "#Mode", "roles": "#Role", "policies": "#Policy"}
+var definitions = map[string]string{
+	"everyone": "#Everyone", "servers": "#Server", "modes": "#Mode", "roles": "#Role", "policies": "#Policy",
+}
 
 // loadShapes compiles the schema, once in a process.
 var loadShapes = sync.OnceValues(func() (*shapes, error) {

@@ -71,6 +71,16 @@ func compareVerdicts(t *testing.T, name string, files map[string][]byte) int {
 	}
 	data := cuecontext.New().BuildInstance(inst)
 	compared := 0
+	if n := root.Get(everyone); n != nil && n.Kind == source.Struct {
+		var diags diag.List
+		sh.of[everyone].check(n, everyone, &diags)
+		v := data.LookupPath(cue.MakePath(cue.Str(everyone)))
+		err := schema.LookupPath(cue.ParsePath("#Everyone")).Unify(v).Validate(cue.Concrete(true))
+		if (len(diags) > 0) != (err != nil) {
+			t.Errorf("%s: everyone: the shape says %v, CUE says %v", name, diags, err)
+		}
+		compared++
+	}
 	for sec, def := range definitionOf {
 		items := root.Get(sec)
 		if items == nil || items.Kind != source.Struct {

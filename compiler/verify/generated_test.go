@@ -166,7 +166,35 @@ func inLetters(t *testing.T, files memfs.FS, n uint64) memfs.FS {
 		table := "[targets." + name + "]\n"
 		config = strings.Replace(config, table+"subject = \"role:r0\"\n", table, 1)
 	}
+	d = drawer{rand.New(rand.NewPCG(n, 29))}
+	if d.one(3) {
+		source["everyone"] = map[string]any{"can": d.everyone()}
+		data, _ = json.MarshalIndent(source, "", " ")
+	}
 	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
+}
+
+// everyone draws a ceiling, which has no allow.
+func (d drawer) everyone() map[string]any {
+	can := d.can()
+	delete(can, "unknown")
+	delete(can, "outside")
+	tables := []any{}
+	for _, v := range can {
+		tables = append(tables, v)
+	}
+	if mcp, ok := can["mcp"].(map[string]any); ok {
+		for _, v := range mcp {
+			tables = append(tables, v)
+		}
+	}
+	for _, v := range tables {
+		if t, ok := v.(map[string]any); ok {
+			delete(t, "allow")
+			delete(t, "guarded")
+		}
+	}
+	return can
 }
 
 // neverWider fails where a project does not build, or an artifact is wider than its source. It

@@ -338,8 +338,11 @@ type part struct {
 	take   func(*ir.Project)
 }
 
-// wholes returns the subjects and the servers.
+// wholes returns the ceiling, the subjects and the servers.
 func wholes(p *ir.Project) (out []part) {
+	if p.Everyone != nil {
+		out = append(out, part{what: ir.OfEveryone, take: func(p *ir.Project) { p.Everyone = nil }})
+	}
 	for i := range p.Modes {
 		m := &p.Modes[i]
 		take := func(p *ir.Project) {
@@ -377,6 +380,8 @@ func guards(p *ir.Project) (out []part) {
 // inside returns the parts of a subject or a server.
 func inside(p *ir.Project, x part) []part {
 	switch {
+	case x.what == ir.OfEveryone:
+		return rules(x.what, p.Everyone, func(p *ir.Project) *ir.Can { return p.Everyone })
 	case x.server != "":
 		return serverParts(x, p.Server(x.server))
 	case x.ref.Mode != "":
@@ -490,7 +495,7 @@ type permissions struct {
 }
 
 func (l *permissions) add(at diag.Pos, from, what string, take func(*ir.Can)) {
-	if from != "" {
+	if from != "" && from != l.subject {
 		what += " of " + from
 	}
 	l.list = append(l.list, part{

@@ -20,7 +20,9 @@ func (u *Printer) Explain(x explain.Explanation) {
 	if x.Guarded != "" {
 		where = BuiltIn(x.Guarded)
 	}
-	if x.From != "" {
+	if x.From == ir.OfEveryone {
+		where += ", for everyone"
+	} else if x.From != "" {
 		where = strings.TrimPrefix(where+", inherited from "+diag.Clean(x.From), ", ")
 	}
 	if where != "" {

@@ -1,0 +1,56 @@
+package resolve
+
+import (
+	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
+)
+
+// everyone adds the ceiling over every mode and role. An allow of it would be lost where a subject allows less, and
+// open nothing anywhere: a list of allows is refused, and so is what a ceiling over the files of agents cannot say.
+func (r *resolver) everyone(s *subject) {
+	can := s.node.Get("can")
+	for _, field := range []string{"unknown", "outside"} {
+		if n := can.Get(field); n != nil {
+			r.diags.Errorf(diag.BadValue, n.Pos, "everyone has no %s; write it in the modes and roles", field).
+				Path(s.path + ".can." + field)
+		}
+	}
+	for _, field := range []string{"guarded", "description"} {
+		if n := can.Get("edit").Get(field); n != nil {
+			r.diags.Errorf(diag.BadValue, n.Pos, "everyone has no %s; write it in a mode or a role", field).
+				Path(s.path + ".can.edit." + field)
+		}
+	}
+	var tables [][]ir.Rule
+	add := func(t *ir.Table) {
+		if t != nil {
+			tables = append(tables, t.Rules, t.Timed)
+		}
+	}
+	for _, g := range ir.Groups {
+		add(s.can.Table(g))
+	}
+	if t := s.can.MCP; t != nil {
+		for i := range t.Entries {
+			tables = append(tables, t.Entries[i].Rules, t.Entries[i].Timed)
+		}
+	}
+	for _, rules := range tables {
+		for i := range rules {
+			if x := &rules[i]; x.Decision == ir.Allow {
+				from := ""
+				if x.From != "" {
+					from = " of " + x.From
+				}
+				r.diags.Errorf(diag.BadValue, x.Pos, "everyone only denies and asks: the allow %s%s gives nobody anything",
+					x.Pattern, from).
+					Path(s.path).
+					Hint("write it in the modes and roles that may do it")
+			}
+		}
+	}
+	all := &ir.Can{}
+	inherit(all, &s.can, ir.OfEveryone)
+	settle(all)
+	r.project.Everyone = all
+}
