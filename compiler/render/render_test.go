@@ -37,6 +37,10 @@ func bare(p *ir.Project) *ir.Project {
 		q.Roles[i].Written = nil // the same rules in an agent's words: they are rendered in the source's own
 		slices.SortStableFunc(q.Roles[i].Native, func(a, b ir.NativeRule) int { return cmp.Compare(a.Decision, b.Decision) })
 	}
+	if p.Everyone != nil {
+		can := bareCan(*p.Everyone)
+		q.Everyone = &can
+	}
 	return &q
 }
 
