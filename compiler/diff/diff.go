@@ -449,7 +449,8 @@ func surroundings(p *ir.Project) string {
 		slugs = append(slugs, ir.Mode{Slug: p.Modes[i].Slug})
 	}
 	return fingerprint(ir.Project{
-		Servers: p.Servers, Everyone: p.Everyone, Guards: p.Guards, ClosedInventory: p.ClosedInventory, Unsaid: p.Unsaid, Modes: slugs,
+		Servers: p.Servers, Everyone: p.Everyone,
+		Guards: p.Guards, ClosedInventory: p.ClosedInventory, Unsaid: p.Unsaid, Modes: slugs,
 	})
 }
 

@@ -154,7 +154,8 @@ type Project struct {
 	Builtins []Mode `json:"builtins,omitempty"`
 	Roles    []Role `json:"roles"`
 
-	// Everyone is a ceiling over every subject: its denies and asks, and the defaults of it that deny or ask. nil: none.
+	// Everyone is a ceiling over every subject: its denies and asks, and the defaults of it that deny or ask.
+	// nil: none.
 	Everyone *Can `json:"everyone,omitempty"`
 
 	// Guards are the paths that no subject may edit, or not without a question, unless its

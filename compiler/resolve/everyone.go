@@ -42,7 +42,8 @@ func (r *resolver) everyone(s *subject) {
 				if x.From != "" {
 					from = " of " + x.From
 				}
-				r.diags.Errorf(diag.BadValue, x.Pos, "everyone only denies and asks: the allow %s%s gives nobody anything",
+				r.diags.Errorf(diag.BadValue, x.Pos,
+					"everyone only denies and asks: the allow %s%s gives nobody anything",
 					x.Pattern, from).
 					Path(s.path).
 					Hint("write it in the modes and roles that may do it")
