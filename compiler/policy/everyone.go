@@ -24,13 +24,8 @@ func (s *side) lower(others, own *Result) *Result {
 	return others // also what gives way to a mode
 }
 
-// denies returns what everyone denies in a group, which each side denies as by a rule of its own.
-func (s *side) denies(g ir.Group) (rules []ir.Rule) { return s.ceilingRules(g, ir.Deny) }
-
-// asks returns what everyone is asked about in a group.
-func (s *side) asks(g ir.Group) (rules []ir.Rule) { return s.ceilingRules(g, ir.Ask) }
-
-func (s *side) ceilingRules(g ir.Group, d ir.Decision) (rules []ir.Rule) {
+// stated returns the ceiling's rules of a group that decide d: none where there is no ceiling.
+func (s *side) stated(g ir.Group, d ir.Decision) (rules []ir.Rule) {
 	if s == nil || s.can.Table(g) == nil {
 		return nil
 	}
@@ -58,10 +53,10 @@ func (s *Subject) below(g ir.Group, rules []ir.Rule) []ir.Rule {
 	}
 	for _, side := range s.own(g) {
 		if side.fallback(g).Decision == ir.Deny {
-			return s.engine.narrowed(g, rules, c.asks(g))
+			return s.engine.narrowed(g, rules, c.stated(g, ir.Ask))
 		}
 	}
-	return append(rules, c.asks(g)...)
+	return append(rules, c.stated(g, ir.Ask)...)
 }
 
 // narrowed returns rules beside which the rest is denied with what everyone is asked about: see [Subject.below].

@@ -125,7 +125,7 @@ func New(p *ir.Project) *Engine {
 		if p.Everyone == nil {
 			return nil, nil
 		}
-		return e.newSide(&side{name: ir.OfEveryone, can: p.Everyone}, nil)
+		return e.newSide(&side{name: ir.OfEveryone, can: p.Everyone})
 	})
 	e.paths.New = func() any { return newFilePath() }
 	return e
@@ -170,11 +170,7 @@ func (e *Engine) Subject(ref ir.SubjectRef) (*Subject, error) {
 	if ref == (ir.SubjectRef{}) {
 		return nil, fmt.Errorf("a subject is a mode or a role; this one is neither")
 	}
-	ceiling, err := e.everyone()
-	if err != nil {
-		return nil, err
-	}
-	s := &Subject{engine: e, ref: ref, ceiling: ceiling}
+	s := &Subject{engine: e, ref: ref}
 	if ref.Role != "" {
 		side, err := e.roleSide(ref.Role)
 		if err != nil {
@@ -189,6 +185,7 @@ func (e *Engine) Subject(ref ir.SubjectRef) (*Subject, error) {
 		}
 		s.sides = append(s.sides, side)
 	}
+	s.ceiling = s.sides[0].alone.ceiling
 	s.mcp = sync.OnceValue(s.compileMCP)
 	if pair {
 		e.pairs.Put(ref, s)
@@ -206,11 +203,7 @@ func (e *Engine) roleSide(name string) (*side, error) {
 	if r == nil {
 		return nil, fmt.Errorf("the project has no role %q", name)
 	}
-	ceiling, err := e.everyone()
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.newSide(&side{name: "role " + name, can: &r.Can, role: r}, ceiling)
+	s, err := e.newSide(&side{name: "role " + name, can: &r.Can, role: r})
 	if err == nil {
 		e.roles[name] = s
 	}
@@ -225,11 +218,7 @@ func (e *Engine) modeSide(slug string) (*side, error) {
 	if m == nil {
 		return nil, fmt.Errorf("the project has no mode %q", slug)
 	}
-	ceiling, err := e.everyone()
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.newSide(&side{name: "mode " + slug, can: &m.Can, mode: m}, ceiling)
+	s, err := e.newSide(&side{name: "mode " + slug, can: &m.Can, mode: m})
 	if err == nil {
 		e.modes[slug] = s
 	}
@@ -273,23 +262,26 @@ func (s *Subject) Decide(a Action) Result {
 // asks about: see [Subject.below]. For a role in a mode they are those of every side that states the group; only
 // Decide says how they combine. The caller must not change them.
 func (s *Subject) Rules(g ir.Group) []ir.Rule {
-	var all []ir.Rule
-	sides := s.own(g)
-	if len(sides) == 1 {
-		all = slices.Clip(sides[0].rules(g))
-	} else {
-		for _, side := range sides {
-			all = append(all, side.rules(g)...)
-		}
-	}
 	if s.ceiling == nil || !s.ceiling.states(g) {
-		return all
+		return s.ownRules(g)
 	}
 	if l, ok := s.lowered.Load(g); ok {
 		return l.([]ir.Rule)
 	}
-	all = s.below(g, all)
+	all := s.below(g, s.ownRules(g))
 	s.lowered.Store(g, all)
+	return all
+}
+
+// ownRules is Rules without what everyone is asked about.
+func (s *Subject) ownRules(g ir.Group) (all []ir.Rule) {
+	sides := s.own(g)
+	if len(sides) == 1 {
+		return slices.Clip(sides[0].rules(g))
+	}
+	for _, side := range sides {
+		all = append(all, side.rules(g)...)
+	}
 	return all
 }
 

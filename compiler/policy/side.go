@@ -34,8 +34,15 @@ type side struct {
 // everyone reports whether it is the ceiling.
 func (s *side) everyone() bool { return s.mode == nil && s.role == nil }
 
-// newSide compiles what s names; ceiling is that of the project.
-func (e *Engine) newSide(s, ceiling *side) (*side, error) {
+// newSide compiles what s names, below the project's ceiling.
+func (e *Engine) newSide(s *side) (*side, error) {
+	var ceiling *side
+	if !s.everyone() {
+		var err error
+		if ceiling, err = e.everyone(); err != nil {
+			return nil, err
+		}
+	}
 	s.alone = &Subject{engine: e, sides: []*side{s}, ceiling: ceiling}
 	rest := cmp.Or(e.project.Unsaid, &ir.Default{Decision: ir.Agent})
 	s.unknown = s.unknownDefault(rest)
@@ -61,12 +68,12 @@ func (e *Engine) newSide(s, ceiling *side) (*side, error) {
 		s.effective[ir.Modes] = s.modesOfRole()
 	}
 	for _, g := range ir.Groups {
-		s.effective[g] = append(slices.Clip(s.effective[g]), ceiling.denies(g)...)
+		s.effective[g] = append(slices.Clip(s.effective[g]), ceiling.stated(g, ir.Deny)...)
 	}
 	steps := []func() error{
 		func() error { return e.compileFiles(s, ir.Read, &s.read) },
 		func() error { return e.compileFiles(s, ir.Edit, &s.edit) },
-		func() error { return e.compileCommands(s, ceiling.asks(ir.Command)) },
+		func() error { return e.compileCommands(s, ceiling.stated(ir.Command, ir.Ask)) },
 		func() error { return e.compileHosts(s) },
 		func() error { return s.compileModes() },
 		func() error { return s.compileMCPRules() },

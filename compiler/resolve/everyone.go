@@ -3,24 +3,23 @@ package resolve
 import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/source"
 )
 
 // everyone adds the ceiling over every mode and role. An allow of it would be lost where a subject allows less, and
 // open nothing anywhere: a list of allows is refused, and so is what a ceiling over the files of agents cannot say.
 func (r *resolver) everyone(s *subject) {
 	can := s.node.Get("can")
-	for _, field := range []string{"unknown", "outside"} {
-		if n := can.Get(field); n != nil {
-			r.diags.Errorf(diag.BadValue, n.Pos, "everyone has no %s; write it in the modes and roles", field).
-				Path(s.path + ".can." + field)
+	refuse := func(in *source.Node, path, where string, fields ...string) {
+		for _, field := range fields {
+			if n := in.Get(field); n != nil {
+				r.diags.Errorf(diag.BadValue, n.Pos, "everyone has no %s; write it in %s", field, where).
+					Path(path + field)
+			}
 		}
 	}
-	for _, field := range []string{"guarded", "description"} {
-		if n := can.Get("edit").Get(field); n != nil {
-			r.diags.Errorf(diag.BadValue, n.Pos, "everyone has no %s; write it in a mode or a role", field).
-				Path(s.path + ".can.edit." + field)
-		}
-	}
+	refuse(can, s.path+".can.", "the modes and roles", "unknown", "outside")
+	refuse(can.Get("edit"), s.path+".can.edit.", "a mode or a role", "guarded", "description")
 	var tables [][]ir.Rule
 	add := func(t *ir.Table) {
 		if t != nil {
