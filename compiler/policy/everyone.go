@@ -42,21 +42,37 @@ func (s *side) stated(g ir.Group, d ir.Decision) (rules []ir.Rule) {
 func (s *Subject) below(g ir.Group, rules []ir.Rule) []ir.Rule {
 	c := s.ceiling
 	rules = slices.Clone(rules)
-	switch rest := c.fallback(g); rest.Decision {
-	case ir.Deny:
+	closed := slices.ContainsFunc(s.own(g), func(side *side) bool { return side.fallback(g).Decision == ir.Deny })
+	switch rest := c.fallback(g); {
+	case rest.Decision == ir.Deny:
 		deny := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: rest.Pos, From: rest.From}
 		return append(rules, deny)
-	case ir.Ask:
+	case rest.Decision == ir.Ask && closed:
+		rules = asking(g, rules, ir.Rule{Pos: rest.Pos, From: rest.From}, func(ir.Rule) bool { return true })
+	case rest.Decision == ir.Ask:
 		for i := range rules {
 			rules[i].Decision = min(rules[i].Decision, ir.Ask)
 		}
 	}
-	for _, side := range s.own(g) {
-		if side.fallback(g).Decision == ir.Deny {
-			return s.engine.narrowed(g, rules, c.stated(g, ir.Ask))
-		}
+	if closed {
+		return s.engine.narrowed(g, rules, c.stated(g, ir.Ask))
 	}
 	return append(rules, c.stated(g, ir.Ask)...)
+}
+
+// asking returns rules beside which the rest is denied with an ask in the place of each allow that it is about. An ask
+// of a file reaches below it, and an allow does not: where that is more, nothing stands for the allow.
+func asking(g ir.Group, rules []ir.Rule, ask ir.Rule, about func(ir.Rule) bool) (out []ir.Rule) {
+	for _, r := range rules {
+		if r.Decision == ir.Allow && about(r) {
+			if (g == ir.Read || g == ir.Edit) && !r.Pattern.Everything() && !strings.HasSuffix(r.Pattern.Text, "/**") {
+				continue
+			}
+			r.Decision, r.Pos, r.From = ir.Ask, ask.Pos, ask.From
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // narrowed returns rules beside which the rest is denied with what everyone is asked about: see [Subject.below].
@@ -76,11 +92,7 @@ func (e *Engine) narrowed(g ir.Group, rules, asks []ir.Rule) []ir.Rule {
 		case inside:
 			rules = append(rules, ask)
 		case whole:
-			for i, r := range rules {
-				if r.Decision == ir.Allow && e.rulesMeet(g, ask, r) {
-					rules[i].Decision, rules[i].Pos, rules[i].From = ir.Ask, ask.Pos, ask.From
-				}
-			}
+			rules = asking(g, rules, ask, func(r ir.Rule) bool { return e.rulesMeet(g, ask, r) })
 		default:
 			ask.Decision = ir.Deny
 			rules = append(rules, ask)

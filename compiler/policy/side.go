@@ -59,6 +59,9 @@ func (e *Engine) newSide(s *side) (*side, error) {
 	s.effective = map[ir.Group][]ir.Rule{}
 	for _, g := range ir.Groups {
 		r := s.groupDefault(g, rest)
+		if s.everyone() && r.Decision == ir.Allow { // which gives nobody anything
+			r.Decision = ir.Agent
+		}
 		s.defaults[g] = &r
 		if t := s.can.Table(g); t != nil {
 			s.effective[g] = t.Rules

@@ -147,7 +147,8 @@ func (w *writer) permitted(g *grammar, s *side, key, shape string) {
 	most := mostParts(shape, 1)
 	if s.late || s.rest != ir.Ask {
 		for _, part := range chunks(s.ask, most) {
-			w.add(rule{tools: g.tools, expr: key + shape + either(part) + format.End, decision: ir.Ask, rank: asked})
+			w.add(rule{tools: g.tools, expr: key + shape + either(part) + format.End, decision: ir.Ask,
+				rank: w.rankIn(g.group, ir.Ask)})
 		}
 	}
 	switch {
@@ -247,17 +248,24 @@ func (w *writer) side(g *grammar) (of side, ok bool) {
 	if capped { // what a rule holds back that no expression finds may be anything
 		of.rest, of.late, of.allow = min(of.rest, ir.Ask), false, nil
 	}
+	of.late = of.late || w.ofEveryone(g.group)
 	return of, true
 }
 
 // split returns what a result of the source means to Gemini CLI, and whether it gives way to what the other half of a
-// role in a mode states: what the permission mode of a role decides, or the project's unsaid, and what a mode denies
-// because it does not mention it.
+// role in a mode states: what the permission mode of a role decides, or the project's unsaid, what a mode denies
+// because it does not mention it, and what everyone alone says of a role.
 func (w *writer) split(r *policy.Result, g ir.Group) (d ir.Decision, late bool) {
 	if w.mode != nil {
 		return decided(*r), !w.states(g)
 	}
-	return decided(*r), r.Decision == ir.Agent || r.Quiet()
+	return decided(*r), r.Decision == ir.Agent || r.Quiet() || g != ir.MCP && w.ofEveryone(g)
+}
+
+// ofEveryone reports whether a role is held in a group by what everyone states alone. The modes are held by it too.
+func (w *writer) ofEveryone(g ir.Group) bool {
+	all := w.in.Project.Everyone
+	return w.mode == nil && !w.states(g) && all != nil && (all.Mentions(g) || all.Default != nil)
 }
 
 // states reports whether the subject says anything of a group.
