@@ -99,7 +99,9 @@ func TestRulesBelow(t *testing.T) {
 		own, ask, want []ir.Rule
 	}{
 		{allow("docs/**"), ask("src/**"), allow("docs/**")},
-		{allow("docs/a.md"), ask("docs/**"), ask("docs/a.md")},
+		{allow("docs/a/**"), ask("docs/**"), ask("docs/a/**")},
+		{allow("docs/a.md"), ask("docs/**"), nil}, // an ask would reach docs/a.md/x, which the mode denies
+		{allow("d*"), ask("**"), nil},
 		{allow("**"), ask("docs/"), append(allow("**"), ask("docs/")...)},
 		{allow("docs/**"), ask(".vscode/"), append(allow("docs/**"), deny(".vscode/")...)},
 	} {
