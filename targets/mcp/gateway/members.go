@@ -173,35 +173,36 @@ func (s *Shared) member(p *auth.Principal, id memberKey, t *Table, headers map[s
 }
 
 // full reports whether there are as many sessions of the protocol as there may be, of all or of a principal, none of
-// which is idle. The longest idle one ends.
+// which is idle. The longest idle ones end.
 func (s *Shared) full(principal string) bool {
-	s.mu.Lock()
-	members := maps.Clone(s.members)
-	s.mu.Unlock()
-	all, own := 0, 0
-	for id, m := range members {
-		for range m.gateway.sdk.Sessions() {
-			if all++; id.principal == principal {
-				own++
+	for {
+		s.mu.Lock()
+		members := maps.Clone(s.members)
+		s.mu.Unlock()
+		all, own := 0, 0
+		for id, m := range members {
+			for range m.gateway.sdk.Sessions() {
+				if all++; id.principal == principal {
+					own++
+				}
 			}
 		}
-	}
-	if all < s.opt.HTTP.Connections && own < s.opt.Sessions {
-		return false
-	}
-	var oldest time.Time
-	var end func()
-	for id, m := range members {
-		if own >= s.opt.Sessions && id.principal != principal {
-			continue
+		if all < s.opt.HTTP.Connections && own < s.opt.Sessions {
+			return false
 		}
-		if since, f := m.end.Idle(); f != nil && (end == nil || since.Before(oldest)) {
-			oldest, end = since, f
+		var oldest time.Time
+		var end func()
+		for id, m := range members {
+			if own >= s.opt.Sessions && id.principal != principal {
+				continue
+			}
+			if since, f := m.end.Idle(); f != nil && (end == nil || since.Before(oldest)) {
+				oldest, end = since, f
+			}
 		}
+		if end == nil {
+			return true
+		}
+		end()
 	}
-	if end == nil {
-		return true
-	}
-	end()
-	return false
 }

@@ -87,25 +87,33 @@ type localSession struct {
 func (s *shared) idle() (since time.Time, end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, t := range s.here {
+	for id, t := range s.here {
 		if t.session != nil && t.busy == 0 && (end == nil || t.used.Before(since)) {
-			since, end = t.used, func() { _ = t.session.Close() } // it may have ended
+			since, end = t.used, func() { s.endIdle(id, t) }
 		}
 	}
 	return since, end
 }
 
-// enter notes a request in a session, until done is called.
-func (s *shared) enter(t *localSession) (done func()) {
+// endIdle ends a session unless a request has come in the meantime. No request finds it from now on.
+func (s *shared) endIdle(id string, t *localSession) {
+	s.mu.Lock()
+	idle := t.busy == 0
+	if idle && s.here[id] == t {
+		delete(s.here, id)
+	}
+	s.mu.Unlock()
+	if idle {
+		_ = t.session.Close() // it may have ended
+	}
+}
+
+// leave notes that a request in a session is done.
+func (s *shared) leave(t *localSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.busy++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		t.busy--
-		t.used = time.Now()
-	}
+	t.busy--
+	t.used = time.Now()
 }
 
 func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +132,7 @@ func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	t := s.take(r.Context(), session)
-	defer s.enter(t)()
+	defer s.leave(t)
 	ss, err := t.begin()
 	if err != nil {
 		w.Header().Set("Retry-After", retryAfter)
@@ -200,7 +208,7 @@ func (s *shared) end(id string, until time.Time) bool {
 }
 
 // take returns the SDK's session for a sealed one, which begins here where another server
-// has it.
+// has it. It is busy until the caller leaves it.
 func (s *shared) take(ctx context.Context, session sealed) *localSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,6 +229,7 @@ func (s *shared) take(ctx context.Context, session sealed) *localSession {
 		})
 		s.here[session.ID] = t
 	}
+	t.busy++
 	return t
 }
 
