@@ -214,13 +214,6 @@ func allowedTo(res *compiler.Result, ref ir.SubjectRef, session []ir.SubjectRef)
 			}
 		}
 	}
-	if can := p.Can(ref); can.Edit != nil && len(can.Edit.Open) > 0 {
-		text := "edit opens"
-		for _, o := range can.Edit.Open {
-			text += " " + o.Path
-		}
-		lines = append(lines, text)
-	}
 	for _, x := range p.Native(ref) {
 		if x.Decision == ir.Allow {
 			lines = append(lines, fmt.Sprintf("%s: allow %s", x.Target, x.Text))
@@ -241,7 +234,6 @@ func roleOf(session []ir.SubjectRef) string {
 
 // groupLine writes a group with its lists on one line.
 func groupLine(g *explain.Group) string {
-	g.Guards = 0 // of the project, and no permission
 	parts := []string{fmt.Sprintf("%s %s", g.Group, g.Default)}
 	for _, l := range report.ListsOf(g, report.InFull) {
 		parts = append(parts, strings.TrimSpace(l.Title+" "+l.Text()))

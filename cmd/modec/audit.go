@@ -74,7 +74,7 @@ func (s *hookSubject) event(agent string, a contract.HookAnswer, start time.Time
 	if e.Mode == "" {
 		e.Mode = j.Mode
 	}
-	e.Decision, e.Rule, e.Place = j.Result.Decision.String(), j.Result.Rule, ir.Written(j.Result.Pos).String()
+	e.Decision, e.Rule, e.Place = j.Result.Decision.String(), j.Result.Rule, j.Result.Pos.String()
 	e.Input, _ = json.Marshal(j.Input) // it was read as JSON
 	if j.About != nil {
 		e.About = j.About()

@@ -151,8 +151,8 @@ func permitAgain(e *env, changes []output.Change) (lines []string) {
 	if before == nil || after == nil {
 		return nil
 	}
-	known := func(x *diff.Change) bool { // that modec's guards go, and what agents ask about by themselves
-		return x.What == diff.GuardedPaths || x.Before.Decision > ir.Deny && x.After.Decision == ir.Agent
+	known := func(x *diff.Change) bool { // what agents ask about by themselves
+		return x.Before.Decision > ir.Deny && x.After.Decision == ir.Agent
 	}
 	lines, err := widenedBy(before.Compiled.Policy, before.Compiled, after.Compiled, have, want, e.targets, known)
 	if err != nil {

@@ -154,7 +154,7 @@ func (f *figures) adopt(t *testing.T, name, as string) {
 	}
 	equal := true
 	for _, n := range report.Narrower {
-		if n.Guard == "" && n.Form != migrate.LineBreak {
+		if n.Form != migrate.LineBreak {
 			equal = false
 			says("narrower: %s %q %s, %s became %s: %s", n.Group, n.Example, n.Form, n.Was, n.Is, n.Rule)
 		}

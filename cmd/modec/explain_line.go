@@ -124,10 +124,6 @@ func printCauses(u *report.Printer, r lineReport) {
 		case x.Gone:
 			effect = "makes it"
 		}
-		if x.Pos.IsZero() {
-			u.Printf("  %s %s (%s)\n", diag.Clean(x.What), effect, report.BuiltIn(x.Why))
-			continue
-		}
 		u.Printf("  %s: %s%s %s\n", diag.Clean(x.Pos.String()), diag.Clean(x.What), diag.Clean(of), effect)
 		if r.Line > 0 {
 			u.Render.Excerpt(u.Out, x.Pos)

@@ -305,7 +305,7 @@ modes: writer: {name: "W", roleDefinition: "w", can: {edit: allow: ["docs/**"], 
 	}
 	for _, ev := range []audit.Event{
 		{Via: audit.ViaHook, Mode: "docs", Group: "edit", Tool: "Edit", About: "README.md", Decision: "deny", Outcome: audit.Refused},
-		{Via: audit.ViaHook, Mode: "docs", Group: "edit", Tool: "Edit", About: "modec.toml", Decision: "deny", Outcome: audit.Refused},
+		{Via: audit.ViaHook, Role: "dev", Group: "mcp", Server: "shop", About: "drop", Decision: "ask", Outcome: audit.Refused},
 	} {
 		if err := log.Append(ev); err != nil {
 			t.Fatal(err)
@@ -316,7 +316,7 @@ modes: writer: {name: "W", roleDefinition: "w", can: {edit: allow: ["docs/**"], 
 	if len(wishes) != 2 {
 		t.Fatalf("got %d proposals:\n%s", len(wishes), text)
 	}
-	for i, want := range []string{"there is no patch for mode docs: edit modec.toml: a guarded path holds it", "/README.md"} {
+	for i, want := range []string{"there is no patch for role dev: mcp shop:drop: the inventory says that it is destructive", "/README.md"} {
 		var values map[string]string
 		if err := json.Unmarshal([]byte(html.UnescapeString(wishes[i][1])), &values); err != nil {
 			t.Fatal(err)

@@ -571,15 +571,6 @@ func TestStateInTheProject(t *testing.T) {
 	}
 }
 
-// A file in the project has a name by which it is guarded.
-func TestUnguarded(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	root := t.TempDir()
-	if _, err := Open(root, ir.Audit{File: filepath.Join(root, "a.jsonl"), MaxMB: 1}); err == nil {
-		t.Error("got a log that no guard holds")
-	}
-}
-
 func TestPath(t *testing.T) {
 	home, root, real := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)

@@ -78,10 +78,6 @@ func Open(root string, s ir.Audit) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rel, err := filepath.Rel(root, file); s.Globs() == nil && err == nil && filepath.IsLocal(rel) {
-		return nil, fmt.Errorf("%s is in the project: write it as %s, so that it is guarded", s.File,
-			filepath.ToSlash(rel))
-	}
 	sum := sha256.Sum256([]byte(file))
 	return &Log{file: file, dir: filepath.Join(filepath.Dir(place), hex.EncodeToString(sum[:16])), settings: s}, nil
 }

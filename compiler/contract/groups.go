@@ -15,7 +15,11 @@ func Leaves(s *policy.Subject, g ir.Group) bool {
 }
 
 // Opens reports whether a subject permits a whole group without a question, or says nothing of it.
-func Opens(s *policy.Subject, g ir.Group) bool { return !s.Restricts(g) && least(s, g) >= ir.Allow }
+func Opens(s *policy.Subject, g ir.Group) bool {
+	files := g == ir.Read || g == ir.Edit // allowed inside, and left to an agent that may ask outside, is neither
+	mixed := files && s.Default(g).Decision == ir.Allow && s.UnmatchedOutside(g).Decision == ir.Agent
+	return !s.Restricts(g) && !mixed && least(s, g) >= ir.Allow
+}
 
 // least returns the lower decision of a group's default and of what the default does not speak of: what lies outside
 // the project, and a search, which names no host.

@@ -57,9 +57,6 @@ type Source struct {
 	// where a setting of the user decides that and not the files (Roo's auto-approve
 	// settings). In any other group such a file's permission becomes an ask.
 	Approved []ir.Group
-	// Guards are the globs that every project guards from editing: an import need not
-	// repeat them.
-	Guards []string
 	// Repair corrects what the agent itself refuses to load, with a note for each
 	// correction.
 	Repair bool
@@ -80,7 +77,7 @@ type Imported struct {
 	// without them, and so can an import.
 	NotLoaded []string
 	// Project contains servers, modes and roles, each sorted by name, with the place of
-	// everything and without guards. What several subjects share (a rule, a default, an
+	// everything. What several subjects share (a rule, a default, an
 	// entry) has the same place in each and From "policy NAME": it is written once, as
 	// that policy. Everything else is the subject's own.
 	Project *ir.Project

@@ -44,7 +44,7 @@ func (a Allow) Denied(t Target, s *policy.Subject, native []ir.NativeRule) (at d
 		if i < 0 {
 			return diag.Pos{}, false
 		}
-		at = ir.Written(rules[i].Pos)
+		at = rules[i].Pos
 	}
 	return at, len(a.Means) > 0
 }

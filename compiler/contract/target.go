@@ -42,14 +42,6 @@ type Target interface {
 	Emit(Input) ([]File, diag.List)
 }
 
-// Guarding is a target whose agent has files that may widen what it may do, beside those
-// that the target owns.
-type Guarding interface {
-	Target
-	// Asked returns globs of these files. No subject edits them without a question.
-	Asked() []string
-}
-
 // RoleHolder is a target whose artifacts restrict every role that says something. Verify
 // compares a role that none of them restricts with what the agent does by itself.
 type RoleHolder interface {
@@ -223,7 +215,6 @@ func Names(targets []Target) []string {
 }
 
 // Placer is a target that writes files where the source places them, or where it wants them, beside those of Owns.
-// Guards name only the latter.
 type Placer interface {
 	Target
 	// OwnsPlaced returns globs of the paths that it may be told, relative to the root.

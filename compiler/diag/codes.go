@@ -15,7 +15,6 @@ const (
 	BadModel                Code = "bad-model"
 	BadName                 Code = "bad-name"
 	BadPackage              Code = "bad-package"
-	BadPath                 Code = "bad-path"
 	BadPattern              Code = "bad-pattern"
 	BadPins                 Code = "bad-pins"
 	BadRegex                Code = "bad-regex"

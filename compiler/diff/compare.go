@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/verify"
@@ -172,7 +171,7 @@ func (c *comparison) compare(a policy.Action) {
 	if x.Decision == y.Decision {
 		return
 	}
-	k := key{a.Group, a.Server, guarded(x), guarded(y)}
+	k := key{a.Group, a.Server, unreasoned(x), unreasoned(y)}
 	if c.was.subject == nil || c.is.subject == nil { // one line for a group
 		k.before, k.after = policy.Result{}, policy.Result{}
 		for _, top := range []policy.Result{x, y} {
@@ -187,13 +186,9 @@ func (c *comparison) compare(a policy.Action) {
 	c.changed[k] = append(c.changed[k], a)
 }
 
-// guarded returns a result that is the same for every guard of a decision, and for every line that
-// a rule decides.
-func guarded(r policy.Result) policy.Result {
+// unreasoned returns a result that is the same for every line that a rule decides.
+func unreasoned(r policy.Result) policy.Result {
 	r.Reason = ""
-	if r.Pos.File == ir.GuardsFile {
-		return policy.Result{Decision: r.Decision, Rule: GuardedPaths, Pos: diag.Pos{File: ir.GuardsFile}}
-	}
 	return r
 }
 
@@ -246,15 +241,11 @@ func what(k key, names []string, only string, server *ir.Server) string {
 	case strings.HasPrefix(k.after.Rule, notLiteral), strings.HasPrefix(k.before.Rule, notLiteral):
 		return NotLiteral
 	}
-	otherwise := AnythingElse
-	if k.before.Pos.File == ir.GuardsFile || k.after.Pos.File == ir.GuardsFile {
-		otherwise = GuardedPaths
-	}
 	is, was := pattern(k.after.Rule), pattern(k.before.Rule)
 	if k.after.Decision > k.before.Decision { // the rule that held it back is gone: what decides now was there
 		is, was = was, is
 	}
-	return cmp.Or(is, was, otherwise)
+	return cmp.Or(is, was, AnythingElse)
 }
 
 func (r *Report) add(c Change) {
@@ -321,4 +312,4 @@ func serverName(name string) string {
 	return name
 }
 
-func side(r policy.Result) Side { return Side{r.Decision, r.Rule, ir.Written(r.Pos), r.From} }
+func side(r policy.Result) Side { return Side{r.Decision, r.Rule, r.Pos, r.From} }

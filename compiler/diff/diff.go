@@ -60,11 +60,10 @@ type Change struct {
 	After    Side     `json:"after"`
 }
 
-// The What of actions that no pattern names: those that a default decides, those of all
-// guards, and command lines that only running them would explain.
+// The What of actions that no pattern names: those that a default decides, and command lines that
+// only running them would explain.
 const (
 	AnythingElse = "anything else"
-	GuardedPaths = "guarded paths"
 	NotLiteral   = "a line that is not literal"
 )
 
@@ -450,7 +449,7 @@ func surroundings(p *ir.Project) string {
 	}
 	return fingerprint(ir.Project{
 		Servers: p.Servers, Everyone: p.Everyone,
-		Guards: p.Guards, ClosedInventory: p.ClosedInventory, Unsaid: p.Unsaid, Modes: slugs,
+		ClosedInventory: p.ClosedInventory, Unsaid: p.Unsaid, Modes: slugs,
 	})
 }
 

@@ -30,9 +30,8 @@ type Explanation struct {
 	// Elsewhere are the targets that do not emit the subject, or what the action is about.
 	Elsewhere []string `json:"elsewhere,omitempty" jsonschema:"the targets that do not emit the subject or the server"`
 
-	Place   diag.Pos `json:"-"` // where the rule is written
-	Show    string   `json:"-"` // the arguments of `modec show` for the subject
-	Guarded string   `json:"-"` // why modec protects the path by itself; "" where a rule is written
+	Place diag.Pos `json:"-"` // where the rule is written
+	Show  string   `json:"-"` // the arguments of `modec show` for the subject
 }
 
 // atTimes is what is decided at other times than builds decide at. Only hooks, the gateway and the server know them.
@@ -83,11 +82,8 @@ func Action(
 		Targets: map[string]ir.Decision{}}
 	diags = untilStopped(ctx, func() {
 		r := disk.Decide(s, q.Action, disk.Root)
-		x.Place = ir.Written(r.Pos)
+		x.Place = r.Pos
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Explanation()), r.From, x.Place.String()
-		if r.Pos.File == ir.GuardsFile {
-			x.Guarded = ir.WhyGuarded(r.Guard)
-		}
 		x.AtTimes = timesOf(res, ref, r, func(s *policy.Subject) policy.Result {
 			return disk.Decide(s, q.Action, disk.Root)
 		})
@@ -142,7 +138,7 @@ func timesOf(
 	if open.Decision == closed.Decision {
 		return nil
 	}
-	out := &atTimes{Decision: open.Decision, Rule: secret.Text(open.Explanation()), Pos: ir.Written(open.Pos).String(),
+	out := &atTimes{Decision: open.Decision, Rule: secret.Text(open.Explanation()), Pos: open.Pos.String(),
 		Now: at(res.Policy.At(time.Now())).Decision == open.Decision}
 	for _, can := range []*ir.Can{permissionsOf(res.Project, ir.SubjectRef{Role: ref.Role}),
 		permissionsOf(res.Project, ir.SubjectRef{Mode: ref.Mode})} {

@@ -119,7 +119,6 @@ type Group struct {
 	By      string      `json:"by" jsonschema:"what decides that"`
 	Pos     diag.Pos    `json:"pos"`
 	Rules   []Rule      `json:"rules" jsonschema:"as written, the inherited ones last"`
-	Guards  int         `json:"guards,omitempty" jsonschema:"how many guarded paths the rules reach"`
 }
 
 // Rule is one rule.
@@ -318,10 +317,6 @@ func SourceOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef) Source {
 			}
 		}
 		for _, r := range s.Rules(g) {
-			if r.Pos.File == ir.GuardsFile {
-				of.Guards++
-				continue
-			}
 			if !r.Times.Timed() { // the allow stands for both
 				of.Rules = append(of.Rules, partOf("", r))
 			}

@@ -9,8 +9,6 @@ package ir
 import (
 	"cmp"
 	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -93,47 +91,6 @@ func Names(groups []Group) string {
 	return strings.Join(names, ", ")
 }
 
-// GuardsFile is the file in the places of the project's guards, which modec
-// writes itself.
-const GuardsFile = "modec:guards"
-
-// Written returns a place as people are told it: none for modec's own guards, which no file contains.
-func Written(p diag.Pos) diag.Pos {
-	if p.File == GuardsFile {
-		return diag.Pos{}
-	}
-	return p
-}
-
-// GuardedPaths are the paths that no subject of any project may edit unless it opens them:
-// what holds permissions, and the folders of git, where a written file runs code. What the targets own comes on top.
-var GuardedPaths = []string{
-	"modec.toml", "modec.lock", "modec.pins.json", "modec/**", ".modec/", ".git/", BareMark,
-}
-
-// BareMark is the name of a file that a bare repository of git has.
-const BareMark = "HEAD"
-
-// WhyGuarded says why a guarded path is one, by its pattern: such a file need not be there for a first one to matter.
-func WhyGuarded(pattern string) string {
-	switch pattern {
-	case BareMark:
-		return "a folder with such a file may be a git repository, whose settings run programs"
-	case ".git/":
-		return "git runs programs that files there name"
-	case "modec.pins.json":
-		return "it says which tools of servers somebody has looked at"
-	case ".envrc", ".gitmodules", ".devcontainer/":
-		return "others run programs that it names"
-	}
-	return "it holds permissions"
-}
-
-// AskedPaths are the paths that no subject of any project may edit without a question unless
-// it opens them: a file there may start programs. What may widen the permissions of the
-// agents in use comes on top.
-var AskedPaths = []string{".envrc", ".gitmodules", ".devcontainer/"}
-
 // OfEveryone is where a rule of [Project.Everyone] comes from, unless that has it from a policy.
 const OfEveryone = "everyone"
 
@@ -157,11 +114,6 @@ type Project struct {
 	// Everyone is a ceiling over every subject: its denies and asks, and the defaults of it that deny or ask.
 	// nil: none.
 	Everyone *Can `json:"everyone,omitempty"`
-
-	// Guards are the paths that no subject may edit, or not without a question, unless its
-	// table opens them (Table.Open): rules with positions of their own. A guard matches the
-	// whole path, in any case: a folder is guarded with what is below it by "folder/".
-	Guards []Rule `json:"guards"`
 
 	// Unsaid is what a role decides where nothing is said. nil: its agent does.
 	Unsaid *Default `json:"unsaid,omitempty"`
@@ -189,14 +141,6 @@ type Audit struct {
 	Keep      int    `json:"keep"` // how many older files there may be
 	Arguments bool   `json:"arguments,omitempty"`
 	OTel      bool   `json:"otel,omitempty"` // servers send events to an OpenTelemetry collector too
-}
-
-// Globs returns the paths in the project that the audit writes; nil where they are outside.
-func (a *Audit) Globs() []string {
-	if a == nil || strings.HasPrefix(a.File, "~/") || filepath.IsAbs(a.File) || path.IsAbs(a.File) {
-		return nil
-	}
-	return []string{a.File, strings.TrimSuffix(a.File, AuditEnding) + ".*" + AuditEnding}
 }
 
 // AuditEnding is how the name of an audit's file ends.
@@ -479,17 +423,8 @@ type Table struct {
 	// rule decides, and where that is more than ask, an ask (or a deny) with the same times is
 	// among the Rules. So nobody who does not know of times permits more.
 	Timed []Rule `json:"timed,omitempty"`
-	// Open lists the guarded paths that this subject may edit by its other
-	// rules (can.edit.guarded): literal paths.
-	Open []OpenPath `json:"open,omitempty"`
 	// Description says for people what may be edited (can.edit.description). It decides nothing.
 	Description string `json:"description,omitempty"`
-}
-
-// OpenPath is a guarded path that a subject opens.
-type OpenPath struct {
-	Path string   `json:"path"`
-	Pos  diag.Pos `json:"pos"`
 }
 
 // Rule decides for what its pattern matches.

@@ -21,8 +21,7 @@ func sample() *Project {
 		Modes: []Mode{{Slug: "code", Pos: pos, Name: "Code", RoleDefinition: "r", Rules: []RuleFile{{Name: "1.md", Text: "x", Pos: pos}},
 			Can: Can{Edit: &Table{Default: &Default{Decision: Ask, Pos: pos}, Rules: []Rule{{Decision: Deny, Pattern: Pattern{Kind: Regex, Text: "x$"}, Pos: pos, From: "policy p"}}},
 				MCP: &MCPTable{Entries: []MCPEntry{{Key: "s", Literal: true, Default: &Default{Decision: Allow, Pos: pos}, Pos: pos}}}}}},
-		Roles:  []Role{{Name: "dev", Pos: pos, Modes: &none, Tools: &none, Claims: map[string][]string{"roles": {"dev"}}, AppendSystemPrompt: "a", Env: map[string]string{"A": "b"}}},
-		Guards: []Rule{{Decision: Deny, Pattern: Pattern{Text: ".git/**"}, Pos: diag.Pos{File: "modec:guards", Line: 1}}},
+		Roles: []Role{{Name: "dev", Pos: pos, Modes: &none, Tools: &none, Claims: map[string][]string{"roles": {"dev"}}, AppendSystemPrompt: "a", Env: map[string]string{"A": "b"}}},
 	}
 }
 
@@ -178,7 +177,6 @@ func TestDigest(t *testing.T) {
 		"another role":      {func(p *Project) { p.Roles = append(p.Roles, Role{Name: "zz"}) }, true, true},
 		"another mode":      {func(p *Project) { p.Modes = append(p.Modes, Mode{Slug: "zz"}) }, false, true},
 		"the role":          {func(p *Project) { p.Roles[0].PermissionMode += "x" }, false, true},
-		"a guard":           {func(p *Project) { p.Guards = nil }, false, false},
 		"unsaid":            {func(p *Project) { p.Unsaid = &Default{Decision: Allow} }, false, false},
 	} {
 		if r, m := same(c.change); r != c.role || m != c.mode {

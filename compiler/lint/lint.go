@@ -234,7 +234,7 @@ func (p *pass) decide(ref ir.SubjectRef, a policy.Action) policy.Result {
 
 // ofSource reports whether a place is in a file that a person wrote.
 func ofSource(at diag.Pos) bool {
-	return at.Line > 0 && at.File != ir.GuardsFile && !strings.HasPrefix(at.File, "modec.dev/")
+	return at.Line > 0 && !strings.HasPrefix(at.File, "modec.dev/")
 }
 
 // own reports whether a rule is the subject's own or comes from a policy of the source.

@@ -139,8 +139,7 @@ func (p *pass) void() {
 					continue
 				}
 				over := slices.IndexFunc(l.rules, func(x ir.Rule) bool {
-					return x.Decision < r.Decision && policy.Covers(l.group, x.Pattern, r.Pattern) &&
-						!strings.HasPrefix(x.Pos.File, ir.GuardsFile)
+					return x.Decision < r.Decision && policy.Covers(l.group, x.Pattern, r.Pattern)
 				})
 				if over < 0 || r.From != l.rules[over].From {
 					continue // what a policy says may be meant for others

@@ -198,7 +198,7 @@ func (d *differ) rules(name string, at, path []string, all string, a, b []ir.Rul
 		}
 	}
 	for _, r := range a {
-		if !listed(r, b) && !d.guards(path, r) && !d.follows(at, r, closed, d.before, d.after) {
+		if !listed(r, b) && !d.follows(at, r, closed, d.before, d.after) {
 			say(r, "taken out", diag.Pos{File: r.Pos.File}, (*patcher).drop, at)
 		}
 	}
@@ -237,14 +237,6 @@ func (d *differ) follows(at []string, r ir.Rule, closed bool, side, other *ir.Pr
 func (d *differ) copies(at []string, from string) bool {
 	policy, ok := strings.CutPrefix(from, policyPrefix)
 	return ok && !d.extends(at, policy)
-}
-
-// guards reports whether a rule is a guard of modec's own, which every build writes again.
-func (d *differ) guards(path []string, r ir.Rule) bool {
-	bare := func(s string) string { return strings.TrimSuffix(strings.TrimPrefix(s, "**/"), "/") }
-	return path[0] == string(ir.Edit) && slices.ContainsFunc(d.source.Guards, func(g ir.Rule) bool {
-		return g.Decision == r.Decision && bare(g.Pattern.Text) == bare(r.Pattern.Text)
-	})
 }
 
 // word compares what is decided where no rule matches.

@@ -411,13 +411,11 @@ func (e *editor) changes(res *compiler.Result) (out []change, diags diag.List) {
 	read := func(t contract.Target, root fs.FS, ignored func(context.Context, []string) []string) *imports {
 		in, list := read(e.ctx, Request{Root: root, Targets: []contract.Target{t}, Ignored: ignored,
 			Approved: e.req.Approved, Repair: e.req.Repair, Must: e.req.Must, ours: true,
-			own: ownRules(res, t)},
-			deniedPaths(targets))
+			own: ownRules(res, t)})
 		diags = append(diags, list...)
 		for _, n := range ownRules(res, t) {
 			in.verbatim(goneRule{target: n.Target, decision: n.Decision, text: n.Text})
 		}
-		dropGuards(in.project, deniedPaths(targets))
 		e.rename(in, t, res)
 		return in
 	}

@@ -411,7 +411,7 @@ func (f *foreign) load(
 ) (of loaded) {
 	only := []contract.Target{t}
 	req := Request{Root: root, Targets: only, Ignored: ignored, ours: true, judged: true, withSecrets: withSecrets}
-	in, _ := read(ctx, req, nil)
+	in, _ := read(ctx, req)
 	for i := range in.project.Modes {
 		m := &in.project.Modes[i]
 		of.subjects = append(of.subjects, readSubject{ir.SubjectRef{Mode: m.Slug}, m.Pos})

@@ -254,7 +254,6 @@ func said(can ir.Can) string {
 		}
 		rules(t.Rules)
 		fallback(t.Default)
-		fmt.Fprintf(&b, " %d open\n", len(t.Open))
 	}
 	can.MCP = cmp.Or(can.MCP, &ir.MCPTable{})
 	rules(can.MCP.Rules)

@@ -25,9 +25,7 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
-	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/compiler/render"
-	"modec.dev/modec/compiler/resolve"
 )
 
 // Request says what to migrate.
@@ -163,7 +161,7 @@ func Formats(all []contract.Target) map[string]contract.Importer {
 // would not load, a source that does not compile, or a decision that is still wider than the
 // original's.
 func Run(ctx context.Context, req Request) (*Result, diag.List) {
-	in, diags := read(ctx, req, deniedPaths(req.Targets))
+	in, diags := read(ctx, req)
 	seen := in.seen(ctx, req)
 	switch {
 	case diags.HasErrors():
@@ -176,9 +174,6 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 		diags.Sort()
 		return nil, diags
 	}
-	guards := deniedPaths(in.config.inUse(req))
-	dropBuilt(in.project, guards)
-	dropGuards(in.project, guards)
 	dropTwice(in.project)
 	for refusals, stays, mends := 0, 0, 0; ; {
 		res, found, list := in.attempt(ctx, req)
@@ -240,7 +235,7 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 
 // AgentFiles returns the files of a project that [Run] would import, sorted.
 func AgentFiles(ctx context.Context, req Request) []string {
-	in, _ := read(ctx, of(req), nil)
+	in, _ := read(ctx, of(req))
 	slices.Sort(in.files)
 	return slices.Compact(in.files)
 }
@@ -253,7 +248,7 @@ func of(req Request) Request {
 // Importable returns the files of a project of which [Run] would make modes, roles or servers, or
 // which it would refuse, sorted.
 func Importable(ctx context.Context, req Request) []string {
-	in, diags := read(ctx, of(req), nil)
+	in, diags := read(ctx, of(req))
 	if in.empty() && len(in.without) == 0 && !diags.HasErrors() {
 		return nil
 	}
@@ -283,10 +278,10 @@ func (in *imports) empty() bool {
 }
 
 // read lets each target import the files that the team shares.
-func read(ctx context.Context, req Request, guards []string) (in *imports, diags diag.List) {
+func read(ctx context.Context, req Request) (in *imports, diags diag.List) {
 	team := readable(req)
 	for {
-		in, diags = importAll(req, team, guards)
+		in, diags = importAll(req, team)
 		in.personal = team.private()
 		if !team.hide(ctx, req) {
 			return in, diags
@@ -295,11 +290,11 @@ func read(ctx context.Context, req Request, guards []string) (in *imports, diags
 }
 
 // importAll lets each target import its files below a root.
-func importAll(req Request, root fs.FS, guards []string) (*imports, diag.List) {
+func importAll(req Request, root fs.FS) (*imports, diag.List) {
 	in := &imports{merger: newMerger(), config: projectConfig{name: req.Name}, mendable: map[string]bool{}}
 	from := contract.Source{
 		Root: root, Home: req.Home, Format: req.From, Files: req.Files, Args: req.Args,
-		Approved: req.Approved, Guards: guards, Repair: req.Repair, Ours: req.ours, Own: req.own,
+		Approved: req.Approved, Repair: req.Repair, Ours: req.ours, Own: req.own,
 		Loaded: req.judged,
 	}
 	var diags diag.List
@@ -488,82 +483,6 @@ func (m *merger) texts(file string) bool {
 	})
 }
 
-// deniedPaths returns the globs of the paths that nobody edits in a project with these
-// targets.
-func deniedPaths(targets []contract.Target) []string {
-	var globs []string
-	for _, r := range resolve.Guards(targets) {
-		if r.Decision == ir.Deny {
-			globs = append(globs, r.Pattern.Text)
-		}
-	}
-	return globs
-}
-
-// dropGuards removes the rules about edits of guarded paths: a guard's deny wins over
-// any other rule. Where a role or a mode leaves the rest to the agent, no guard denies in their place, so
-// that a rule that it shares with others stays in all of them.
-func dropGuards(p *ir.Project, guards []string) {
-	leaves := func(m ir.Mode) bool {
-		return m.Can.Edit != nil && m.Can.Edit.Default != nil && m.Can.Edit.Default.Decision == ir.Agent
-	}
-	shared := slices.ContainsFunc(p.Modes, leaves)
-	drop := func(can *ir.Can) {
-		if can.Edit == nil {
-			return
-		}
-		t := *can.Edit
-		t.Rules = slices.DeleteFunc(slices.Clone(t.Rules), func(r ir.Rule) bool {
-			return r.Pattern.Kind == ir.Plain && !(shared && r.From != "") &&
-				slices.ContainsFunc(guards, func(g string) bool { return guardCovers(g, r.Pattern.Text) })
-		})
-		can.Edit = &t
-	}
-	for i := range p.Modes {
-		if !leaves(p.Modes[i]) {
-			drop(&p.Modes[i].Can)
-		}
-	}
-	for i := range p.Roles {
-		if r := &p.Roles[i]; r.Can.Default != nil || r.PermissionMode != "" ||
-			r.Can.Edit != nil && r.Can.Edit.Default != nil {
-			drop(&r.Can)
-		}
-	}
-}
-
-// dropBuilt removes the guards that a build wrote into files whose source and lock are lost: whoever denies edits of
-// all that is modec's has them from there. The next build writes them where they were.
-func dropBuilt(p *ir.Project, guards []string) {
-	drop := func(can *ir.Can) {
-		if can.Edit == nil {
-			return
-		}
-		states := func(d ir.Decision, paths []string) func(ir.Rule) bool {
-			return func(r ir.Rule) bool {
-				return r.Decision == d && r.Pattern.Kind == ir.Plain && slices.ContainsFunc(paths, func(g string) bool {
-					return guardCovers(g, r.Pattern.Text) || r.Pattern.Text == strings.TrimSuffix(g, "/")
-				})
-			}
-		}
-		for _, own := range []string{config.File, output.LockFile, path.Dir(contract.PolicyFile)} {
-			if !slices.ContainsFunc(can.Edit.Rules, states(ir.Deny, []string{own})) {
-				return
-			}
-		}
-		t := *can.Edit
-		t.Rules = slices.DeleteFunc(slices.Clone(t.Rules), states(ir.Deny, guards))
-		t.Rules = slices.DeleteFunc(t.Rules, states(ir.Ask, ir.AskedPaths))
-		can.Edit = &t
-	}
-	for i := range p.Modes {
-		drop(&p.Modes[i].Can)
-	}
-	for i := range p.Roles {
-		drop(&p.Roles[i].Can)
-	}
-}
-
 // dropTwice removes the rules that a list has twice: two lines of a file may say the same.
 func dropTwice(p *ir.Project) {
 	drop := func(can *ir.Can) {
@@ -590,28 +509,6 @@ func dropTwice(p *ir.Project) {
 	for i := range p.Roles {
 		drop(&p.Roles[i].Can)
 	}
-}
-
-// guardCovers reports whether a guard matches every path that a pattern matches. It
-// compares their texts, in the forms for a name and for everything below it.
-func guardCovers(guard, pattern string) bool {
-	rest := strings.TrimPrefix(pattern, "/")
-	if strings.Contains(rest, "..") {
-		return false
-	}
-	if name, folder := strings.CutSuffix(guard, "/"); folder && !strings.Contains(name, "/") {
-		return slices.Contains(strings.Split(rest, "/"), name)
-	}
-	if !strings.Contains(guard, "/") {
-		return rest == guard || rest == "**/"+guard
-	}
-	if deep, ok := strings.CutPrefix(guard, "**/"); ok {
-		guard, rest = deep, strings.TrimPrefix(rest, "**/")
-	}
-	if folder, below := strings.CutSuffix(guard, "/**"); below {
-		return strings.HasPrefix(rest, folder+"/")
-	}
-	return rest == guard || strings.TrimSuffix(rest, "/**") == guard
 }
 
 // existing returns the project that is already there, so that the new files
@@ -670,17 +567,6 @@ type projectConfig struct {
 type configTarget struct {
 	name    string
 	options map[string]any
-}
-
-// inUse returns the targets of the project that the migration writes.
-func (c *projectConfig) inUse(req Request) []contract.Target {
-	names := c.names()
-	if req.join != nil {
-		names = append(names, req.join.stays()...)
-	}
-	return slices.DeleteFunc(slices.Clone(req.Targets), func(t contract.Target) bool {
-		return !slices.Contains(names, t.Name())
-	})
 }
 
 func (c *projectConfig) names() []string {

@@ -21,10 +21,9 @@ type Narrowing struct {
 	Group  ir.Group `json:"group"`
 	// Built is set where the source says what the file did, and the artifacts do not.
 	Built bool        `json:"built,omitempty"`
-	Guard string      `json:"guard,omitempty"` // the guarded path of modec's own that makes it so
-	Was   ir.Decision `json:"was"`             // by the file
-	Is    ir.Decision `json:"is"`              // what becomes of it
-	Rule  string      `json:"rule"`            // the rule that decides now, as a person reads it
+	Was   ir.Decision `json:"was"`  // by the file
+	Is    ir.Decision `json:"is"`   // what becomes of it
+	Rule  string      `json:"rule"` // the rule that decides now, as a person reads it
 	// Form says how the paths are written, "" for a clean path inside the project.
 	Form Form `json:"form,omitempty"`
 	// At is where the original file has the rule, or else what decided by it; zero where it has neither.
@@ -72,77 +71,16 @@ type narrowings struct {
 }
 
 // less counts a decision that permits less than the original.
-func (p *prover) less(a attempt, is contract.Answer, t *Tally, halves ...bool) {
+func (p *prover) less(a attempt, is contract.Answer, t *Tally) {
 	n := Narrowing{
 		File: p.original.File, Target: p.Target, Group: a.Group,
-		Built: t == &p.Built, Guard: p.guard(a, is),
-		Was: a.said, Is: is.Decision, Rule: secret.Text(is.Rule), Form: formOf(a.Action), At: is.At,
+		Built: t == &p.Built,
+		Was:   a.said, Is: is.Decision, Rule: secret.Text(is.Rule), Form: formOf(a.Action), At: is.At,
 	}
 	if a.was.At.File == p.File {
 		n.by = a.was.At
 	}
-	if n.Guard != "" {
-		for _, half := range halves {
-			if half {
-				t.Narrower--
-				t.Guarded++
-			}
-		}
-	}
 	p.narrower.add(n, a)
-}
-
-// guard returns the guarded path that a path is or lies below, "" for none: some agents' rules hold all of
-// it. A mode is held by the guards of the session in which it runs too, and so is a path about which that
-// asks anyway: where a guard holds what a role allows, its rule denies this as well. A command is held by
-// the rule of an edit.
-func (p *prover) guard(a attempt, is contract.Answer) string {
-	if a.Group == ir.Command {
-		return p.guards[is.Rule]
-	}
-	guard := p.guardOf(a, is)
-	if guard != "" && is.Rule != "" {
-		if p.guards == nil {
-			p.guards = map[string]string{}
-		}
-		p.guards[is.Rule] = guard
-	}
-	return guard
-}
-
-func (p *prover) guardOf(a attempt, is contract.Answer) string {
-	if a.Group != ir.Edit || a.guard != "" {
-		return a.guard
-	}
-	for _, ref := range []ir.SubjectRef{a.ref, {Role: p.policy.Project().Baseline}} {
-		s, err := p.policy.Subject(ref)
-		if err != nil {
-			continue
-		}
-		for at := a.Arg; at != "." && at != "/"; at = path.Dir(at) {
-			if guard := s.Decide(policy.Action{Group: ir.Edit, Arg: at}).Guard; guard != "" {
-				return guard
-			}
-		}
-	}
-	for at := a.Arg; at != "." && at != "/" && is.Decision < a.said; at = path.Dir(at) {
-		d, guard := p.policy.Guard(at)
-		named := strings.Contains(is.Rule, path.Base(guard)) // an allow that is kept for one agent
-		if guard != "" && d == is.Decision && (named || a.said == ir.Ask) {
-			return guard
-		}
-		if guard != "" && d == ir.Ask && is.Governs == contract.Access { // cannot ask, and refuses the folder whole
-			return guard
-		}
-	}
-	if is.Governs == contract.Access && is.Decision == ir.Deny { // refuses the name of a guarded folder anywhere
-		for _, at, more := strings.Cut(a.Arg, "/"); more; _, at, more = strings.Cut(at, "/") {
-			if d, guard := p.policy.Guard(at); d == ir.Deny {
-				return guard
-			}
-		}
-	}
-	return ""
 }
 
 func (all *narrowings) add(n Narrowing, a attempt) {
@@ -174,7 +112,7 @@ func (all *narrowings) sorted() []Narrowing {
 	}
 	slices.SortFunc(list, func(a, b Narrowing) int {
 		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Target, b.Target),
-			falseFirst(a.Built, b.Built), strings.Compare(a.Guard, b.Guard), cmp.Compare(b.Count, a.Count),
+			falseFirst(a.Built, b.Built), cmp.Compare(b.Count, a.Count),
 			strings.Compare(string(a.Group), string(b.Group)), strings.Compare(a.Rule, b.Rule),
 			cmp.Compare(slices.Index(Forms, a.Form), slices.Index(Forms, b.Form)),
 			cmp.Compare(a.Was, b.Was), cmp.Compare(a.Is, b.Is))

@@ -34,10 +34,7 @@ type Tally struct {
 	Compared int `json:"compared"`
 	Equal    int `json:"equal"`
 	Narrower int `json:"narrower"`
-	// Guarded counts what is narrower because the path is a guarded one of modec's own, or lies in a
-	// folder that an expression refuses whole for the sake of one.
-	Guarded int `json:"guarded"`
-	Wider   int `json:"wider"`
+	Wider    int `json:"wider"`
 	// Kept counts what the original and the new artifacts deny, and the source asks
 	// about: rules that are kept for one agent, and rules about a file that the agent
 	// applies to commands as well.
@@ -62,7 +59,6 @@ func (t *Tally) sum(o Tally) {
 	t.Compared += o.Compared
 	t.Equal += o.Equal
 	t.Narrower += o.Narrower
-	t.Guarded += o.Guarded
 	t.Wider += o.Wider
 	t.Kept += o.Kept
 	t.Parts += o.Parts
@@ -196,10 +192,9 @@ type prover struct {
 	is       contract.Decider // nil where there are no artifacts for the surface
 	alone    contract.Decider // the agent by itself; nil where there is none
 	seed     uint64
-	found    []difference      // every decision that is wider
-	narrower *narrowings       // of all originals
-	guards   map[string]string // by a rule of the artifacts: the guarded path of which it is
-	diags    diag.List         // some of them
+	found    []difference // every decision that is wider
+	narrower *narrowings  // of all originals
+	diags    diag.List    // some of them
 }
 
 // subject compares every action that the subject may try.
@@ -224,7 +219,7 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		}
 		a := attempt{
 			ref: ref, Action: w.Action, said: p.was.Decide(ref, w.Action).Decision,
-			was: p.original.decide(p.was, ref, w.Action), by: w.Source.Pos, guard: w.Source.Guard,
+			was: p.original.decide(p.was, ref, w.Action), by: w.Source.Pos,
 			unlisted: w.Unlisted(),
 		}
 		source := contract.Answer{
@@ -308,10 +303,9 @@ func (p *prover) byItself(ref ir.SubjectRef, a policy.Action) contract.Answer {
 type attempt struct {
 	ref ir.SubjectRef
 	policy.Action
-	said  ir.Decision      // by the original
-	was   contract.Verdict // the most that the agent makes of it
-	by    diag.Pos         // the rule of the source
-	guard string           // the guarded path that it is
+	said ir.Decision      // by the original
+	was  contract.Verdict // the most that the agent makes of it
+	by   diag.Pos         // the rule of the source
 
 	unlisted bool // it stands for the tools that no rule names
 }
@@ -340,7 +334,7 @@ func (p *prover) compare(a attempt, is contract.Answer, t *Tally, built *contrac
 		approval = t.add(a.said == ir.Allow, was == ir.Allow, is.Decision == ir.Allow)
 	}
 	if access == narrower || approval == narrower {
-		p.less(a, is, t, access == narrower, approval == narrower)
+		p.less(a, is, t)
 	}
 	if access == wider {
 		half, of = "access", contract.Access

@@ -224,7 +224,7 @@ func (e *editor) sayable(res *compiler.Result, t contract.Target) (out []change)
 		return nil
 	}
 	fresh, diags := read(e.ctx, Request{Root: e.req.Root, Targets: []contract.Target{t}, Ignored: e.req.Ignored,
-		Approved: e.req.Approved, Repair: e.req.Repair, Must: e.req.Must}, nil)
+		Approved: e.req.Approved, Repair: e.req.Repair, Must: e.req.Must})
 	if diags.HasErrors() {
 		return nil
 	}

@@ -42,7 +42,7 @@ const (
 
 // Look returns the files of agents that [Run] would see and not import, sorted by path.
 func Look(ctx context.Context, req Request) []Seen {
-	in, _ := read(ctx, req, nil)
+	in, _ := read(ctx, req)
 	return in.seen(ctx, req)
 }
 

@@ -147,7 +147,7 @@ func (in *imports) unsay(r *ir.Role, at diag.Pos) {
 	}
 	for _, g := range tables {
 		t := g.of(can)
-		if *t != nil && len((*t).Rules)+len((*t).Open) == 0 && (*t).Default == nil && (*t).Description == "" {
+		if *t != nil && len((*t).Rules) == 0 && (*t).Default == nil && (*t).Description == "" {
 			*t = nil
 		}
 	}

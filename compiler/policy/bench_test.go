@@ -8,14 +8,14 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// guardList is the guards of a real project.
-var guardList = deny("modec.toml", "modec.lock", "modec/**", ".modec/**", ".claude/**", ".cursor/**", ".roo/**", ".zoo/**", ".roomodes", ".zoomodes", ".mcp.json",
+// heldList is what every mode of a real project holds back.
+var heldList = deny("modec.toml", "modec.lock", "modec/**", ".modec/**", ".claude/**", ".cursor/**", ".roo/**", ".zoo/**", ".roomodes", ".zoomodes", ".mcp.json",
 	"CLAUDE.md", "AGENTS.md", ".vscode/**", ".git/**", ".thurbox/**", "modec.model.json")
 
 // company is a project of n modes that share most of their rules, with 5
 // servers of 8 tools.
 func company(n int) *ir.Project {
-	p := &ir.Project{Version: ir.Version, Guards: guardList}
+	p := &ir.Project{Version: ir.Version}
 	for i := range 5 {
 		sv := ir.Server{Name: fmt.Sprintf("server%d", i), DefaultEnabled: i > 0}
 		for j := range 8 {
@@ -26,7 +26,7 @@ func company(n int) *ir.Project {
 	for i := range n {
 		p.Modes = append(p.Modes, ir.Mode{Slug: fmt.Sprintf("mode-%04d", i), Can: ir.Can{
 			Read:    table(allow("**"), deny(".env", "*.pem", "secrets/**")),
-			Edit:    table(allow("**/*.md", "src/**/*.{ts,tsx}", "docs/"), ask("package.json"), deny("**/generated/**")),
+			Edit:    table(allow("**/*.md", "src/**/*.{ts,tsx}", "docs/"), ask("package.json"), deny("**/generated/**"), heldList),
 			Command: withDefault(table(allow("git status", "git log *", "npm run *", "@git_read"), ask("git commit *"), deny("git push *", "rm -rf *")), ir.Ask),
 			Web:     table(allow("docs.example.com", "*.example.org"), deny("evil.example.org")),
 			MCP:     mcp(with(entry("server1", allow("tool_*"), deny("tool_7")), otherwise(ir.Ask)), with(entry("*"), otherwise(ir.Ask)), entry("server0", allow("tool_1"))),
@@ -52,7 +52,7 @@ var decisions = []struct {
 	{"read denied", Action{Group: ir.Read, Arg: "config/.env"}, ir.Deny, 0},
 	{"edit allowed", Action{Group: ir.Edit, Arg: "src/components/Button.tsx"}, ir.Allow, 0},
 	{"edit by suffix", Action{Group: ir.Edit, Arg: "docs/guide/README.md"}, ir.Allow, 0},
-	{"edit guarded", Action{Group: ir.Edit, Arg: ".claude/agents/x.md"}, ir.Deny, 0},
+	{"edit held", Action{Group: ir.Edit, Arg: ".claude/agents/x.md"}, ir.Deny, 0},
 	{"edit denied by default", Action{Group: ir.Edit, Arg: "go.sum"}, ir.Deny, 0},
 	{"web", Action{Group: ir.Web, Arg: "docs.example.com"}, ir.Allow, 0},
 	{"command", Action{Group: ir.Command, Arg: "git log --oneline -5"}, ir.Allow, -1},

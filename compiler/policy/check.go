@@ -117,20 +117,6 @@ func CheckRisk(text string) error {
 	return fmt.Errorf(`got "@%s", want one of "@read", "@write", "@destructive"`, text)
 }
 
-// CheckPath reports why a text is not a literal path inside the root, as
-// can.edit.guarded lists them.
-func CheckPath(text string) error {
-	switch {
-	case text == "":
-		return errors.New(`got "", want a path`)
-	case strings.ContainsAny(text, `*?[]{}\`):
-		return fmt.Errorf("got %q, want a literal path, without wildcards", text)
-	case LeavesRoot(text):
-		return fmt.Errorf("got %q, want a path inside the project", text)
-	}
-	return nil
-}
-
 // Unlisted begins the names that stand for all those that nothing names. A pattern matches these only where it matches
 // every name.
 const (

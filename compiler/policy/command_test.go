@@ -231,9 +231,8 @@ func TestRedirects(t *testing.T) {
 	testLines(t, "a mode that may not edit", can, lines{"echo x > out/a": ir.Deny, "echo x > $F": ir.Deny})
 }
 
-func TestGuardsHoldForRedirects(t *testing.T) {
-	p := modeOf(ir.Can{Default: def(ir.Allow)})
-	p.Guards = deny(".claude/**", "CLAUDE.md")
+func TestRedirectsAreEdits(t *testing.T) {
+	p := modeOf(ir.Can{Default: def(ir.Allow), Edit: withDefault(table(deny(".claude/**", "CLAUDE.md")), ir.Allow)})
 	s := mustSubject(t, p, ir.SubjectRef{Mode: "m"})
 	for line, d := range (lines{
 		"echo x > .claude/settings.json": ir.Deny, "echo x > ./a/../.claude/x": ir.Deny, "cd .claude && echo x > settings.json": ir.Deny,

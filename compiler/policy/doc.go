@@ -89,19 +89,11 @@
 //
 // There no list allows a path that is not plain, since some file system takes it for another one: with
 // a short name of Windows ("SECRET~1"), a dot or a space at the end of a name, a full-width letter, or
-// a character that nobody sees. It is denied where its group has a deny or a guard that counts, and
+// a character that nobody sees. It is denied where its group has a deny, and
 // asked about where it has an ask. A name of nothing but dots and spaces is outside. Behind ":" Windows
 // has a stream of a file, so that ".env:x" is decided as ".env" too.
 //
-// # 5. Guarded paths
-//
-// The project's guards are deny and ask rules for edit in every subject. They cap what
-// its rules, its default or its permissionMode approve. Where editing is left to an
-// agent that asks by itself they say nothing; under acceptEdits, auto and
-// bypassPermissions they hold. Only a path listed literally in can.edit.guarded is
-// free of them.
-//
-// # 6. Commands
+// # 5. Commands
 //
 // A line is parsed as bash into its simple commands: those of lists,
 // pipelines, compound commands, functions, substitutions and nested shells
@@ -167,9 +159,9 @@
 // The sets do not hold what git shows of its history: git log -p, git diff and git show COMMIT
 // show what was committed of every file, and a blob by its hash. "REV:path" is taken from the
 // root, also where the root is not the top of the repository. What git runs by its
-// configuration is .git's, a guarded path.
+// configuration is .git's.
 //
-// # 7. Web and modes
+// # 6. Web and modes
 //
 // A host pattern is "host", "*.host" (subdomains only) or "*". Hosts are
 // lower-cased, mapped to ASCII (IDNA), IP addresses are written canonically, a
@@ -178,7 +170,7 @@
 // entry of a list, as in 6. A mode is matched by its slug or "*". A role's
 // modes list is its modes group: listed ones are allowed, others denied.
 //
-// # 8. Role in mode
+// # 7. Role in mode
 //
 // The lower of two decisions, over what each side states: a group that one
 // side neither mentions nor covers with can.default is left to the other. The
@@ -187,18 +179,18 @@
 // server that is off by default is open to the pair when either side names it,
 // at what that side says; an explicit deny on either side wins.
 //
-// # 9. Persons
+// # 8. Persons
 //
 // A person holds every role whose claims fit and gets the highest of their
 // decisions ([Engine.Person]). There is no agent to leave anything to: agent is deny.
 //
-// # 10. Unknown tools
+// # 9. Unknown tools
 //
 // A tool that maps to no group is decided by can.unknown. Where that is not written, a role
 // decides by can.default, which never allows here, and else leaves it to the agent. A mode
 // denies it, unless its can.default is agent.
 //
-// # 11. Times
+// # 10. Times
 //
 // An allow may have times ([ir.Times]). [Engine.At] returns the engine that counts the allows whose times include a
 // moment. Every other engine counts none of them: what is built never depends on the clock. Outside of its times the

@@ -90,9 +90,9 @@ type fileRules struct {
 	home       []int // the ranks of the deny and ask that are written for the home folder
 }
 
-func (e *Engine) newFileRules(rules []ir.Rule, hold reach, to func(ir.Rule) Result) (*fileRules, error) {
+func (e *Engine) newFileRules(rules []ir.Rule) (*fileRules, error) {
 	t := &fileRules{always: len(rules)}
-	t.hold.reach = hold
+	t.hold.reach = andBelow
 	for d := ir.Deny; d <= ir.Allow; d++ {
 		switch d {
 		case ir.Ask:
@@ -105,7 +105,7 @@ func (e *Engine) newFileRules(rules []ir.Rule, hold reach, to func(ir.Rule) Resu
 				continue
 			}
 			rank := len(t.results)
-			t.results = append(t.results, to(r))
+			t.results = append(t.results, ruleResult(r))
 			if d < ir.Allow {
 				t.globs = append(t.globs, nil)
 			}
@@ -188,73 +188,45 @@ func (t *fileRules) allowing(p *filePath) int {
 // fileTable decides read or edit for one side.
 type fileTable struct {
 	rules    *fileRules
-	guards   *fileRules      // edit only
-	open     map[string]bool // guarded paths that are free, cleaned
 	fallback *Result
 	outside  *Result
 	// ceiling is set where can.outside is written. Where it is not, and the rest is the agent's,
 	// no allow reaches outside: that is the agent's too.
 	ceiling bool
-	// protects is set where the agent that the rest is left to writes guarded paths unasked.
-	protects bool
-	tooLong  Result
-	unknown  Result // for a path that is not known
-	unlike   Result // for a path that is not plain
+	tooLong Result
+	unknown Result // for a path that is not known
+	unlike  Result // for a path that is not plain
 }
 
 func (e *Engine) compileFiles(s *side, g ir.Group, t *fileTable) error {
-	rules, err := e.newFileRules(s.rules(g), andBelow, ruleResult)
+	rules, err := e.newFileRules(s.rules(g))
 	if err != nil {
 		return err
 	}
 	t.rules, t.fallback, t.outside, t.ceiling = rules, s.fallback(g), s.outside(g), s.writesOutside(g)
 	t.tooLong = result(ir.Deny, t.fallback.Pos, "", "the path is longer than any file's")
 	t.unknown = t.notKnown(g)
-	if g != ir.Edit || s.everyone() {
-		t.unlike = t.notPlain(g)
-		return nil
-	}
-	if t.guards, err = e.guards(); err != nil {
-		return err
-	}
-	t.protects = s.role != nil &&
-		slices.Contains([]string{"acceptEdits", "auto", "bypassPermissions"}, s.role.PermissionMode)
-	if s.can.Edit != nil {
-		t.open = map[string]bool{}
-		for _, o := range s.can.Edit.Open {
-			var p filePath
-			if p.read(o.Path, posix); !p.outside {
-				t.open[string(p.exact.text)] = true
-			}
-		}
-	}
 	t.unlike = t.notPlain(g)
 	return nil
 }
 
-// notPlain decides a path that some file system takes for another one: it may be any that a deny,
-// an ask or a guard is about, and no entry of a list allows it.
+// notPlain decides a path that some file system takes for another one: it may be any that a deny
+// or an ask is about, and no entry of a list allows it.
 func (t *fileTable) notPlain(g ir.Group) Result {
 	r := t.fallback
-	lists := []*fileRules{t.rules}
-	if t.guards != nil && (t.protects || r.Decision != ir.Agent || len(t.rules.results) > 0) {
-		lists = append(lists, t.guards)
-	}
-	for _, list := range lists {
-		if list.ends > 0 && list.results[0].Decision <= r.Decision { // a rule, rather than a default that gives way
-			held := kind("not plain", g, list.results[0], list.results[0].Rule)
-			r = &held
-		}
+	if list := t.rules; list.ends > 0 && list.results[0].Decision <= r.Decision { // not a default that gives way
+		return kind("not plain", g, list.results[0], list.results[0].Rule)
 	}
 	return *r
 }
 
 // notKnown decides a path that is known at run time only: ask, or deny where no
-// path of the group gets more. It is the agent's where all paths are that are not allowed, those
-// outside too.
+// path of the group gets more. It is allowed where every path is, those outside too, and the agent's
+// where all paths are that are not allowed.
 func (t *fileTable) notKnown(g ir.Group) Result {
 	released := !t.ceiling || t.outside.Decision >= ir.Allow
-	if t.fallback.Decision == ir.Agent && t.rules.ends == 0 && released {
+	left := t.fallback.Decision == ir.Agent && released
+	if t.rules.ends == 0 && (left || t.fallback.Decision == ir.Allow && t.outside.Decision == ir.Allow) {
 		return *t.fallback
 	}
 	most := t.fallback.Decision
@@ -269,7 +241,7 @@ func (t *fileTable) notKnown(g ir.Group) Result {
 
 // every decides all paths inside the root at once, nil where they are not decided alike.
 func (t *fileTable) every() *Result {
-	if t.rules.ends > 0 || t.guards != nil {
+	if t.rules.ends > 0 {
 		return nil
 	}
 	if t.fallback.Decision >= ir.Allow {
@@ -305,11 +277,6 @@ func (s *Subject) onFolding(t touch, name string) (all *Result) {
 		return all
 	}
 	judge(s.over(g, func(side *side) *Result { return &side.table(g).unlike }))
-	for _, side := range s.sides {
-		if t := side.table(g); t.protects { // whether or not the side states the group
-			judge(&t.unlike)
-		}
-	}
 	if nameless(name) {
 		outside := s.Outside(g)
 		judge(&outside)
@@ -331,11 +298,6 @@ func (s *Subject) fileReading(g ir.Group, raw string, on system, p *filePath) *R
 		return r
 	}
 	for _, side := range s.sides { // what a side without a word of the group holds all the same
-		if t := side.table(g); t.protects {
-			if guard := t.guard(p); guard != nil {
-				r = lower(r, guard)
-			}
-		}
 		if p.outside && side.writesOutside(g) {
 			if r = both(r, side.outside(g)); r == side.outside(g) {
 				r = p.beyond(r)
@@ -380,24 +342,13 @@ func (t *fileTable) inside(p *filePath) *Result {
 	if own < t.rules.asks {
 		return &t.rules.results[own]
 	}
-	r := t.fallback
 	if own < t.rules.ends {
-		r = &t.rules.results[own]
-	} else if rank := t.rules.allowing(p); rank < len(t.rules.results) {
-		r = &t.rules.results[rank]
+		return &t.rules.results[own]
 	}
-	if g := t.guard(p); g != nil && g.Decision < r.Decision && (r.Decision != ir.Agent || t.protects) {
-		return g
+	if rank := t.rules.allowing(p); rank < len(t.rules.results) {
+		return &t.rules.results[rank]
 	}
-	return r
-}
-
-// guard returns the guard of a path, nil for none.
-func (t *fileTable) guard(p *filePath) *Result {
-	if t.guards == nil || len(t.open) > 0 && t.open[string(p.exact.text)] {
-		return nil
-	}
-	return t.guards.held(p)
+	return t.fallback
 }
 
 // beginning returns the lowest deny or ask, but those that begin with a wildcard, that may hold
@@ -446,14 +397,6 @@ func (a alternative) wild() bool {
 	return true
 }
 
-// held returns the deny or the ask of a path, nil for none.
-func (t *fileRules) held(p *filePath) *Result {
-	if r := t.holding(p); r < t.ends {
-		return &t.results[r]
-	}
-	return nil
-}
-
 // homeFile returns what the rules for the home folder say of a file of the project by its name
 // there, nil where no deny and no ask of them holds.
 func (s *Subject) homeFile(g ir.Group, name string) *Result {
@@ -475,33 +418,4 @@ func (s *Subject) homeFile(g ir.Group, name string) *Result {
 		s.engine.paths.Put(p)
 	}
 	return all
-}
-
-// Guards returns what the guards alone decide about editing a path: allow where none is about
-// it. Guards that do not compile fail every subject, and decide nothing here.
-func (e *Engine) Guards(raw string) ir.Decision {
-	d, _ := e.Guard(raw)
-	return d
-}
-
-// Guard does the same, and returns the guarded path, "" for none.
-func (e *Engine) Guard(raw string) (lowest ir.Decision, name string) {
-	guards, err := e.guards()
-	if err != nil {
-		return ir.Allow, ""
-	}
-	p := e.paths.Get().(*filePath)
-	defer e.paths.Put(p)
-	readings := []system{posix}
-	if strings.ContainsRune(raw, '\\') {
-		readings = append(readings, windows)
-	}
-	lowest = ir.Allow
-	for _, on := range readings {
-		p.read(raw, on)
-		if r := guards.held(p); r != nil && r.Decision < lowest {
-			lowest, name = r.Decision, r.Guard
-		}
-	}
-	return lowest, name
 }

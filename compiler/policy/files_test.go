@@ -187,41 +187,6 @@ func TestBackslashIsReadBothWays(t *testing.T) {
 	}
 }
 
-func TestGuards(t *testing.T) {
-	guards := deny("modec.toml", "modec/**", ".claude/**", "CLAUDE.md", ".mcp.json")
-	guards[0].Pos.File = "modec:guards"
-	for _, s := range []*ir.Project{
-		modeOf(ir.Can{Edit: bare(ir.Allow)}),
-		modeOf(ir.Can{Default: def(ir.Allow)}),
-		modeOf(ir.Can{Edit: table(allow("**", "CLAUDE.md"))}),
-	} {
-		s.Guards = guards
-		m := mustSubject(t, s, ir.SubjectRef{Mode: "m"})
-		for _, path := range []string{"modec.toml", "MODEC.TOML", "modec/modes/a.cue", "modec", ".claude/agents/x.md", `.claude\agents\x.md`, "sub/CLAUDE.md", "a/../.claude/x"} {
-			r := m.Decide(Action{Group: ir.Edit, Arg: path})
-			if r.Decision != ir.Deny || !strings.HasPrefix(r.Rule, "guarded path ") {
-				t.Errorf("%s: got %s (%s), want deny by a guard", path, r.Decision, r.Rule)
-			}
-		}
-		want(t, m, Action{Group: ir.Edit, Arg: "README.md"}, ir.Allow)
-	}
-}
-
-// Only the literal path that a table lists is free of the guards.
-func TestGuardsOpen(t *testing.T) {
-	can := table(allow("**"), deny("modec.toml"))
-	can.Open = []ir.OpenPath{{Path: "CLAUDE.md"}, {Path: "./modec.toml"}, {Path: "/etc"}}
-	p := modeOf(ir.Can{Edit: can})
-	p.Guards = deny("CLAUDE.md", "modec.toml")
-	s := mustSubject(t, p, ir.SubjectRef{Mode: "m"})
-	want(t, s, Action{Group: ir.Edit, Arg: "CLAUDE.md"}, ir.Allow)
-	want(t, s, Action{Group: ir.Edit, Arg: "sub/../CLAUDE.md"}, ir.Allow)
-	want(t, s, Action{Group: ir.Edit, Arg: "claude.md"}, ir.Deny)
-	want(t, s, Action{Group: ir.Edit, Arg: "sub/CLAUDE.md"}, ir.Deny)
-	want(t, s, Action{Group: ir.Edit, Arg: "CLAUDE.md/x"}, ir.Allow) // a guard of a file
-	want(t, s, Action{Group: ir.Edit, Arg: "modec.toml"}, ir.Deny)   // its own rule
-}
-
 // All names of a file are decided, from every folder in which the path may begin.
 func TestDecideAt(t *testing.T) {
 	can := commands(allow("cat *", "ls *"))
@@ -326,14 +291,14 @@ func TestLongPathsAreRefused(t *testing.T) {
 	want(t, s, Action{Group: ir.Read, Arg: strings.Repeat("a", maxPath+1)}, ir.Deny)
 }
 
-// A guard is reached where a path exists that it and a rule match.
+// Two patterns meet where a path exists that both match.
 func TestMeet(t *testing.T) {
 	regex := func(text string) ir.Pattern { return ir.Pattern{Kind: ir.Regex, Text: text} }
 	glob := func(text string) ir.Pattern { return ir.Pattern{Text: text} }
 	long := strings.Repeat("a", 100)
 	for _, c := range []struct {
-		guard, allow ir.Pattern
-		met          bool
+		a, b ir.Pattern
+		met  bool
 	}{
 		{glob("modec.toml"), glob("docs/**"), true}, // at any depth
 		{glob("/modec.toml"), glob("docs/**"), false},
@@ -370,8 +335,8 @@ func TestMeet(t *testing.T) {
 		{glob("/x/**/y/?"), glob("/x/z"), false},
 	} {
 		e := New(&ir.Project{})
-		if got, err := e.meet(c.guard, itself, c.allow, itself); err != nil || got != c.met {
-			t.Errorf("%s and %s: got %v (%v), want %v", c.guard, c.allow, got, err, c.met)
+		if got, err := e.meet(c.a, itself, c.b, itself); err != nil || got != c.met {
+			t.Errorf("%s and %s: got %v (%v), want %v", c.a, c.b, got, err, c.met)
 		}
 	}
 	e := New(&ir.Project{})

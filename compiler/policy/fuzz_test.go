@@ -133,24 +133,17 @@ func (s *source) project() *ir.Project {
 	can := func() ir.Can {
 		c := ir.Can{Default: s.optional(), OutsideRead: s.optional(), OutsideEdit: s.optional(), Web: s.table(fuzzHosts, nil), MCP: s.mcp(),
 			Read: s.table(fuzzGlobs, fuzzRegexes), Edit: s.table(fuzzGlobs, fuzzRegexes)}
-		if c.Edit != nil && s.next(2) == 0 {
-			c.Edit.Open = []ir.OpenPath{{Path: "CLAUDE.md"}}
-		}
 		return c
 	}
 	p := &ir.Project{
 		Servers: standard,
 		Unsaid:  s.optional(),
-		Guards:  append(deny("CLAUDE.md", "**/.roo/*.md", "HEAD"), ask(".claude/", "src/")...),
 		Modes:   []ir.Mode{{Slug: "m", Can: can(), Restrictions: s.restrictions()}},
 		Roles:   []ir.Role{{Name: "r", Can: can(), PermissionMode: pick(s, fuzzModes)}},
 	}
 	if s.next(2) == 1 {
 		c := can()
 		c.OutsideRead, c.OutsideEdit = nil, nil
-		if c.Edit != nil {
-			c.Edit.Open = nil
-		}
 		lists := []*ir.Table{c.Read, c.Edit, c.Web}
 		if c.MCP != nil {
 			for i := range c.MCP.Entries {
@@ -168,38 +161,6 @@ func (s *source) project() *ir.Project {
 		}
 	}
 	return p
-}
-
-// FuzzReachedGuards holds that a guard changes nothing where the rules of a subject do not
-// reach it.
-func FuzzReachedGuards(f *testing.F) {
-	for _, s := range fuzzSeeds {
-		f.Add([]byte(s), "src/a")
-	}
-	f.Fuzz(reachedGuards)
-}
-
-func TestReachedGuards(t *testing.T) {
-	for _, model := range drawn(400) {
-		reachedGuards(t, model, ".claude/a")
-	}
-}
-
-func reachedGuards(t *testing.T, model []byte, arg string) {
-	p := (&source{model}).project()
-	for _, ref := range []ir.SubjectRef{{Mode: "m"}, {Role: "r"}} {
-		all := mustSubject(t, p, ref)
-		few := *p
-		few.Guards = slices.DeleteFunc(slices.Clone(p.Guards), func(g ir.Rule) bool {
-			return !slices.ContainsFunc(all.Rules(ir.Edit), func(r ir.Rule) bool { return r.Pos == g.Pos && r.Pattern.Text == g.Pattern.Text })
-		})
-		reached := mustSubject(t, &few, ref)
-		for _, a := range actions(arg) {
-			if want, got := all.Decide(a).Decision, reached.Decide(a).Decision; a.Group == ir.Edit && got != want {
-				t.Errorf("%s %s: got %s with the guards %v, want %s", ref, a.Arg, got, few.Guards, want)
-			}
-		}
-	}
 }
 
 func actions(arg string) []Action {

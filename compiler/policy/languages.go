@@ -68,7 +68,7 @@ type Field struct {
 
 // Languages returns what decides about the plain arguments of a field: for each side of the subject
 // the arguments that it denies, asks about, allows and leaves to the agent, but for those of its
-// default, which are all others, and those that a guard decides. It fails with
+// default, which are all others. It fails with
 // [regexlang.ErrNotRegular] where an expression has no language.
 func (s *Subject) Languages(sp *regexlang.Space, of Field) ([]regexlang.Language, error) {
 	var all []regexlang.Language
@@ -158,12 +158,12 @@ type ruleName struct {
 }
 
 // matched returns for each decision what one of its rules matches, whatever others say.
-func (e *Engine) matched(sp *regexlang.Space, g ir.Group, rules []ir.Rule, hold reach) (byDecision, error) {
+func (e *Engine) matched(sp *regexlang.Space, g ir.Group, rules []ir.Rule) (byDecision, error) {
 	var lists [len(byDecision{})][]regexlang.Language
 	for i := range rules {
 		to := itself
 		if rules[i].Decision != ir.Allow {
-			to = hold
+			to = andBelow
 		}
 		r := &rules[i]
 		name := ruleName{g, r.Pattern, r.Decision != ir.Allow, to}
@@ -204,21 +204,15 @@ func (t *commandTable) languages(sp *regexlang.Space) (by byDecision) {
 	return by
 }
 
-// languages returns what a side decides, and of that what a guard decides, and what a rule does where
-// the same decision by the project's unsaid gives way to the other side.
+// languages returns what a side decides, and of that what a rule does where the same decision
+// by the project's unsaid gives way to the other side.
 func (s *side) languages(
 	e *Engine, sp *regexlang.Space, g ir.Group,
 ) (by byDecision, more []regexlang.Language, err error) {
 	if g == ir.Command {
 		by = s.commands.languages(sp)
 	} else {
-		var rules []ir.Rule
-		for _, r := range s.rules(g) {
-			if g != ir.Edit || r.Pos.File != ir.GuardsFile {
-				rules = append(rules, r)
-			}
-		}
-		if by, err = e.matched(sp, g, rules, andBelow); err != nil {
+		if by, err = e.matched(sp, g, s.rules(g)); err != nil {
 			return by, nil, err
 		}
 	}
@@ -232,30 +226,8 @@ func (s *side) languages(
 	if s.fallback(g).quiet {
 		more = append(more, by[other])
 	}
-	if by[other] = sp.Or(by[other], rest); g != ir.Edit {
-		return by, more, nil
-	}
-	guarded := regexlang.None
-	guards, err := e.matched(sp, g, e.project.Guards, itself)
-	if err != nil {
-		return by, nil, err
-	}
-	var open []regexlang.Language
-	for p := range s.edit.open {
-		open = append(open, sp.Text(p))
-	}
-	for _, guard := range []ir.Decision{ir.Deny, ir.Ask} {
-		holds := sp.Without(guards[guard], sp.Or(open...))
-		for d := guard + 1; d <= ir.Agent; d++ {
-			if d == ir.Agent && !s.edit.protects {
-				continue
-			}
-			held := sp.And(by[d], holds)
-			by[d], by[guard] = sp.Without(by[d], holds), sp.Or(by[guard], held)
-			guarded = sp.Or(guarded, held)
-		}
-	}
-	return by, append(more, guarded), nil
+	by[other] = sp.Or(by[other], rest)
+	return by, more, nil
 }
 
 // ruleLanguage returns the plain arguments that a rule matches.

@@ -256,7 +256,7 @@ func TestMCPRestrictions(t *testing.T) {
 // pairOf compiles a role in a mode.
 func pairOf(t testing.TB, r ir.Role, m ir.Mode) *Subject {
 	m.Slug, m.Pos, r.Name, r.Pos = "m", at(1), "r", at(2)
-	p := &ir.Project{Servers: standard, Modes: []ir.Mode{m}, Roles: []ir.Role{r}, Guards: deny("CLAUDE.md")}
+	p := &ir.Project{Servers: standard, Modes: []ir.Mode{m}, Roles: []ir.Role{r}}
 	return mustSubject(t, p, ir.SubjectRef{Mode: "m", Role: "r"})
 }
 
@@ -281,7 +281,6 @@ func TestRoleInMode(t *testing.T) {
 		{"permissionMode states nothing", ir.Can{}, ir.Can{Read: bare(ir.Ask)}, read, ir.Ask},
 		{"outside, the ceiling of the side that states read", ir.Can{Read: bare(ir.Allow)}, ir.Can{}, out, ir.Ask},
 		{"and a ceiling that is written", ir.Can{Read: bare(ir.Allow)}, ir.Can{OutsideRead: def(ir.Deny)}, out, ir.Deny},
-		{"guards", ir.Can{Edit: bare(ir.Allow)}, ir.Can{}, Action{Group: ir.Edit, Arg: "CLAUDE.md"}, ir.Deny},
 		{"commands", ir.Can{Command: bare(ir.Ask)}, ir.Can{Command: bare(ir.Allow), Edit: bare(ir.Allow)}, line, ir.Ask},
 		{"redirects are the pair's edits", ir.Can{Edit: table()}, ir.Can{Command: bare(ir.Allow), Edit: bare(ir.Deny)}, line, ir.Deny},
 		{"unknown tools", ir.Can{Unknown: def(ir.Allow)}, ir.Can{}, Action{Group: ir.Unknown}, ir.Allow},

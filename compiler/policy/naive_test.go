@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -91,9 +90,6 @@ func (n *naive) folded(g ir.Group, raw string) ir.Decision {
 	if t := n.can.Table(g); t != nil {
 		rules = t.Rules
 	}
-	if g == ir.Edit && (len(rules) > 0 || n.fallback(g) != ir.Agent || n.protects()) {
-		rules = slices.Concat(rules, n.p.Guards)
-	}
 	for _, r := range rules {
 		if r.Decision != ir.Allow {
 			d = min(d, r.Decision)
@@ -138,10 +134,6 @@ func naiveWindows(raw string) string {
 	return drive + strings.Join(names, "/")
 }
 
-func (n *naive) protects() bool {
-	return n.role != nil && strings.Contains(" acceptEdits auto bypassPermissions ", " "+n.role.PermissionMode+" ")
-}
-
 // ceiling is the most that a path outside of the root may get.
 func (n *naive) ceiling(g ir.Group) ir.Decision {
 	switch {
@@ -178,20 +170,6 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 		for _, r := range t.Rules {
 			if naiveFile(r, cleaned, outside) {
 				apply(r.Decision)
-			}
-		}
-	}
-	if g == ir.Edit {
-		open := false
-		if n.can.Edit != nil {
-			for _, o := range n.can.Edit.Open {
-				open = open || path.Clean(o.Path) == cleaned
-			}
-		}
-		for _, r := range n.p.Guards {
-			whole := ir.Rule{Decision: ir.Allow, Pattern: ir.Pattern{Text: Fold(r.Pattern.Text)}}
-			if !open && naiveFile(whole, Fold(cleaned), outside) && (lowest != ir.Agent || n.protects()) {
-				lowest = min(lowest, r.Decision)
 			}
 		}
 	}

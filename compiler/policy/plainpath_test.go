@@ -17,9 +17,8 @@ import (
 // No list allows a path that some file system takes for another one, and what holds something back
 // in its group holds for it.
 func TestPathsThatAreNotPlain(t *testing.T) {
-	can := ir.Can{Read: withDefault(table(allow("docs/**", "*.md"), ask("internal/")), ir.Ask), Edit: bare(ir.Allow)}
+	can := ir.Can{Read: withDefault(table(allow("docs/**", "*.md"), ask("internal/")), ir.Ask), Edit: withDefault(table(deny(".git/", "HEAD")), ir.Allow)}
 	p := modeOf(can)
-	p.Guards = deny(".git/", "HEAD", ".claude/", "modec.toml")
 	s := mustSubject(t, p, ir.SubjectRef{Mode: "m"})
 	for path, d := range map[string]ir.Decision{
 		"docs/a": ir.Allow, "docs/a b/..c/.d": ir.Allow, "docs/~/a": ir.Allow, "docs/a~b": ir.Allow, "docs/a~": ir.Allow, "docs/./a": ir.Allow,
@@ -34,7 +33,7 @@ func TestPathsThatAreNotPlain(t *testing.T) {
 		}
 	}
 	r := s.DecideAt(foldingPlace, Action{Group: ir.Edit, Arg: "docs/GIT~1"})
-	if want := `not plain, and edit has guarded path ".git/"`; r.Decision != ir.Deny || r.Rule != want {
+	if want := `not plain, and edit has deny ".git/"`; r.Decision != ir.Deny || r.Rule != want {
 		t.Errorf("got %s by %s, want deny by %s", r.Decision, r.Rule, want)
 	}
 	// Git compares names with those of its index.

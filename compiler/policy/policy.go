@@ -38,7 +38,6 @@ type Result struct {
 	Reason   string   // Rule with what made it decide, where that is a part of a command line: see Explanation
 	Pos      diag.Pos // where the deciding rule is written; zero for a rule of modec itself
 	From     string   // "policy readonly" when the rule was inherited
-	Guard    string   // the guarded path, where the rule is one of modec's own
 
 	// Mapped is what a written permissionMode means on an agent that lacks the mode, where
 	// the decision is Agent. It is Agent too where no permissionMode is written.
@@ -87,7 +86,6 @@ type Engine struct {
 	project   *ir.Project
 	patterns  patterns
 	inventory inventory
-	guards    func() (*fileRules, error)
 	digests   func() func(ir.SubjectRef) string
 	times     *times
 	closed    *Engine             // of an engine with times open: the one with none
@@ -120,7 +118,6 @@ func New(p *ir.Project) *Engine {
 		digests:   sync.OnceValue(p.Digests),
 		times:     &times{all: p.Times()},
 	}
-	e.guards = sync.OnceValues(func() (*fileRules, error) { return e.newFileRules(p.Guards, itself, guardResult) })
 	e.everyone = sync.OnceValues(func() (*side, error) {
 		if p.Everyone == nil {
 			return nil, nil
@@ -258,8 +255,8 @@ func (s *Subject) Decide(a Action) Result {
 }
 
 // Rules returns every rule that may match in a group other than mcp: own,
-// inherited, the guards that the others reach (edit), what a role's modes say (modes), and what everyone denies or
-// asks about: see [Subject.below]. For a role in a mode they are those of every side that states the group; only
+// inherited, what a role's modes say (modes), and what everyone denies or asks about: see
+// [Subject.below]. For a role in a mode they are those of every side that states the group; only
 // Decide says how they combine. The caller must not change them.
 func (s *Subject) Rules(g ir.Group) []ir.Rule {
 	if s.ceiling == nil || !s.ceiling.states(g) {

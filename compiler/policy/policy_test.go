@@ -198,41 +198,6 @@ func TestEveryCommand(t *testing.T) {
 	}
 }
 
-// A guard caps what a subject approves, and says nothing where the rest is left to an agent
-// that asks by itself.
-func TestGuardsOfUnsaid(t *testing.T) {
-	guarded := Action{Group: ir.Edit, Arg: ".roo/mcp.json"}
-	for _, c := range []struct {
-		name string
-		role ir.Role
-		d    ir.Decision
-	}{
-		{"left to the agent", ir.Role{}, ir.Agent},
-		{"an allow", ir.Role{Can: ir.Can{Edit: table(allow("**"))}}, ir.Deny},
-		{"an allow that does not reach it", ir.Role{Can: ir.Can{Edit: table(allow("docs/**"))}}, ir.Agent},
-		{"an ask", ir.Role{Can: ir.Can{Edit: table(ask("**"))}}, ir.Deny},
-		{"an agent that asks", ir.Role{PermissionMode: "plan"}, ir.Agent},
-		{"an agent that accepts", ir.Role{PermissionMode: "acceptEdits"}, ir.Deny},
-	} {
-		p := roleOf(c.role)
-		p.Guards = deny(".roo/**")
-		if got := mustSubject(t, p, ir.SubjectRef{Role: "r"}).Decide(guarded); got.Decision != c.d {
-			t.Errorf("%s: got %s (%s), want %s", c.name, got.Decision, got.Rule, c.d)
-		}
-	}
-}
-
-// A mode that leaves editing to the agent takes no guard from a role in whose permission mode the
-// agent would write without asking.
-func TestGuardsOfARoleInAMode(t *testing.T) {
-	p := roleOf(ir.Role{PermissionMode: "acceptEdits"})
-	p.Guards = deny(".roo/**")
-	p.Modes = []ir.Mode{{Slug: "m", Can: ir.Can{Default: &ir.Default{Decision: ir.Agent}}}}
-	s := mustSubject(t, p, ir.SubjectRef{Role: "r", Mode: "m"})
-	want(t, s, Action{Group: ir.Edit, Arg: ".roo/x"}, ir.Deny)
-	want(t, s, Action{Group: ir.Edit, Arg: "src/x"}, ir.Agent)
-}
-
 func TestBareDenyIsARule(t *testing.T) {
 	s := mode(t, ir.Can{Web: table(deny("!"), allow("a.org")), Read: table(deny("!"), allow("**")), Command: table(deny("!"), allow("*"))})
 	want(t, s, Action{Group: ir.Web, Arg: "a.org"}, ir.Deny)
@@ -297,11 +262,10 @@ func TestSubjectErrors(t *testing.T) {
 
 func TestRulesAreWhatCanMatch(t *testing.T) {
 	p := modeOf(ir.Can{Edit: table(allow("**/*.md"))})
-	p.Guards = deny("modec/**")
 	p.Roles = []ir.Role{{Name: "r", Pos: at(3), Modes: &[]string{"m"}}}
 	s := mustSubject(t, p, ir.SubjectRef{Mode: "m"})
-	if got := len(s.Rules(ir.Edit)); got != 2 {
-		t.Errorf("edit: got %d rules, want the allow and the guard", got)
+	if got := len(s.Rules(ir.Edit)); got != 1 {
+		t.Errorf("edit: got %d rules, want the allow", got)
 	}
 	if got := s.Rules(ir.Read); len(got) != 0 {
 		t.Errorf("read: got %v, want none", got)
@@ -314,7 +278,7 @@ func TestRulesAreWhatCanMatch(t *testing.T) {
 		t.Errorf("modes: got default %s, want deny", got.Decision)
 	}
 	pair := mustSubject(t, p, ir.SubjectRef{Mode: "m", Role: "r"})
-	if got := len(pair.Rules(ir.Edit)); got != 2 {
+	if got := len(pair.Rules(ir.Edit)); got != 1 {
 		t.Errorf("pair: got %d rules, want those of the side that states edit", got)
 	}
 }

@@ -6,35 +6,6 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// reachedGuards returns the guards that change a decision of the side: those of a path that
-// its own rules, its default or its permission mode let it edit. Whatever else the side
-// leaves to the agent, no guard restricts.
-func (e *Engine) reachedGuards(s *side) ([]ir.Rule, error) {
-	t := &s.edit
-	var reached []ir.Rule
-	for _, guard := range e.project.Guards {
-		opens := func(d ir.Decision) bool { return d != ir.Agent && d > guard.Decision }
-		if t.protects || opens(t.fallback.Decision) {
-			reached = append(reached, guard)
-			continue
-		}
-		for _, r := range s.effective[ir.Edit] {
-			if !opens(r.Decision) {
-				continue
-			}
-			met, err := e.meet(guard.Pattern, itself, r.Pattern, reach(r.Decision != ir.Allow))
-			if err != nil {
-				return nil, err
-			}
-			if met {
-				reached = append(reached, guard)
-				break
-			}
-		}
-	}
-	return reached, nil
-}
-
 // Meet reports whether a path exists that a deny or an ask and another rule match. It
 // compares letters whatever their case, and takes a class for one of all letters and an
 // expression that is not regular for one that matches any path.

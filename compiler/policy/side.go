@@ -86,12 +86,6 @@ func (e *Engine) newSide(s *side) (*side, error) {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	guards, err := e.reachedGuards(s)
-	if err != nil {
-		return nil, fmt.Errorf("guards: %w", err)
-	}
-	own := s.effective[ir.Edit]
-	s.effective[ir.Edit] = append(own[:len(own):len(own)], guards...)
 	return s, nil
 }
 
@@ -265,11 +259,4 @@ func (s *side) pos() diag.Pos {
 // ruleResult is the result of a rule that matched.
 func ruleResult(r ir.Rule) Result {
 	return result(r.Decision, r.Pos, r.From, r.Decision.String(), " ", r.Pattern.String())
-}
-
-// guardResult is the result of a guarded path that matched.
-func guardResult(r ir.Rule) Result {
-	g := result(r.Decision, r.Pos, r.From, "guarded path "+r.Pattern.String())
-	g.Guard = r.Pattern.Text
-	return g
 }

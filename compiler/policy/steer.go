@@ -7,7 +7,7 @@ import (
 )
 
 // Decisions returns what a subject may decide in a group other than mcp: rest is for what no list
-// names, and lists has the other decisions that lists make, in order. Guards are left out.
+// names, and lists has the other decisions that lists make, in order.
 func (s *Subject) Decisions(g ir.Group) (rest ir.Decision, lists []ir.Decision) {
 	if g == ir.Unknown {
 		return s.UnknownTool().Decision, nil
@@ -34,7 +34,7 @@ func (s *side) decisions(g ir.Group) []ir.Decision {
 		beaten := slices.ContainsFunc(s.rules(g), func(o ir.Rule) bool {
 			return o.Pattern.Everything() && o.Decision < r.Decision
 		})
-		if r.Pos.File != ir.GuardsFile && !beaten {
+		if !beaten {
 			all = append(all, r.Decision)
 		}
 	}

@@ -132,7 +132,7 @@ func (w *writer) can(can *ir.Can, extends []string) *tree {
 
 // ownTable writes what is not inherited of a table, nil where that is nothing.
 func (w *writer) ownTable(t *ir.Table, g ir.Group, inherited func(from string) bool) *tree {
-	own := &ir.Table{Open: t.Open, Description: t.Description}
+	own := &ir.Table{Description: t.Description}
 	if t.Default != nil && !inherited(t.Default.From) {
 		own.Default = t.Default
 	}
@@ -147,7 +147,7 @@ func (w *writer) ownTable(t *ir.Table, g ir.Group, inherited func(from string) b
 		}
 	}
 	all := len(own.Rules) == len(t.Rules) && len(own.Timed) == len(t.Timed) && own.Default == t.Default
-	if all || len(own.Rules) > 0 || len(own.Timed) > 0 || len(own.Open) > 0 || own.Description != "" {
+	if all || len(own.Rules) > 0 || len(own.Timed) > 0 || own.Description != "" {
 		return w.table(own, g)
 	}
 	switch {
@@ -200,7 +200,7 @@ func (w *writer) table(t *ir.Table, g ir.Group) *tree {
 	if r := denied(t.Rules); r != nil {
 		return w.noted(text("deny"), r.Pos)
 	}
-	if len(t.Rules) == 0 && len(t.Timed) == 0 && len(t.Open) == 0 && t.Description == "" {
+	if len(t.Rules) == 0 && len(t.Timed) == 0 && t.Description == "" {
 		if t.Default == nil {
 			return &tree{} // the group is mentioned, and nothing else
 		}
@@ -212,13 +212,6 @@ func (w *writer) table(t *ir.Table, g ir.Group) *tree {
 	}
 	x := &tree{}
 	w.rules(x, t.Rules, t.Timed, all)
-	if len(t.Open) > 0 {
-		open := list()
-		for _, o := range t.Open {
-			open.list = append(open.list, w.noted(text(o.Path), o.Pos))
-		}
-		x.set("guarded", open)
-	}
 	if t.Default != nil {
 		x.set("default", w.decision(t.Default))
 	}

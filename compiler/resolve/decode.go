@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 
@@ -43,12 +42,6 @@ func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 	}
 	c.Modes = r.decodeTable(n.Get("modes"), path+"modes", r.slugPattern)
 	if e := n.Get("edit"); e != nil && c.Edit != nil {
-		for i, g := range elems(e.Get("guarded")) {
-			if err := policy.CheckPath(g.Text); err != nil {
-				r.diags.Errorf(diag.BadPath, g.Pos, "%v", err).Path(fmt.Sprintf("%sedit.guarded[%d]", path, i))
-			}
-			c.Edit.Open = append(c.Edit.Open, opened(g))
-		}
 		if d := e.Get("description"); d != nil {
 			c.Edit.Description = d.Text
 		}
@@ -56,9 +49,6 @@ func (r *resolver) decodeCan(n *source.Node, path string) ir.Can {
 	c.MCP = r.decodeMCP(n.Get("mcp"), path+"mcp")
 	return c
 }
-
-// opened reads a path of can.edit.guarded. Agents compare it as text, so that it has one spelling.
-func opened(n *source.Node) ir.OpenPath { return ir.OpenPath{Path: path.Clean(n.Text), Pos: n.Pos} }
 
 // elems returns the elements of a list, nil for a node that is not there.
 func elems(n *source.Node) []*source.Node {

@@ -19,7 +19,7 @@ func (r *resolver) everyone(s *subject) {
 		}
 	}
 	refuse(can, s.path+".can.", "the modes and roles", "unknown", "outside")
-	refuse(can.Get("edit"), s.path+".can.edit.", "a mode or a role", "guarded", "description")
+	refuse(can.Get("edit"), s.path+".can.edit.", "a mode or a role", "description")
 	var tables [][]ir.Rule
 	add := func(t *ir.Table) {
 		if t != nil {

@@ -61,11 +61,6 @@ func inheritTable(child, parent *ir.Table, from string) *ir.Table {
 	child.Rules = inheritRules(child.Rules, parent.Rules, from)
 	child.Timed = inheritRules(child.Timed, parent.Timed, from)
 	child.Description = cmp.Or(child.Description, parent.Description)
-	for _, o := range parent.Open {
-		if !slices.Contains(child.Open, o) {
-			child.Open = append(child.Open, o)
-		}
-	}
 	return child
 }
 
@@ -111,7 +106,7 @@ func placed(c *ir.Can, at diag.Pos) *ir.Can {
 		if t == nil {
 			return nil
 		}
-		return &ir.Table{Default: def(t.Default), Rules: rules(t.Rules), Timed: rules(t.Timed), Open: t.Open,
+		return &ir.Table{Default: def(t.Default), Rules: rules(t.Rules), Timed: rules(t.Timed),
 			Description: t.Description}
 	}
 	out := &ir.Can{

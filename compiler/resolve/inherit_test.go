@@ -7,10 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
-	"modec.dev/modec/compiler/resolve"
 )
 
 // Rules are united: a child adds and never undoes a deny. A default is its own
@@ -19,7 +17,7 @@ func TestInheritance(t *testing.T) {
 	p := model(t, map[string]string{"a.cue": `package modec
 policies: {
 	base: can: {command: {deny: ["git push *"], default: "allow"}, read: "allow"}
-	calm: {extends: ["base"], can: {command: default: "ask", edit: {allow: ["docs/**"], guarded: ["CLAUDE.md"]}}}
+	calm: {extends: ["base"], can: {command: default: "ask", edit: {allow: ["docs/**"]}}}
 }
 modes: {
 	parent: {name: "P", description: "d", whenToUse: "w", model: "opus", roleDefinition: "You are the parent."}
@@ -36,7 +34,6 @@ policies: base2: extends: ["git_read"]
 		"child command make":      ir.Allow,
 		"child command ls":        ir.Ask, // the lowest of parent's ask and base's allow
 		"child edit docs/a.md":    ir.Allow,
-		"child edit CLAUDE.md":    ir.Deny, // opened as a guarded path, and no rule allows it
 		"child web example.com":   ir.Deny,
 		"own command ls":          ir.Deny,
 		"own command git push -f": ir.Deny,
@@ -120,42 +117,6 @@ modes: m: {name: "M", roleDefinition: "r", can: modes: allow: ["orchestrator"]}
 	}
 	if len(p.Modes) != 1 {
 		t.Errorf("got %d modes, want the one of the source", len(p.Modes))
-	}
-}
-
-// own is a target that owns files, and whose agent has others beside them.
-type own struct {
-	contract.Target
-	files, asked []string
-}
-
-func (o own) Owns() []string  { return o.files }
-func (o own) Asked() []string { return o.asked }
-
-// Guards are ordinary rules with a place of their own, each once: what a target owns at any
-// depth, and what lies beside it as a question.
-func TestGuards(t *testing.T) {
-	p, diags := resolved(map[string]string{"a.yaml": "roles: {r: {}}\n"}, resolve.Settings{Targets: []contract.Target{
-		own{files: []string{".agent/rules.json", ".git/hooks/x", ".agentmodes"}, asked: []string{".agent/"}},
-		own{files: []string{".agent/rules.json"}, asked: []string{".agent/"}},
-	}})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	var got []string
-	for i, r := range p.Guards[len(ir.GuardedPaths):] {
-		got = append(got, r.Decision.String()+" "+r.Pattern.Text)
-		want := diag.Pos{File: ir.GuardsFile, Line: len(ir.GuardedPaths) + i + 1}
-		if r.Pos != want {
-			t.Errorf("got a guard at %s, want %s", r.Pos, want)
-		}
-	}
-	want := []string{"deny **/.agent/rules.json", "deny .agentmodes"}
-	for _, asked := range ir.AskedPaths {
-		want = append(want, "ask "+asked)
-	}
-	if diff := cmp.Diff(append(want, "ask .agent/"), got); diff != "" {
-		t.Error(diff)
 	}
 }
 

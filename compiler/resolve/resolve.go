@@ -26,8 +26,8 @@ type Settings struct {
 	ClosedInventory bool
 	Unsaid          *ir.Default
 	Baseline        string
-	Targets         []contract.Target // in use; what they own is guarded
-	Audit           *ir.Audit         // whose files are guarded; nil: there is none
+	Targets         []contract.Target // in use
+	Audit           *ir.Audit         // nil: there is none
 	// Known are the names of every target that there is.
 	Known []string
 	// Dialects are the targets whose rule grammar a role may use.
@@ -112,7 +112,7 @@ func Resolve(data *source.Node, texts map[string]string, settings Settings) (*ir
 		builtins: map[subjectKind]map[string]*subject{},
 	}
 	r.servers(data.Get("servers"))
-	r.guards()
+	r.project.Audit = r.settings.Audit
 	r.declare(data)
 	all := r.declared()
 	for _, s := range all {
@@ -171,57 +171,6 @@ func (r *resolver) declared() []*subject {
 		}
 	}
 	return all
-}
-
-// guards adds the rules that guard paths from every subject.
-func (r *resolver) guards() {
-	r.project.Audit = r.settings.Audit
-	r.project.Guards = Guards(r.settings.Targets, r.settings.Audit.Globs()...)
-}
-
-// Guards returns the rules that guard paths from every subject of a project with these
-// targets: it denies modec's own files and those that a target owns, and asks about those
-// that may widen what an agent may do. More paths that it denies are of this project.
-func Guards(targets []contract.Target, more ...string) []ir.Rule {
-	var rules []ir.Rule
-	add := func(d ir.Decision, globs ...string) {
-		for _, g := range globs {
-			if !slices.ContainsFunc(rules, func(x ir.Rule) bool { return covers(x.Pattern.Text, g) }) {
-				at := diag.Pos{File: ir.GuardsFile, Line: len(rules) + 1}
-				rules = append(rules, ir.Rule{Decision: d, Pattern: ir.Pattern{Text: g}, Pos: at})
-			}
-		}
-	}
-	add(ir.Deny, ir.GuardedPaths...)
-	for _, t := range targets {
-		for _, g := range t.Owns() {
-			add(ir.Deny, anywhere(g))
-		}
-	}
-	add(ir.Deny, more...)
-	add(ir.Ask, ir.AskedPaths...)
-	for _, t := range targets {
-		if g, ok := t.(contract.Guarding); ok {
-			add(ir.Ask, g.Asked()...)
-		}
-	}
-	return rules
-}
-
-// anywhere returns a glob for the paths that another one matches in the root, at any depth.
-func anywhere(glob string) string {
-	if strings.Contains(glob, "/") {
-		return "**/" + glob
-	}
-	return glob
-}
-
-// covers reports whether a guard covers every path of another one, by their texts.
-func covers(guard, other string) bool {
-	below, tree := strings.CutSuffix(guard, "**")
-	name, folder := strings.CutSuffix(guard, "/")
-	return guard == other || tree && strings.HasPrefix(other, below) ||
-		folder && slices.Contains(strings.Split(other, "/"), name)
 }
 
 // builtinModes adds the built-in modes that the source refers to.

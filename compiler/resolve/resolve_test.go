@@ -86,8 +86,8 @@ func TestBuiltins(t *testing.T) {
 			t.Error(diags)
 		}
 	}
-	if count != 8 {
-		t.Errorf("got %d modes and policies, want 5 and 3", count)
+	if count != 9 {
+		t.Errorf("got %d modes and policies, want 5 and 4", count)
 	}
 	p := model(t, map[string]string{"a.cue": `package modec
 roles: r: modes: ["architect", "code", "ask", "debug", "orchestrator"]

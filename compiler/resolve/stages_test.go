@@ -222,24 +222,3 @@ modes: a: {name: "A", roleDefinition: "r", extends: ["more", "base"], can: mcp: 
 		t.Error(d)
 	}
 }
-
-// TestGuardsOfTargets lists each guarded path once, modec's own first.
-func TestGuardsOfTargets(t *testing.T) {
-	var all []string
-	for _, r := range resolve.Guards(targets.All()) {
-		all = append(all, r.Pattern.Text)
-	}
-	if !slices.Equal(all[:len(ir.GuardedPaths)], ir.GuardedPaths) {
-		t.Errorf("got %v, want modec's own first", all)
-	}
-	for i, g := range all {
-		if slices.Contains(all[:i], g) {
-			t.Errorf("%s stands twice", g)
-		}
-	}
-	for _, g := range []string{"**/.thurbox/agents.toml", ".claude/", ".vscode/"} {
-		if !slices.Contains(all, g) {
-			t.Errorf("got %v, want %s too", all, g)
-		}
-	}
-}

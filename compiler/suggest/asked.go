@@ -298,7 +298,7 @@ func (g *grower) fulfil(w *Wish) (already bool, err error) {
 		return false, nil
 	}
 	now := s.Decide(a)
-	w.Decision, w.To, w.Rule, w.Place = now.Decision, now.Decision, secret.Text(now.Rule), ir.Written(now.Pos).String()
+	w.Decision, w.To, w.Rule, w.Place = now.Decision, now.Decision, secret.Text(now.Rule), now.Pos.String()
 	switch {
 	case now.Decision == ir.Allow:
 		return true, nil
@@ -331,7 +331,7 @@ func (g *grower) atTimes(w *Wish, now *policy.Result) (string, error) {
 	}
 	open := s.Decide(w.action)
 	return fmt.Sprintf("it is permitted at some times (%s, %s), and a rule would permit it at any: "+
-		"write other times where that is right", secret.Text(open.Rule), ir.Written(open.Pos)), nil
+		"write other times where that is right", secret.Text(open.Rule), open.Pos), nil
 }
 
 // never returns why no rule is suggested, whatever the source could say; "" where nothing is against it.
@@ -342,8 +342,6 @@ func (g *grower) never(w *Wish, now *policy.Result) string {
 		tool = sv.Tool(a.Arg)
 	}
 	switch {
-	case now.Guard != "" || now.Pos.File == ir.GuardsFile:
-		return "it is a guarded path, which holds permissions or runs code"
 	case strings.HasPrefix(now.Rule, ir.Deny.String()+" "): // a rule, and no default
 		return held(now)
 	case strings.Contains(a.Arg, secret.Mask):
@@ -419,11 +417,8 @@ func (g *grower) patch(w *Wish, now *policy.Result) error {
 // held says what holds something back.
 func held(r *policy.Result) string {
 	text := secret.Text(r.Rule)
-	if at := ir.Written(r.Pos).String(); at != "" {
+	if at := r.Pos.String(); at != "" {
 		text += " (" + at + ")"
-	}
-	if r.Guard != "" || r.Pos.File == ir.GuardsFile {
-		text = "a guarded path"
 	}
 	return text + " holds it"
 }

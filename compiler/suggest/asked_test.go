@@ -66,7 +66,6 @@ var wishCases = []struct {
 	{happened(audit.Refused, "deny", "dev", "", "web", "b.example.com"), ``, `deny everything (modec/a.cue:`},
 	{happened(audit.Refused, "deny", "dev", "", "read", ".env"), ``, `deny ".env" (modec/a.cue:`},
 	{happened(audit.Refused, "deny", "dev", "", "command", "git push origin"), ``, `deny "git push *" (modec/a.cue:`},
-	{happened(audit.Refused, "deny", "dev", "", "edit", "modec.toml"), ``, `it is a guarded path`},
 	{happened(audit.Refused, "deny", "dev", "", "mcp", "hub:list"), ``, `deny "l*"`},
 	{happened(audit.Done, "ask", "dev", "", "mcp", "hub:wipe"), ``, `the inventory says that it is destructive`},
 	{happened(audit.Done, "ask", "dev", "", "mcp", "hub:odd"), ``, `the inventory does not say its risk`},

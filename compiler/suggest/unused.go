@@ -77,7 +77,7 @@ func (u *Usage) Unused(e *policy.Engine) (list []Unused, denies int) {
 	all := map[diag.Pos]*Unused{}
 	var order []*Unused
 	add := func(ref ir.SubjectRef, g ir.Group, d ir.Decision, pos diag.Pos, text string) {
-		if pos.File == ir.GuardsFile || pos.IsZero() {
+		if pos.IsZero() {
 			return
 		}
 		r := all[pos]

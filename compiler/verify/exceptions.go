@@ -29,8 +29,6 @@ func (j *job) exception(w *Witness) *contract.Exception {
 				return x
 			}
 			continue
-		case w.guarded():
-			// Only an exception that names a guarded path covers it.
 		default:
 			if x := j.target.Input.ExceptsGroup(ref, w.Group); x != nil {
 				return x
@@ -46,13 +44,12 @@ func (j *job) exception(w *Witness) *contract.Exception {
 	return nil
 }
 
-// accepts reports whether an exception that names an argument, or a pattern, accepts an action. A guarded path
-// it has to name.
+// accepts reports whether an exception that names an argument, or a pattern, accepts an action.
 func accepts(x *contract.Exception, w *Witness) bool {
 	if x.Pattern == w.Arg {
 		return true
 	}
-	if w.guarded() || literal(x.Pattern) {
+	if literal(x.Pattern) {
 		return false
 	}
 	s := accepted{x.Group, x.Pattern}.subject()
@@ -63,7 +60,7 @@ func accepts(x *contract.Exception, w *Witness) bool {
 // would accept it, "" for none, and "*" for one that permits all of the group. Where the agent compares without regard
 // to case, so does the pattern.
 func (j *job) acceptable(w *Witness) string {
-	if w.Group == ir.MCP || w.guarded() {
+	if w.Group == ir.MCP {
 		return ""
 	}
 	if j.own == nil {
@@ -126,9 +123,6 @@ func anyCase(glob string) string {
 	}
 	return b.String()
 }
-
-// guarded reports whether a guard decides.
-func (w *Witness) guarded() bool { return w.Group == ir.Edit && w.Source.Pos.File == ir.GuardsFile }
 
 // literal reports whether a pattern names one argument.
 func literal(pattern string) bool { return pattern != "" && !strings.ContainsAny(pattern, "*?[{") }

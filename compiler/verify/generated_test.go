@@ -168,7 +168,11 @@ func inLetters(t *testing.T, files memfs.FS, n uint64) memfs.FS {
 	}
 	d = drawer{rand.New(rand.NewPCG(n, 29))}
 	if d.one(3) {
-		source["everyone"] = map[string]any{"can": d.everyone()}
+		everyone := map[string]any{"can": d.everyone()}
+		if d.one(3) {
+			everyone["extends"] = []string{"protect"}
+		}
+		source["everyone"] = everyone
 		data, _ = json.MarshalIndent(source, "", " ")
 	}
 	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
@@ -191,7 +195,6 @@ func (d drawer) everyone() map[string]any {
 	for _, v := range tables {
 		if t, ok := v.(map[string]any); ok {
 			delete(t, "allow")
-			delete(t, "guarded")
 		}
 	}
 	return can
@@ -878,9 +881,6 @@ func (d drawer) can() map[string]any {
 		"{x,y}.md", "/top.txt", regex}, slices.Concat(oddPaths, d.globs(16)))...)
 	d.table(to("edit"), d.words(8, []any{"docs/**", ".env", "src/", "*.md", "**/*.go", "/README.md", "**",
 		"[a-c]*.txt", "modec/x", regex}, slices.Concat(oddPaths, d.globs(16)))...)
-	if t, ok := can["edit"].(map[string]any); ok && d.one(6) {
-		t["guarded"] = []string{d.of(".claude/settings.json", ".git/config", ".envrc")}
-	}
 	d.table(to("command"), d.words(10, []any{"npm test *", "git push *", "ls", "ls *", "ls:*", "find:*", "echo *",
 		"git *", "* --force", "docker *", "make", "@git_read", "@readonly_filters", "rm -rf *", "*"},
 		slices.Concat(oddCommands, d.commands(30)))...)

@@ -252,7 +252,7 @@ func (j *job) show(seen func(Seen), w *Witness, v contract.Verdict) {
 		return
 	}
 	seen(Seen{Target: j.target.Target.Name(), Surface: j.decider.Surface(), Subject: j.ref,
-		Group: w.Group, Arg: arg(w.Action), Plain: !w.impossible && !w.dressed() && !w.Source.Odd,
+		Group: w.Group, Arg: arg(w.Action), Plain: !w.dressed() && !w.Source.Odd,
 		Source: w.Source.Decision, Verdict: v})
 }
 

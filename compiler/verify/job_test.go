@@ -178,24 +178,6 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// A guarded path is opened by its own name.
-func TestGuardedPathException(t *testing.T) {
-	m := ir.SubjectRef{Mode: "m"}
-	guard := &Witness{Action: policy.Action{Group: ir.Edit, Arg: "CLAUDE.md"}, Source: policy.Result{Pos: diag.Pos{File: ir.GuardsFile, Line: 1}}}
-	for pattern, want := range map[string]bool{"": false, "*": false, "CLAUDE.md": true, "x": false} {
-		j := &job{
-			ref: m,
-			target: &Target{Input: contract.Input{
-				Project:    source(ir.Deny),
-				Exceptions: []contract.Exception{{Subject: m, Group: ir.Edit, Pattern: pattern}},
-			}},
-		}
-		if got := j.exception(guard) != nil; got != want {
-			t.Errorf("%q: got %v, want %v", pattern, got, want)
-		}
-	}
-}
-
 // A hole is counted apart, where the artifact itself is not wider.
 func TestHoles(t *testing.T) {
 	v := answers(ir.Deny, contract.Access)

@@ -53,7 +53,7 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 		w.Source = j.inBaseline(w, v.Decision)
 	}
 	wider := j.judgeAnswer(w, v.Answer)
-	if !left && !w.impossible && !w.dressed() {
+	if !left && !w.dressed() {
 		j.utility(w, v.Answer)
 	}
 	w.Source = alone
@@ -394,7 +394,7 @@ func (j *job) finding(w *Witness, h half, a contract.Answer) Finding {
 	return Finding{
 		Subject: j.ref.String(), Group: w.Group, Action: arg(w.Action), Class: w.Class,
 		Half: h.name, Without: h.bare, Count: 1,
-		Source: w.Source.Decision, Rule: w.Source.Rule, Pos: ir.Written(w.Source.Pos),
+		Source: w.Source.Decision, Rule: w.Source.Rule, Pos: w.Source.Pos,
 		Artifact: a.Decision, By: a.Rule, At: a.At, opened: w.opened,
 	}
 }

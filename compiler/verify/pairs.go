@@ -49,11 +49,6 @@ func (t *telling) add(w *Witness, v *contract.Verdict) {
 	if v.Bare != nil {
 		of.bare = tell(v.Bare, v.BareHole)
 	}
-	if w.Source.Pos.File == ir.GuardsFile { // the same for every subject: one stands for all
-		of.rule, of.pos = "", diag.Pos{File: ir.GuardsFile}
-		of.artifact.rule, of.artifact.at = "", diag.Pos{}
-		of.bare.rule, of.bare.at = "", diag.Pos{}
-	}
 	if t.seen[of] {
 		return
 	}

@@ -28,8 +28,6 @@ type Witness struct {
 	Assumed bool
 	// decided is set where the source's decision is there.
 	decided bool
-	// impossible is set for a path below one that the guards take for a file.
-	impossible bool
 	// opened is set where somebody's entry opens what was no hole before.
 	opened bool
 }
@@ -256,7 +254,6 @@ func (u *universe) decided(w *Witness) Witness {
 	defer u.mu.Unlock()
 	if !w.decided {
 		w.Source = u.subject.Decide(w.Action)
-		w.impossible = w.Group == ir.Edit && w.Source.Decision > ir.Deny && u.belowFile(w.Arg)
 		w.decided = true
 	}
 	return *w
@@ -277,17 +274,6 @@ func noHost(arg string) bool {
 }
 
 var number = lazy.Regexp(`^(\d+|0[xX][0-9A-Fa-f]*)$`)
-
-// belowFile reports whether a path lies below one that a guard denies: a guard of a folder
-// denies what is below it too.
-func (u *universe) belowFile(p string) bool {
-	for dir := path.Dir(p); len(dir) > 1; dir = path.Dir(dir) {
-		if u.engine.Guards(dir) == ir.Deny {
-			return u.engine.Guards(p) > ir.Deny
-		}
-	}
-	return false
-}
 
 // samples returns arguments that a pattern of a group matches.
 func samples(g ir.Group, p ir.Pattern) []string {
@@ -385,12 +371,11 @@ func (u *universe) novel(g ir.Group, r *ir.Rule) bool {
 
 // crossed calls do with each pair of rules of which the first holds back what the second would
 // permit. Of those that permit as much as each other, with one of each shape: so the number of
-// pairs grows with the rules, and not with their square. Guards hold nothing back from guards, and
-// in a role in a mode only rules of different halves cross: those of one did by themselves.
+// pairs grows with the rules, and not with their square. In
+// a role in a mode only rules of different halves cross: those of one did by themselves.
 func (u *universe) crossed(g ir.Group, do func(held, free *ir.Rule)) {
 	rules := u.subject.Rules(g)
 	shapes := map[string]bool{}
-	guards := func(r *ir.Rule) bool { return r.Pos.File == ir.GuardsFile }
 	for i := range rules {
 		if u.ctx.Err() != nil {
 			return
@@ -407,7 +392,7 @@ func (u *universe) crossed(g ir.Group, do func(held, free *ir.Rule)) {
 		shapes[of] = true
 		for j := range rules {
 			held := &rules[j]
-			if held.Decision < free.Decision && !(guards(held) && guards(free)) && u.apart(held, free) {
+			if held.Decision < free.Decision && u.apart(held, free) {
 				do(held, free)
 			}
 		}

@@ -23,12 +23,10 @@ import (
 // Cause is a part of the source without which a line would be different or gone.
 type Cause struct {
 	What string   `json:"what"` // `deny "git push *"`, "roleDefinition", "server docs"
-	Of   string   `json:"of"`   // "mode architect"; "" where What is a subject, a server or a guarded path
-	Pos  diag.Pos `json:"pos"`  // none for a guarded path
+	Of   string   `json:"of"`   // "mode architect"; "" where What is a subject or a server
+	Pos  diag.Pos `json:"pos"`
 	// Gone is set where the line would be gone, and not only different.
 	Gone bool `json:"gone"`
-	// Why says why a path is guarded; "" where What is no guarded path.
-	Why string `json:"why,omitempty"`
 }
 
 // Emit writes an artifact from a model; ok is false where the model has no such artifact.
@@ -63,7 +61,7 @@ func Line(p *ir.Project, emit Emit, line int, progress func(done, total int)) ([
 			progress(done, len(all))
 		}
 	})
-	within := guards(p)
+	var within []part
 	for _, x := range matter {
 		within = append(within, inside(p, x)...)
 	}
@@ -101,7 +99,7 @@ func unwritten(c Cause) int {
 func (t *trial) causes(parts []part, tried func(done int)) (causes []Cause, matter []part) {
 	for i, x := range parts {
 		if effect, gone := t.without(x); effect {
-			causes = append(causes, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: gone, Why: x.why})
+			causes = append(causes, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: gone})
 			matter = append(matter, x)
 		}
 		tried(i + 1)
@@ -320,7 +318,7 @@ func (t *trial) enough(parts []part) (causes []Cause) {
 	}
 	for i, x := range parts {
 		if x.rule && has(i) {
-			causes = append(causes, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: true, Why: x.why})
+			causes = append(causes, Cause{What: x.what, Of: x.of, Pos: x.pos, Gone: true})
 		}
 	}
 	return causes
@@ -334,7 +332,6 @@ type part struct {
 	ref    ir.SubjectRef // of a subject
 	server string        // of a server
 	rule   bool          // it is a rule or a default
-	why    string        // as in Cause
 	take   func(*ir.Project)
 }
 
@@ -363,16 +360,6 @@ func wholes(p *ir.Project) (out []part) {
 			p.Servers = slices.DeleteFunc(p.Servers, func(x ir.Server) bool { return x.Name == s.Name })
 		}
 		out = append(out, part{what: "server " + s.Name, pos: s.Pos, server: s.Name, take: take})
-	}
-	return out
-}
-
-// guards returns modec's own rules, which no file contains.
-func guards(p *ir.Project) (out []part) {
-	for i, g := range p.Guards {
-		out = append(out, part{what: fmt.Sprintf("guarded path %q", g.Pattern.Text), pos: ir.Written(g.Pos), rule: true,
-			why:  ir.WhyGuarded(g.Pattern.Text),
-			take: func(p *ir.Project) { p.Guards = slices.Delete(p.Guards, i, i+1) }})
 	}
 	return out
 }
@@ -546,12 +533,6 @@ func (l *permissions) table(t *ir.Table, g ir.Group) {
 	if d := t.Default; d != nil {
 		l.add(d.Pos, d.From, fmt.Sprintf("default %s of can.%s", d.Decision, g), func(c *ir.Can) {
 			c.Table(g).Default = nil
-		})
-	}
-	for i, o := range t.Open {
-		l.add(o.Pos, "", fmt.Sprintf("guarded %q of can.%s", o.Path, g), func(c *ir.Can) {
-			t := c.Table(g)
-			t.Open = slices.Delete(t.Open, i, i+1)
 		})
 	}
 }

@@ -318,7 +318,7 @@ func (c *compiler) losesPartly(g ir.Group) bool {
 		at = def.Pos
 	} else {
 		for _, r := range c.s.Rules(g) {
-			if r.Decision == ir.Deny && r.Pos.File != ir.GuardsFile {
+			if r.Decision == ir.Deny {
 				at = r.Pos
 			}
 		}

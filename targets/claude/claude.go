@@ -193,10 +193,6 @@ func (claude) Owns() []string {
 // OwnsPlaced returns the folder in which extra.claude.file of a mode may place a subagent.
 func (claude) OwnsPlaced() []string { return []string{format.AgentsFolder + "/**/*.md"} }
 
-// Asked returns the folders in which Claude Code keeps its own settings and skills, and a name
-// that it takes for one: it asks about what is below it, whatever a rule allows.
-func (claude) Asked() []string { return []string{".claude/", ".vscode/", ".mcp.json/"} }
-
 // HoldsRoles marks that every role that says something has settings.
 func (claude) HoldsRoles() {}
 

@@ -40,10 +40,6 @@ func project() *ir.Project {
 			Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
 		Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
 		Roles: []ir.Role{{Name: "dev", Can: can}},
-		Guards: []ir.Rule{
-			{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".modec/"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 1}},
-			{Decision: ir.Ask, Pattern: ir.Pattern{Text: ".claude/"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 2}},
-		},
 	}
 }
 
@@ -101,7 +97,7 @@ func TestRules(t *testing.T) {
 		&s.Permissions.Allow: {"Edit(docs/**)", "Bash(git status)", "WebFetch(domain:*.example.com)",
 			"mcp__my_docs__get_x"},
 		&s.Permissions.Ask: nil,
-		&s.Permissions.Deny: {"Read(.env)", "Edit(.modec)", "Bash(git push *)", "mcp__my_docs__del",
+		&s.Permissions.Deny: {"Read(.env)", "Bash(git push *)", "mcp__my_docs__del",
 			"ListMcpResourcesTool", "ReadMcpResourceTool", "Agent(Explore)", "Agent(Plan)", "Agent(claude)",
 			"Agent(general-purpose)", "Agent(statusline-setup)", "Skill", "SendMessage", "Workflow"},
 	} {
@@ -306,17 +302,15 @@ func TestNarrowedIsSaid(t *testing.T) {
 		"nothing to lose": {ir.Role{Can: ir.Can{Read: of(ir.Ask), Edit: of(ir.Ask, src)}}, nil},
 		"commands beside denied paths": {ir.Role{Can: ir.Can{Read: of(ir.Allow, ruleOf(ir.Deny, ".env")),
 			Command: of(ir.Ask, ruleOf(ir.Allow, "cat *"))}}, []diag.Code{codeNamed}},
-		"a guard that is opened": {ir.Role{Can: ir.Can{Edit: &ir.Table{Default: &ir.Default{Decision: ir.Allow},
-			Open: []ir.OpenPath{{Path: ".claude/x"}}}}}, []diag.Code{codeGuarded}},
 		"commands that are the agent's": {ir.Role{Can: ir.Can{Read: of(ir.Allow, ruleOf(ir.Deny, ".env")),
 			Command: of(ir.Agent, ruleOf(ir.Allow, "cat *"))}}, nil},
 	} {
 		c.role.Name = "r"
-		p := &ir.Project{Version: ir.Version, Roles: []ir.Role{c.role}, Guards: project().Guards}
+		p := &ir.Project{Version: ir.Version, Roles: []ir.Role{c.role}}
 		_, diags := emitted(t, p, nil)
 		var got []diag.Code
 		for _, d := range diags {
-			if slices.Contains([]diag.Code{codeAsked, codeEnv, codeNamed, codeGuarded}, d.Code) {
+			if slices.Contains([]diag.Code{codeAsked, codeEnv, codeNamed}, d.Code) {
 				got = append(got, d.Code)
 			}
 		}
@@ -375,7 +369,6 @@ func permissionsOf(t *testing.T, r ir.Role, options map[string]any) (string, map
 			{Name: "docs", Type: "stdio", Command: "d", DefaultEnabled: true, Tools: tools},
 			{Name: "git", Type: "stdio", Command: "g", DefaultEnabled: true, Tools: tools},
 		},
-		Guards: project().Guards,
 	}
 	files, _ := emitted(t, p, options)
 	var s struct{ Permissions json.RawMessage }
@@ -438,12 +431,12 @@ func TestQuiet(t *testing.T) {
 			`{"ask":["Bash(git push *)"],"defaultMode":"default"}`},
 		"a deny of commands": {ir.Role{Can: ir.Can{Command: bare}}, `{"deny":["Bash","Monitor","PowerShell"]}`},
 		"edits asked about": {ir.Role{Can: ir.Can{Edit: of(ir.Ask)}},
-			`{"deny":["Edit(.modec)"]` + modes},
+			`{` + strings.TrimPrefix(modes, ",")},
 		"a folder to edit": {ir.Role{Can: ir.Can{Edit: of(ir.Agent, ruleOf(ir.Allow, "/docs/*.d/**"),
-			ruleOf(ir.Allow, "docs/**"))}}, `{"allow":["Edit(docs/**)"],"deny":["Edit(.modec)"]} and a hook`},
+			ruleOf(ir.Allow, "docs/**"))}}, `{"allow":["Edit(docs/**)"]} and a hook`},
 		"reading asked about": {ir.Role{Can: ir.Can{Read: of(ir.Ask)}}, `{"ask":["Read","Glob","Grep","LSP"]` + modes},
 		"a mode that edits": {ir.Role{PermissionMode: "acceptEdits"},
-			`{"ask":["Edit(.claude)"],"deny":["Edit(.modec)"],"defaultMode":"acceptEdits"}`},
+			`{"defaultMode":"acceptEdits"}`},
 		"a list that closes": {ir.Role{Can: ir.Can{Command: of(ir.Deny, ruleOf(ir.Allow, "make"))}},
 			`{"allow":["Bash(make)"]` + modes + " and a hook"},
 		"unknown tools": {ir.Role{Can: ir.Can{Unknown: &ir.Default{Decision: ir.Deny}}},
@@ -519,15 +512,15 @@ func TestRulesHoldInEveryMode(t *testing.T) {
 			reads + `"defaultMode":"default"} and a hook`},
 		"edits that close under acceptEdits": {
 			ir.Role{PermissionMode: "acceptEdits", Can: ir.Can{Edit: of(ir.Deny, ruleOf(ir.Allow, "docs/**"))}},
-			`{"ask":["Edit","Write","NotebookEdit"],"deny":["Edit(.modec)"],"defaultMode":"acceptEdits",` +
+			`{"ask":["Edit","Write","NotebookEdit"],"defaultMode":"acceptEdits",` +
 				`"disableBypassPermissionsMode":"disable","disableAutoMode":"disable"} and a hook`},
 		"a deny of a file in bypassPermissions": {
 			ir.Role{PermissionMode: "bypassPermissions", Can: ir.Can{Read: of(ir.Agent, ruleOf(ir.Deny, ".env"))}},
-			`{"ask":["Edit(//**/.claude)"],"deny":["Read(//**/.env)","Edit(//**/.modec)"],` +
+			`{"deny":["Read(//**/.env)"],` +
 				`"defaultMode":"bypassPermissions"}`},
 		"a ceiling in bypassPermissions": {
 			ir.Role{PermissionMode: "bypassPermissions", Can: ir.Can{Read: of(ir.Allow)}},
-			`{"deny":["Edit(.modec)"],` + other},
+			`{` + other},
 		"commands that a policy names": {
 			ir.Role{Can: ir.Can{Command: of(ir.Agent, ruleOf(ir.Allow, "git *"),
 				ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Kind: ir.Builtin, Text: "git_read"}})}}, " and a hook"},

@@ -20,7 +20,6 @@ const (
 	codeEdit          diag.Code = "claude-edit"
 	codeExternal      diag.Code = "claude-external"
 	codeFlags         diag.Code = "claude-flags"
-	codeGuarded       diag.Code = "claude-guarded"
 	codeMode          diag.Code = "claude-mode"
 	codeModes         diag.Code = "claude-modes"
 	codeEnv           diag.Code = "claude-env"

@@ -172,7 +172,7 @@ func (c *compiler) bareAllowHolds() bool {
 	}
 	return !slices.ContainsFunc([]ir.Group{ir.Read, ir.Edit}, func(g ir.Group) bool {
 		passed := func(r ir.Rule) bool {
-			return r.Pos.File != ir.GuardsFile && (r.Decision == ir.Ask || r.Decision == ir.Deny && unsaid(r))
+			return r.Decision == ir.Ask || r.Decision == ir.Deny && unsaid(r)
 		}
 		left := !closes && c.releases(g)
 		return c.s.Default(g).Decision < ir.Allow || !left && c.s.Outside(g).Decision < ir.Allow ||

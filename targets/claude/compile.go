@@ -20,7 +20,6 @@ import (
 // rules are the three lists of a settings file.
 type rules struct {
 	allow, ask, deny []string
-	guards           []string // those of ask and deny that only guard what the subject's own rules reach
 }
 
 // add adds rules to the list of a decision. What is left to the agent has no rule.
@@ -130,7 +129,6 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	}
 	c.losesAsked()
 	c.losesNamed()
-	c.losesOpened()
 	c.losesTimes()
 	for _, x := range r.Native {
 		if x.Target == New().Name() {
@@ -153,8 +151,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	if replaced {
 		out.mode = mode
 	}
-	states := func(rule string) bool { return !slices.Contains(c.out.guards, rule) }
-	if out.mode == "" && (out.closes || slices.ContainsFunc(c.out.ask, states)) {
+	if out.mode == "" && (out.closes || len(c.out.ask) > 0) {
 		out.mode = format.Default // the mode in which Claude Code starts by itself may be auto
 	}
 	return out
@@ -305,10 +302,10 @@ func besideCan(x ir.NativeRule) (g ir.Group, outside bool) {
 	return "", false
 }
 
-// asks reports whether the role asks about anything. That guards ask is not its doing.
+// asks reports whether the role asks about anything.
 func (c *compiler) asks() bool {
 	asks := func(g ir.Group) bool { return c.s.Default(g).Decision == ir.Ask }
-	own := func(r ir.Rule) bool { return r.Decision == ir.Ask && r.Pos.File != ir.GuardsFile }
+	own := func(r ir.Rule) bool { return r.Decision == ir.Ask }
 	beside := func(text string) bool { return !strings.HasPrefix(text, "Edit") }
 	return slices.ContainsFunc(ir.Groups, asks) || slices.ContainsFunc(c.s.Rules(ir.Edit), own) ||
 		slices.ContainsFunc(c.out.ask, beside)
@@ -446,17 +443,10 @@ func literal(g ir.Group, r *ir.Rule) string {
 // without that rule: the role asks about or denies the rest of the group, no rule of the
 // role allows it, and nor does the mode.
 func (c *compiler) asksAnyway(g ir.Group, r *ir.Rule) bool {
-	if r.Pos.File == ir.GuardsFile {
-		return !c.approvesEdits() && slices.Contains(protected, strings.TrimSuffix(r.Pattern.Text, "/"))
-	}
 	d := c.s.Default(g).Decision
 	approves := c.approves() || g == ir.Read || g == ir.Modes || c.approvesEdits() && g != ir.Web
 	return (d == ir.Ask || d == ir.Deny) && !approves && !c.opens(g, r)
 }
-
-// protected are the guards about which Claude Code asks in every mode but bypassPermissions,
-// whatever rule allows them.
-var protected = []string{".git", ".vscode", ".claude", ".mcp.json"}
 
 // asksWhole reports whether rules have to ask about all of a group: it asks about or denies
 // what is not listed, and Claude Code would not, or nothing is listed.
@@ -706,22 +696,6 @@ func (c *compiler) allowedAt(g ir.Group) (diag.Pos, bool) {
 	return def.Pos, def.Decision == ir.Allow
 }
 
-// losesOpened reports, once a role, that a guard stays that the role opens: a rule about a name
-// at any depth has no exception.
-func (c *compiler) losesOpened() {
-	if c.can.Edit == nil {
-		return
-	}
-	for _, o := range c.can.Edit.Open {
-		if c.s.Decide(policy.Action{Group: ir.Edit, Arg: o.Path}).Decision == ir.Allow {
-			c.e.loss(c.name, o.Pos, ir.Edit, codeGuarded, "Claude Code's rules have no exceptions, and it asks about "+
-				"its own folders: %q stays guarded, although the role opens it", o.Path).
-				Hint("edit it by hand")
-			return
-		}
-	}
-}
-
 // losesNamed reports, once a role, that Claude Code tries the rules about paths on the commands
 // too that it knows to read or write their arguments. In a group that is left to it, the source
 // means no more.
@@ -732,7 +706,7 @@ func (c *compiler) losesNamed() {
 	}
 	for _, g := range []ir.Group{ir.Read, ir.Edit} {
 		for _, r := range c.s.Rules(g) {
-			if r.Decision == ir.Deny && r.Pos.File != ir.GuardsFile && !c.closed(g) {
+			if r.Decision == ir.Deny && !c.closed(g) {
 				c.e.loss(c.name, r.Pos, ir.Command, codeNamed, "Claude Code refuses an allowed command that names a "+
 					"path which %s denies, where it knows the command to read or write it", g).
 					Hint("deny the commands too where other agents have to refuse them").

@@ -145,6 +145,13 @@ func (p *pathRules) allowsEdits() bool {
 	return p.group == ir.Edit && !approved && !p.asksAll
 }
 
+// asksItself reports whether Claude Code asks about a path by itself, whatever rule allows it, and a rule asks about the
+// path, or denies it where nobody is asked.
+func (p *pathRules) asksItself(r *ir.Rule) bool {
+	own := p.group == ir.Edit && slices.Contains(format.Protected, strings.TrimSuffix(r.Pattern.Text, "/"))
+	return own && (r.Decision == ir.Ask && !p.approvesEdits() || r.Decision == ir.Deny && p.mode == format.DontAsk)
+}
+
 // add compiles a rule. It reports false where the whole group goes.
 func (p *pathRules) add(r *ir.Rule) bool {
 	switch {
@@ -154,6 +161,7 @@ func (p *pathRules) add(r *ir.Rule) bool {
 		if p.allowsEdits() {
 			p.allow(r)
 		}
+	case p.asksItself(r):
 	case r.Decision == ir.Deny, !p.asksAll && !p.asksAnyway(p.group, r):
 		p.hold(r)
 	}
@@ -232,16 +240,7 @@ func (p *pathRules) holdGlob(r *ir.Rule, glob string) {
 	if p.everywhere(p.group) && (!rooted || strings.HasPrefix(pattern, "**/")) {
 		pattern = "//**/" + strings.TrimPrefix(pattern, "**/") // outside the project too
 	}
-	text, decision := p.tool+"("+pattern+")", r.Decision
-	if r.Pos.File == ir.GuardsFile {
-		if glob == ir.BareMark && p.hook {
-			decision = ir.Ask // the rule is about all in a folder called head, too; the hook denies the file
-		}
-		if !slices.Contains(p.out.deny, text) {
-			p.out.guards = append(p.out.guards, text)
-		}
-	}
-	p.out.add(decision, text)
+	p.out.add(r.Decision, p.tool+"("+pattern+")")
 }
 
 // everywhere reports whether rules about a group have to hold outside the project too, since something

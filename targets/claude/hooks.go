@@ -24,7 +24,7 @@ func (c *compiler) hooked(needs func() need) bool {
 		return false
 	}
 	at := n.at
-	if at.IsZero() || at.File == ir.GuardsFile {
+	if at.IsZero() {
 		at = c.pos
 	}
 	why := "Claude Code's rules cannot"
@@ -229,11 +229,11 @@ func (c *compiler) firstTo(d ir.Decision, g ir.Group) string {
 		return "the default of " + string(g)
 	}
 	for _, r := range c.s.Rules(g) {
-		if r.Decision == d && r.Pos.File != ir.GuardsFile {
+		if r.Decision == d {
 			return fmt.Sprintf("%s %s (%s)", d, r.Pattern, g)
 		}
 	}
-	return "the guarded paths"
+	return string(g)
 }
 
 // heldBySessions reports whether the rules of each session that a mode runs in hold back what the mode

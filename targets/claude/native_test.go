@@ -83,7 +83,7 @@ func TestClaudeRules(t *testing.T) {
 		{`disallowedTools: ["Bash"]`, decisions{"r command ls": ir.Deny, "r read a.go": ir.Agent}},
 		{`permissionMode: "dontAsk", allowedTools: ["Bash"]`, decisions{"r command ls": ir.Allow}},
 		{`askTools: ["Read"], allowedTools: ["Edit(./**)"]`, decisions{
-			"r read a.go": ir.Ask, "r edit a.go": ir.Allow, "r edit .git/config": ir.Deny,
+			"r read a.go": ir.Ask, "r edit a.go": ir.Allow,
 		}},
 
 		// Paths are gitignore patterns; "dir/**" holds at any depth in a deny only.

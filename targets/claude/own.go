@@ -233,7 +233,7 @@ func (c *compiler) holdsAny() bool {
 		slices.ContainsFunc([]ir.Group{ir.Read, ir.Edit, ir.Command}, func(g ir.Group) bool {
 			holds := func(r ir.Rule) bool {
 				left := c.s.Default(g).Decision == ir.Agent && c.saysInFull(g, r)
-				return r.Decision < ir.Allow && r.Pos.File != ir.GuardsFile && !left
+				return r.Decision < ir.Allow && !left
 			}
 			return slices.ContainsFunc(c.s.Rules(g), holds)
 		})

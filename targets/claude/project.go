@@ -92,8 +92,7 @@ func (e *emitter) allowedByAll(r *ir.Role, c *compiled) *compiled {
 	return &out
 }
 
-// deniedByAll returns the rules that deny something to every role. A guard is about what a
-// role's own rules reach, and these are not there.
+// deniedByAll returns the rules that deny something to every role.
 func (e *emitter) deniedByAll() (denied []string) {
 	for i := range e.in.Project.Roles {
 		c := e.compile(&e.in.Project.Roles[i])
@@ -101,7 +100,7 @@ func (e *emitter) deniedByAll() (denied []string) {
 			denied = slices.Clone(c.rules.deny)
 		}
 		denied = slices.DeleteFunc(denied, func(rule string) bool {
-			return !slices.Contains(c.rules.deny, rule) || slices.Contains(c.rules.guards, rule)
+			return !slices.Contains(c.rules.deny, rule)
 		})
 	}
 	return denied

@@ -305,7 +305,7 @@ func (s *session) hands() bool {
 func (s *session) loss(g ir.Group, code diag.Code, message string, args ...any) {
 	d := s.subject.Default(g)
 	at := d.Pos
-	if at.IsZero() || at.File == ir.GuardsFile {
+	if at.IsZero() {
 		at = s.pos
 	}
 	s.diags.Warnf(code, at, message, args...).

@@ -46,9 +46,6 @@ func (codex) Owns() []string {
 // HoldsRoles marks that every role that says something has a configuration.
 func (codex) HoldsRoles() {}
 
-// Asked returns the folders in which Codex keeps its settings, and skills.
-func (codex) Asked() []string { return []string{format.Dir + "/", ".agents/"} }
-
 func (codex) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
 
 // Hook answers one payload of Codex's hooks.

@@ -214,7 +214,7 @@ var lost = map[ir.Group]struct {
 // loss warns that the subject may do less in a group than the source says.
 func (s *session) loss(g ir.Group, code diag.Code, message string, args ...any) {
 	at := s.subject.Default(g).Pos
-	if at.IsZero() || at.File == ir.GuardsFile {
+	if at.IsZero() {
 		at = s.pos
 	}
 	s.diags.Warnf(code, at, message, args...).

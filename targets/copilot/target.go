@@ -47,12 +47,6 @@ func (copilot) OwnsPlaced() []string { return []string{format.AgentsDir + "/**/*
 // HoldsRoles marks that every role that says something has a session.
 func (copilot) HoldsRoles() {}
 
-// Asked returns the files in which Copilot reads settings, agents and hooks; it reads those of Claude Code too.
-func (copilot) Asked() []string {
-	return []string{format.SettingsDir + "/", format.AgentsDir + "/", ".github/hooks/", ".claude/",
-		format.RootServersFile}
-}
-
 func (copilot) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
 
 // Hook answers one payload of Copilot's hooks.

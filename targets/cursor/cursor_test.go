@@ -219,30 +219,6 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A guard is a deny like any other, but for what the subject opens below it. One that asks is
-// no token: Cursor cannot ask, and the guard is no deny.
-func TestGuards(t *testing.T) {
-	guard := func(d ir.Decision, text string) ir.Rule {
-		return ir.Rule{
-			Decision: d,
-			Pattern:  ir.Pattern{Text: text},
-			Pos:      diag.Pos{File: ir.GuardsFile, Line: 1, Col: 1},
-		}
-	}
-	p := role(ir.Can{Edit: table(ir.Allow)})
-	p.Guards = []ir.Rule{guard(ir.Deny, "**/.claude/settings.json"), guard(ir.Ask, ".claude")}
-	tree, _ := emit(t, p, nil)
-	want := []string{"**/.claude/settings.json", "**/.claude/settings.json/**"}
-	if _, deny := cli(t, tree, "Write"); !slices.Equal(deny, want) {
-		t.Errorf("got %q, want the guard that denies", deny)
-	}
-	p.Roles[0].Can.Edit.Open = []ir.OpenPath{{Path: ".claude/settings.json", Pos: at(1)}}
-	tree, diags := emit(t, p, nil)
-	if tree[".cursor/cli.json"] != "" || tree[".cursor/hooks.json"] == "" {
-		t.Errorf("got %v, want no token that closes what is opened, and the hook", diags)
-	}
-}
-
 func TestHosts(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -722,9 +698,6 @@ func TestSilence(t *testing.T) {
 		{"an edit that closes nothing", role(ir.Can{Edit: left(rule(ir.Deny, "infra/**", 1))}), map[string]string{
 			"cli.json": cliOf("", "Write(infra/**)"), "hooks.json": ""}},
 	} {
-		c.project.Guards = []ir.Rule{
-			{Decision: ir.Deny, Pattern: ir.Pattern{Text: "modec.toml"}, Pos: diag.Pos{File: ir.GuardsFile}},
-		}
 		tree, _ := emit(t, c.project, nil)
 		want := map[string]string{}
 		for base, text := range c.want {

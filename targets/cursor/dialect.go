@@ -76,7 +76,7 @@ func (p *profile) askedBy(t format.Token) string {
 	g := groups[t.Keyword]
 	var asked []ir.Pattern
 	for _, r := range p.subject.Rules(g) {
-		if r.Decision == ir.Ask && r.Pos.File != ir.GuardsFile {
+		if r.Decision == ir.Ask {
 			asked = append(asked, r.Pattern)
 		}
 	}

@@ -177,7 +177,7 @@ func (e *emitter) named(option string) ir.SubjectRef {
 // place returns where to report something of a subject: at a rule, or at the subject
 // where the rule is a guard or nowhere in the source.
 func (p *profile) place(at diag.Pos) diag.Pos {
-	if at.IsZero() || at.File == ir.GuardsFile {
+	if at.IsZero() {
 		return p.pos
 	}
 	return at
@@ -263,7 +263,7 @@ func (p *profile) refused(g ir.Group) (what string, at diag.Pos) {
 		return "every " + string(g), p.subject.Default(g).Pos
 	}
 	for _, r := range p.subject.Rules(g) {
-		if refuses(r) && r.Pos.File != ir.GuardsFile {
+		if refuses(r) {
 			return string(g) + " of " + r.Pattern.String(), r.Pos
 		}
 	}

@@ -209,9 +209,6 @@ func (cursor) ChosenBy(file string) string {
 // HoldsRoles marks that every role that says something has a profile.
 func (cursor) HoldsRoles() {}
 
-// Asked returns the folders in which Cursor keeps its rules and settings.
-func (cursor) Asked() []string { return []string{".cursor/", ".vscode/"} }
-
 // projectFile returns the path of a file that everybody in the project shares.
 func projectFile(base string) string { return path.Join(format.Dir, base) }
 

@@ -67,7 +67,7 @@ func (e *emitter) paths(p *profile, g ir.Group) []string {
 	}
 	var out []string
 	for _, r := range p.subject.Rules(g) {
-		if !refuses(r) || e.guardOpened(p, g, r) {
+		if !refuses(r) {
 			continue
 		}
 		for _, glob := range plainGlobs(r.Pattern) {

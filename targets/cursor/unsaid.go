@@ -3,7 +3,6 @@ package cursor
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -83,7 +82,7 @@ func (e *emitter) unsaidPaths(p *profile, g ir.Group) {
 		return // one token denies the group whole
 	}
 	for _, r := range p.subject.Rules(g) {
-		if refuses(r) && (len(plainGlobs(r.Pattern)) == 0 || e.guardOpened(p, g, r)) {
+		if refuses(r) && len(plainGlobs(r.Pattern)) == 0 {
 			p.unsaidRule(g, r)
 		}
 	}
@@ -157,8 +156,7 @@ func (e *emitter) hooked(p *profile) bool {
 	return len(p.unsaid) > 0 || len(e.onlyInCLI(p)) > 0 || len(e.in.Project.Can(p.ref).Timed()) > 0
 }
 
-// onlyInCLI returns what only tokens refuse: the CLI reads them, and the IDE does not. A guard
-// alone does not require a hook.
+// onlyInCLI returns what only tokens refuse: the CLI reads them, and the IDE does not.
 func (e *emitter) onlyInCLI(p *profile) (out []unsaid) {
 	for _, g := range e.stated(p) {
 		switch {
@@ -168,7 +166,7 @@ func (e *emitter) onlyInCLI(p *profile) (out []unsaid) {
 			out = append(out, unsaid{"every " + string(g), p.subject.Default(g).Pos})
 		default:
 			for _, r := range p.subject.Rules(g) {
-				if r.Pos.File != ir.GuardsFile && (r.Decision == ir.Deny || g != ir.Command && refuses(r)) {
+				if r.Decision == ir.Deny || g != ir.Command && refuses(r) {
 					out = append(out, unsaid{string(g) + " of " + r.Pattern.String(), r.Pos})
 				}
 			}
@@ -305,20 +303,7 @@ func (p *profile) closes(g ir.Group) bool {
 	return p.subject.Default(g).Decision < ir.Allow || p.most(g) == ir.Deny
 }
 
-// refuses reports whether a rule over paths becomes a refusal. A guard that asks does not.
+// refuses reports whether a rule over paths becomes a refusal.
 func refuses(r ir.Rule) bool {
-	return r.Decision == ir.Deny || r.Decision == ir.Ask && r.Pos.File != ir.GuardsFile
-}
-
-// guardOpened reports whether a rule is a guard below which the subject opens a path: a
-// token for the guard would close it again.
-func (e *emitter) guardOpened(p *profile, g ir.Group, r ir.Rule) bool {
-	can := e.in.Project.Can(p.ref)
-	if g != ir.Edit || r.Pos.File != ir.GuardsFile || can.Edit == nil {
-		return false
-	}
-	name := strings.Trim(strings.TrimSuffix(strings.TrimPrefix(r.Pattern.Text, "**/"), "**"), "/")
-	return slices.ContainsFunc(can.Edit.Open, func(o ir.OpenPath) bool {
-		return strings.Contains("/"+o.Path+"/", "/"+name+"/")
-	})
+	return r.Decision == ir.Deny || r.Decision == ir.Ask
 }

@@ -136,7 +136,7 @@ func (e *emitter) listed(m *ir.Mode) bool {
 	holds := own != nil && !slices.Contains(own, any(format.Every)) || own == nil && decided(s.UnknownTool()) == ir.Deny
 	said := func(d ir.Decision) bool { return d == ir.Agent || d == ir.Deny && holds }
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
-		restricts := func(r ir.Rule) bool { return !(holds && r.DeniesAll()) && r.Pos.File != ir.GuardsFile }
+		restricts := func(r ir.Rule) bool { return !(holds && r.DeniesAll()) }
 		if slices.ContainsFunc(s.Rules(g), restricts) || !said(decided(s.Default(g))) {
 			return false
 		}

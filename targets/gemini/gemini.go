@@ -28,7 +28,7 @@
 //	800, 790       what one of them asks about
 //	700, 650       what the session allows, and the rest of the group
 //	630            what the mode does not mention
-//	620            what guards ask about in a group that the session does not mention
+//	620            what everyone asks about in a group that the session does not mention
 //	600, 590       what the mode allows where the session leaves it to Gemini CLI
 //	560, 300       what the role's permission mode decides, or the project's unsaid: in a group that the role mentions,
 //	               and in one that it does not

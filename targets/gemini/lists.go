@@ -276,7 +276,7 @@ func (w *writer) states(g ir.Group) bool {
 // rankIn returns the rank of what lists of a group decide.
 func (w *writer) rankIn(g ir.Group, d ir.Decision) rank {
 	if w.mode == nil && d == ir.Ask && !w.states(g) {
-		return guarded
+		return askedOfAll
 	}
 	return w.rank(d)
 }
@@ -294,7 +294,7 @@ func (w *writer) lateRank(g ir.Group) rank {
 
 // place returns where to report something: at a rule, or at the subject.
 func (w *writer) place(at diag.Pos) diag.Pos {
-	if at.IsZero() || at.File == ir.GuardsFile {
+	if at.IsZero() {
 		return w.pos
 	}
 	return at

@@ -29,7 +29,6 @@ const anyText = `[^"\x00]*`
 
 // listPath adds a rule about paths.
 func listPath(_ *policy.Subject, s *side, r ir.Rule) error {
-	guard := r.Pos.File == ir.GuardsFile
 	if r.Pattern.Kind == ir.Regex {
 		return listRegex(s, r)
 	}
@@ -50,7 +49,7 @@ func listPath(_ *policy.Subject, s *side, r ir.Rule) error {
 		return nil
 	}
 	class := strings.Contains(r.Pattern.Text, "[") // whose letters an ask takes in any case
-	if s.hold = append(s.hold, begins...); !guard && !class {
+	if s.hold = append(s.hold, begins...); !class {
 		s.ask = append(s.ask, whole...)
 	}
 	return nil

@@ -40,7 +40,7 @@ const (
 	// A mode allows what the session leaves to Gemini CLI.
 	restOfMode    rank = 590
 	allowedByMode rank = 600
-	guarded       rank = 620 // what guards ask about in a group that a role does not mention
+	askedOfAll    rank = 620 // what everyone asks about in a group that a role does not mention
 	unstated      rank = 630 // what a mode does not mention
 	restOfRole    rank = 650 // a call without the argument of the lists
 	allowed       rank = 700

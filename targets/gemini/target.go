@@ -40,9 +40,6 @@ func (gemini) Owns() []string {
 // HoldsRoles marks that every role that says something has a policy.
 func (gemini) HoldsRoles() {}
 
-// Asked returns the folder in which Gemini CLI keeps its settings.
-func (gemini) Asked() []string { return []string{format.Dir + "/"} }
-
 func (gemini) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
 
 // Agent describes Gemini CLI.

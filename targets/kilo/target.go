@@ -50,12 +50,6 @@ func (kilo) OwnsPlaced() []string { return agent.OwnsPlaced(format.Dir, format.O
 // HoldsRoles marks that every role that says something has a file of its own.
 func (kilo) HoldsRoles() {}
 
-// Asked returns what Kilo reads beside, in a project: files of opencode, and of its own extension before.
-func (kilo) Asked() []string {
-	return []string{format.FloorFile + "c", format.Dir + "/", format.OldDir + "/", format.ModesFile,
-		opencode.ConfigFile, opencode.ConfigFile + "c"}
-}
-
 func (kilo) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
 
 // Agent describes Kilo.

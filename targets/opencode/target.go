@@ -51,9 +51,6 @@ func (opencode) OwnsPlaced() []string { return agent.OwnsPlaced(format.Dir) }
 // HoldsRoles marks that every role that says something has a file of its own.
 func (opencode) HoldsRoles() {}
 
-// Asked returns what opencode reads beside, in a project.
-func (opencode) Asked() []string { return []string{format.ConfigFile + "c", format.Dir + "/"} }
-
 func (opencode) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
 
 // Agent describes opencode.

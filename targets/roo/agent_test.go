@@ -68,7 +68,7 @@ type editCase struct {
 
 func editCases(t *testing.T) []editCase {
 	t.Helper()
-	projects := []*ir.Project{editor(0, ir.Allow, false), editor(0x0f, ir.Deny, true), editor(0x7f, ir.Deny, false), editor(0x70, ir.Allow, true)}
+	projects := []*ir.Project{editor(0, ir.Allow), editor(0x0f, ir.Deny), editor(0x7f, ir.Deny), editor(0x70, ir.Allow)}
 	for i := range oddRules {
 		projects = append(projects, odd(i))
 	}

@@ -21,27 +21,20 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 	}
 	w := editWriter{all: s.Default(ir.Edit).Decision > ir.Deny, denies: refusal{dots: true}}
 	if m.Can.Edit != nil {
-		w.open, w.description = m.Can.Edit.Open, m.Can.Edit.Description
+		w.description = m.Can.Edit.Description
 	}
 	rules := s.Rules(ir.Edit)
-	for _, r := range rules {
-		if r.Decision > ir.Deny && r.Pos.File != ir.GuardsFile {
-			w.named = append(w.named, r.Pattern.Text)
-		}
-	}
 	for _, r := range rules {
 		switch {
 		case e.ignores(r), !w.all && !e.reached(r, rules): // for every tool, or nothing permits it
 			continue
-		case r.Pos.File == ir.GuardsFile && r.Decision > ir.Deny:
-			continue // present, and whether a person is asked Roo does not say
 		case r.DeniesAll():
 			return group{}, false
 		case r.Pattern.Kind == ir.All:
 			w.all = true
 			continue
 		}
-		if r.Decision == ir.Deny && r.Pos.File != ir.GuardsFile {
+		if r.Decision == ir.Deny {
 			w.refusing = append(w.refusing, r)
 		}
 		err := w.rule(r)
@@ -87,18 +80,15 @@ func (e *emitter) reached(r ir.Rule, rules []ir.Rule) bool {
 		return true
 	}
 	return slices.ContainsFunc(rules, func(x ir.Rule) bool {
-		return x.Decision > ir.Deny && x.Pos.File != ir.GuardsFile && e.in.Policy.Meet(r, x)
+		return x.Decision > ir.Deny && e.in.Policy.Meet(r, x)
 	})
 }
 
 // editWriter collects the rules of a mode as parts of one expression.
 type editWriter struct {
-	all       bool // what no rule names may be edited
-	open      []ir.OpenPath
-	named     []string // the patterns of what may be edited
+	all       bool     // what no rule names may be edited
 	permits   []permit // over whole paths
 	denies    refusal  // by the rules of the mode, and paths outside of the project
-	guards    refusal  // by those of the project
 	exprs     []string // what the mode denies by an expression
 	described []string
 	groups    int       // that have names
@@ -150,12 +140,7 @@ func (w *editWriter) rule(r ir.Rule) error {
 		w.permit(r, x)
 		return nil
 	}
-	guard := r.Pos.File == ir.GuardsFile
-	text := r.Pattern.Text
-	if guard {
-		text = w.shorter(text)
-	}
-	all, err := policy.ECMAScript(text, r.Decision)
+	all, err := policy.ECMAScript(r.Pattern.Text, r.Decision)
 	if err != nil {
 		return err
 	}
@@ -169,33 +154,11 @@ func (w *editWriter) rule(r ir.Rule) error {
 				x.Parts = append(x.Parts, "(/.*)?")
 			}
 			w.permit(r, permit{parts: x.Parts})
-		case guard && len(w.open) > 0:
-			w.guards.add(x)
 		default:
 			w.denies.add(x)
 		}
 	}
 	return nil
-}
-
-// shorter returns a guard that refuses more and is easier to read: the folder of an agent
-// whole, unless the mode names it, and the JSON files of modec.
-func (w *editWriter) shorter(guard string) string {
-	folder, ok := format.AgentFolder(guard)
-	switch {
-	case ok && !w.names(folder):
-		return folder
-	case strings.HasPrefix(guard, "modec.") && strings.HasSuffix(guard, ".json"):
-		return "modec.*.json"
-	}
-	return guard
-}
-
-// names reports whether a rule may let something in an agent's folder be edited.
-func (w *editWriter) names(folder string) bool {
-	return slices.ContainsFunc(w.named, func(text string) bool {
-		return strings.Contains(text, strings.TrimPrefix(folder, "."))
-	})
 }
 
 func (w *editWriter) permit(r ir.Rule, x permit) {
@@ -259,7 +222,7 @@ func (e *emitter) inside(w *editWriter) string {
 
 // deniesNothing reports whether only paths outside the project are refused.
 func (w *editWriter) deniesNothing() bool {
-	return len(w.denies.rooted)+len(w.denies.anywhere)+len(w.guards.rooted)+len(w.guards.anywhere)+len(w.exprs) == 0
+	return len(w.denies.rooted)+len(w.denies.anywhere)+len(w.exprs) == 0
 }
 
 // away is how an expression may lead out of the project, but for "..".
@@ -279,33 +242,17 @@ func (w *editWriter) refused(a away) []string {
 	return refused
 }
 
-// also returns the other look-aheads: guards but for the paths that the mode opens, and expressions.
+// also returns the look-ahead of the expressions.
 func (w *editWriter) also() string {
-	text := ""
-	if len(w.guards.rooted)+len(w.guards.anywhere) > 0 {
-		text = lookNot(w.openGuards())
+	if len(w.exprs) == 0 {
+		return ""
 	}
-	if len(w.exprs) > 0 {
-		text += lookNot(w.exprs...)
-	}
-	return text
-}
-
-func (w *editWriter) openGuards() string {
-	var open []word
-	for _, o := range w.open {
-		open = append(open, word{ecma.Quote(o.Path)})
-	}
-	return lookNot(grouped(joined(open))+"$") + w.guards.expression()
+	return lookNot(w.exprs...)
 }
 
 // everything returns what is refused in all, as expressions that a path begins with.
 func (w *editWriter) everything() []string {
-	all := slices.Concat(w.refused(everywhere), w.exprs)
-	if len(w.guards.rooted)+len(w.guards.anywhere) > 0 {
-		all = append(all, w.openGuards())
-	}
-	return []string{"^" + lookAhead(all...)}
+	return []string{"^" + lookAhead(slices.Concat(w.refused(everywhere), w.exprs)...)}
 }
 
 // body writes what is permitted.

@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -27,19 +25,18 @@ var editRules = []ir.Rule{
 	{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.Regex, Text: `_gen\.`}},
 }
 
+var agentFolder = ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/"}}
+
 // editor is a project of one mode with the edit rules that mask picks.
-func editor(mask uint8, def ir.Decision, open bool) *ir.Project {
-	t := &ir.Table{Default: &ir.Default{Decision: def}}
+// It denies an agent's folder.
+func editor(mask uint8, def ir.Decision) *ir.Project {
+	t := &ir.Table{Default: &ir.Default{Decision: def}, Rules: []ir.Rule{agentFolder}}
 	for i, r := range editRules {
 		if mask&(1<<i) != 0 {
 			t.Rules = append(t.Rules, r)
 		}
 	}
-	if open {
-		t.Open = []ir.OpenPath{{Path: ".claude/x.md"}}
-	}
-	return &ir.Project{Version: ir.Version, ClosedInventory: true, Modes: []ir.Mode{{Slug: "m", Name: "M", RoleDefinition: "r", Can: ir.Can{Edit: t}}},
-		Guards: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"}, Pos: diag.Pos{File: "modec:guards", Line: 1}}}}
+	return &ir.Project{Version: ir.Version, ClosedInventory: true, Modes: []ir.Mode{{Slug: "m", Name: "M", RoleDefinition: "r", Can: ir.Can{Edit: t}}}}
 }
 
 func emitter1(t *testing.T, p *ir.Project) (*emitter, *policy.Subject) {
@@ -58,9 +55,9 @@ func emitter1(t *testing.T, p *ir.Project) (*emitter, *policy.Subject) {
 
 // neverWider holds an emitted fileRegex to the source: Roo may edit only what the source does
 // not deny, and every clean path that it does not.
-func neverWider(t *testing.T, mask uint8, def ir.Decision, open bool, paths ...string) {
+func neverWider(t *testing.T, mask uint8, def ir.Decision, paths ...string) {
 	t.Helper()
-	projectNeverWider(t, editor(mask, def, open), paths...)
+	projectNeverWider(t, editor(mask, def), paths...)
 }
 
 func projectNeverWider(t *testing.T, p *ir.Project, paths ...string) {
@@ -94,11 +91,11 @@ func projectNeverWider(t *testing.T, p *ir.Project, paths ...string) {
 }
 
 // exactLetters returns whether a path, with its letters as they are, is one that the globs of a
-// mode's denies or the guards match, or lies below one.
+// mode's denies match, or lies below one.
 func exactLetters(t *testing.T, p *ir.Project) func(path string) bool {
 	t.Helper()
 	table := &ir.Table{Default: &ir.Default{Decision: ir.Deny}}
-	for _, r := range slices.Concat(p.Modes[0].Can.Edit.Rules, p.Guards) {
+	for _, r := range p.Modes[0].Can.Edit.Rules {
 		if r.Decision != ir.Deny || r.Pattern.Kind != ir.Plain {
 			continue
 		}
@@ -150,7 +147,7 @@ var editPaths = sync.OnceValue(func() []string {
 func TestEditIsNeverWider(t *testing.T) {
 	for mask := range uint8(1 << len(editRules)) {
 		for _, def := range []ir.Decision{ir.Deny, ir.Allow} {
-			neverWider(t, mask, def, mask%2 == 0, editPaths()...)
+			neverWider(t, mask, def, editPaths()...)
 		}
 	}
 }
@@ -168,16 +165,15 @@ var oddRules = []struct {
 	{"an end that is no end", ir.Deny, []ir.Rule{regexRule(ir.Allow, `^docs/|^$|/$`)}},
 	{"several expressions", ir.Deny, []ir.Rule{regexRule(ir.Allow, `^(docs|src)/`), regexRule(ir.Deny, `(a|b)\.md$|\.ts$`), {Decision: ir.Allow, Pattern: ir.Pattern{Text: "*.md"}}}},
 	{"a lookbehind", ir.Deny, []ir.Rule{regexRule(ir.Allow, `(?<!\.d)\.(?=ts$)`), regexRule(ir.Deny, `(?!x)x`)}},
-	{"a guarded path that is open", ir.Allow, []ir.Rule{}},
 }
 
 func regexRule(d ir.Decision, text string) ir.Rule {
 	return ir.Rule{Decision: d, Pattern: ir.Pattern{Kind: ir.Regex, Text: text}}
 }
 
-// odd is the project of one of the oddRules; the last opens a guarded path.
+// odd is the project of one of the oddRules.
 func odd(i int) *ir.Project {
-	p := editor(0, oddRules[i].def, i == len(oddRules)-1)
+	p := editor(0, oddRules[i].def)
 	p.Modes[0].Can.Edit.Rules = oddRules[i].rules
 	return p
 }
@@ -247,8 +243,7 @@ func TestWrittenExpressionsStay(t *testing.T) {
 		`(a)\1\.md$`:            outside + `.*(?<g1>a)\k<g1>\.md$`,
 		`^(a)\1\.md$`:           `^(a)\1\.md$`,
 	} {
-		p := editor(0, ir.Deny, false)
-		p.Guards = nil
+		p := editor(0, ir.Deny)
 		p.Modes[0].Can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, re)}
 		e, s := emitter1(t, p)
 		if g, _ := e.edit(&p.Modes[0], s); g.regex != want || g.description != "" {
@@ -260,15 +255,15 @@ func TestWrittenExpressionsStay(t *testing.T) {
 
 func FuzzEditIsNeverWider(f *testing.F) {
 	for i, p := range editPaths() {
-		f.Add(uint8(i*37), i%2 == 0, i%3 == 0, p)
+		f.Add(uint8(i*37), i%2 == 0, p)
 	}
-	f.Fuzz(func(t *testing.T, mask uint8, allow, open bool, path string) {
+	f.Fuzz(func(t *testing.T, mask uint8, allow bool, path string) {
 		def := ir.Deny
 		if allow {
 			def = ir.Allow
 		}
 		if len(path) < 200 && path != "" && strings.ToValidUTF8(path, "") == path {
-			neverWider(t, mask&0x7f, def, open, path)
+			neverWider(t, mask&0x7f, def, path)
 		}
 	})
 }
@@ -276,35 +271,33 @@ func FuzzEditIsNeverWider(f *testing.F) {
 // A mode that may edit outside the project does so in any spelling of a path, where its expressions are
 // about the name of a file alone. Any other one stays inside: another spelling could be another file.
 func TestEditsOutside(t *testing.T) {
-	const guarded = `^(?!(.*[/\\])?(\.claude|modec)([/\\]|$))` // an absolute path may lead to modec/, too
-	const refused = `(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|\.claude))(/|$))`
+	const refusing = `^(?!(.*[/\\])?\.claude([/\\]|$))`
+	const refused = `(?!~|.:|.*\\|(.*/)?(\.{0,2}|\.claude)(/|$))`
 	const inside, here = "^" + refused, `^(\./)?` + refused // ./x is a usual spelling
 	for _, c := range []struct {
 		re, want string
 		outside  ir.Decision
 	}{
-		{`\.md$`, guarded + `.*\.md$`, ir.Ask},
-		{`\.md$`, guarded + `.*\.md$`, ir.Agent},
+		{`\.md$`, refusing + `.*\.md$`, ir.Ask},
+		{`\.md$`, refusing + `.*\.md$`, ir.Agent},
 		{`\.md$`, inside + `.*\.md$`, ir.Deny},
-		{`.*\.(py|md)$`, guarded + `.*\.(py|md)$`, ir.Ask},
-		{`a\.ts$|b\.js$`, guarded + `.*(a\.ts$|b\.js$)`, ir.Ask},
-		{`[^/\\]+\.md$`, guarded + `(?=.*$).*[^/\\]+\.md$`, ir.Ask},
-		{`(^|/)a\.md$`, guarded + `.*(^|/)a\.md$`, ir.Ask},
+		{`.*\.(py|md)$`, refusing + `.*\.(py|md)$`, ir.Ask},
+		{`a\.ts$|b\.js$`, refusing + `.*(a\.ts$|b\.js$)`, ir.Ask},
+		{`[^/\\]+\.md$`, refusing + `(?=.*$).*[^/\\]+\.md$`, ir.Ask},
+		{`(^|/)a\.md$`, refusing + `.*(^|/)a\.md$`, ir.Ask},
 		{`[^/]+\.md$`, here + `(?=.*$).*[^/]+\.md$`, ir.Ask}, // a\.md on Windows
 		{`^[A-Z]+\.md$`, `^[A-Z]+\.md$`, ir.Ask},
 		{`\\\.\.$`, here + `.*\\\.\.$`, ir.Ask},           // a\.. on Windows
 		{`docs/.*\.md$`, here + `.*docs/.*\.md$`, ir.Ask}, // docs/../../x.md
 		{`^[^é].*\.md$`, here + `(?=.*$)[^é].*\.md$`, ir.Ask},
 		{`\.$`, here + `.*\.$`, ir.Ask}, // the folder above
-		{`(a|b)\1\.md$`, guarded + `.*(?<g1>a|b)\k<g1>\.md$`, ir.Ask},
+		{`(a|b)\1\.md$`, refusing + `.*(?<g1>a|b)\k<g1>\.md$`, ir.Ask},
 		{`(a|/)\1\.md$`, here + `.*(?<g1>a|/)\k<g1>\.md$`, ir.Ask},
 		{`\b(a)\1\.md$`, here + `.*\b(?<g1>a)\k<g1>\.md$`, ir.Ask},
 		{`^(a)\1\.md$`, `^(a)\1\.md$`, ir.Ask},
 	} {
-		p := editor(0, ir.Deny, false)
-		p.Guards[0].Pattern.Text = ".claude/"
-		p.Guards = append(p.Guards, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Text: "modec/**"}, Pos: p.Guards[0].Pos})
-		p.Modes[0].Can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, c.re)}
+		p := editor(0, ir.Deny)
+		p.Modes[0].Can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, c.re), agentFolder}
 		p.Modes[0].Can.OutsideEdit = &ir.Default{Decision: c.outside}
 		e, s := emitter1(t, p)
 		if g, _ := e.edit(&p.Modes[0], s); g.regex != c.want {
@@ -339,10 +332,9 @@ func TestIgnoredOutside(t *testing.T) {
 		{[]string{"a", "b", "c", "d"}, `^(?!(.*[/\\])?(\.claude|a|b|c|d)([/\\]|$)).*\.md$`},
 		{long, `^(\./)?(?!~|.:|.*\\|(.*/)?(\.{0,2}|\.claude)(/|$)).*\.md$`},
 	} {
-		p := editor(0, ir.Deny, false)
-		p.Guards[0].Pattern.Text = ".claude/"
+		p := editor(0, ir.Deny)
 		can := &p.Modes[0].Can
-		can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, `\.md$`)}
+		can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, `\.md$`), agentFolder}
 		can.OutsideEdit = &ir.Default{Decision: ir.Ask}
 		can.Read = &ir.Table{Default: &ir.Default{Decision: ir.Ask}}
 		for _, glob := range c.ignored {
@@ -359,7 +351,7 @@ func TestIgnoredOutside(t *testing.T) {
 }
 
 // spellings are paths of up to three names, as two systems separate them: those that lead elsewhere,
-// and one that is guarded, are among the names.
+// and one that is refused, are among the names.
 func spellings() []string {
 	paths := editPaths()
 	last := []string{""}
@@ -377,18 +369,4 @@ func spellings() []string {
 		paths, last = append(paths, longer...), longer
 	}
 	return paths
-}
-
-// The folder of an agent is refused whole, and .github is a folder of the team's.
-func TestFoldersOfAgents(t *testing.T) {
-	for guard, want := range map[string]string{
-		"**/.codex/agents/*.toml":      ".codex",
-		"**/mcp-nest/modec/*.ts":       "**/mcp-nest/modec",
-		"**/.github/agents/*.agent.md": "**/.github/agents/*.agent.md",
-		"modec.pins.json":              "modec.*.json",
-	} {
-		if got := new(editWriter).shorter(guard); got != want {
-			t.Errorf("%s: got %s, want %s", guard, got, want)
-		}
-	}
 }

@@ -96,13 +96,8 @@ func ignoreLine(p ir.Pattern) (line string, ok bool) {
 func (e *emitter) ignoredEdits(m *ir.Mode, s *policy.Subject) {
 	edits, rest := s.Rules(ir.Edit), s.Default(ir.Edit).Decision
 	denied := map[string]bool{}
-	if rest != ir.Agent { // whom no guard holds
-		for _, r := range e.in.Project.Guards {
-			denied[r.Pattern.Text] = r.Decision == ir.Deny
-		}
-	}
 	for _, r := range edits {
-		if r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain && r.Pos.File != ir.GuardsFile {
+		if r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain {
 			denied[r.Pattern.Text] = true
 		}
 	}

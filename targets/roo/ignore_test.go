@@ -92,13 +92,12 @@ func TestHoistReads(t *testing.T) {
 	}
 }
 
-// What a guard denies anyway, or nothing permits, no mode loses to the ignore file.
+// What is denied anyway, or nothing permits, no mode loses to the ignore file.
 func TestIgnoredEdits(t *testing.T) {
-	for def, want := range map[ir.Decision]int{ir.Deny: 0, ir.Ask: 1, ir.Agent: 2} {
-		p := editor(0, def, false)
-		p.Guards[0].Pattern.Text = ".rooignore"
+	for def, want := range map[ir.Decision]int{ir.Deny: 0, ir.Ask: 1, ir.Agent: 1} {
+		p := editor(0, def)
 		can := &p.Modes[0].Can
-		can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, `^docs/`)}
+		can.Edit.Rules = []ir.Rule{regexRule(ir.Ask, `^docs/`), rule(ir.Deny, ".rooignore", 2)}
 		can.Read = &ir.Table{Default: &ir.Default{Decision: ir.Ask}, Rules: []ir.Rule{rule(ir.Deny, ".rooignore", 3), rule(ir.Deny, "/x", 4)}}
 		e, s := emitter1(t, p)
 		e.hoistReads()

@@ -19,24 +19,22 @@ import (
 // names than an expression should repeat.
 func (e *emitter) anywhere(m *ir.Mode, s *policy.Subject) (group, bool) {
 	t := m.Can.Edit
-	if !opensOutside(m, s) || t == nil || len(t.Open) > 0 || s.Default(ir.Edit).Decision > ir.Deny {
+	if !opensOutside(m, s) || t == nil || s.Default(ir.Edit).Decision > ir.Deny {
 		return group{}, false
 	}
 	w, ignored := editWriter{description: t.Description}, editWriter{}
 	rules := s.Rules(ir.Edit)
 	for _, r := range rules {
-		guard, to := r.Pos.File == ir.GuardsFile, &w
+		to := &w
 		if e.ignores(r) { // inside the agent refuses it, however the path is written
 			to = &ignored
 		}
 		switch {
-		case guard && r.Decision > ir.Deny, r.Decision == ir.Deny && !e.reached(r, rules):
+		case r.Decision == ir.Deny && !e.reached(r, rules):
 			continue
 		case r.DeniesAll(), r.Pattern.Kind == ir.All, r.Decision == ir.Deny && r.Pattern.Kind == ir.Regex,
 			to.rule(r) != nil:
 			return group{}, false
-		case guard: // an absolute path may lead back to the root
-			w.denies.anywhere, w.denies.rooted = append(w.denies.anywhere, w.denies.rooted...), nil
 		}
 	}
 	body := w.body()

@@ -33,20 +33,18 @@
 //     only some modes may call unasked is asked about in all. A server that is
 //     off by default is disabled in stock Roo.
 //   - fileRegex is written to be read: one look-ahead refuses paths that are not clean and
-//     relative, denied names and guarded ones; what follows is permitted. It refuses paths with
-//     a line break or a backslash too, and the folder of an agent (.roo, .claude) whole, where a
-//     guarded path lies in it and the mode names nothing in it. A guard that asks needs no
-//     expression, because no file of Roo says whether a person is asked.
+//     relative, and denied names; what follows is permitted. It refuses paths with a line break or
+//     a backslash too.
 //   - A mode edits outside the project, where the source lets it, if its expressions are about the
 //     last name of a path (\.md$): no other expression decides alike about a path in each of its
-//     spellings. Guarded names are then refused in every folder.
+//     spellings.
 //   - An expression with back references or named groups has no place in fileRegex.
 //   - A mode has no model.
 //
 // # Known holes of the agent
 //
 // fileRegex and the ignore file compare letters as they are. On a file system that ignores their
-// case or form, another spelling of a denied or guarded path (.GIT) opens it. The ignore file is
+// case or form, another spelling of a denied path (.ENV) opens it. The ignore file is
 // about paths in which each backslash is a slash (toPosix), also where a name has one: "/*.key" does
 // not refuse a\b.key.
 //
@@ -135,9 +133,6 @@ func (t roo) Owns() []string {
 	return []string{own + "modes", own + "ignore", own + "/mcp.json", own + "/rules-*/*"}
 }
 
-// Asked returns the folders in which the agent keeps its rules and settings.
-func (t roo) Asked() []string { return []string{"." + t.Name() + "/", ".vscode/"} }
-
 // Governs returns access for a mode's groups, and both halves for the MCP tools in mcp.json.
 func (t roo) Governs(path string, g ir.Group) contract.Halves {
 	switch path {
@@ -182,7 +177,7 @@ func (e *emitter) dir() string { return "." + e.name }
 
 // loss reports what a mode loses, at the rule that the format cannot say.
 func (e *emitter) loss(m *ir.Mode, g ir.Group, code diag.Code, at diag.Pos, text string, args ...any) diag.Builder {
-	if at.IsZero() || at.File == ir.GuardsFile {
+	if at.IsZero() {
 		at = m.Pos
 	}
 	return e.diags.Warnf(code, at, text, args...).

@@ -82,7 +82,7 @@ func (e *emitter) role() *ir.Role { return e.in.Project.Role(e.everybody) }
 
 // place returns where to report something: at a rule, or at the baseline.
 func (e *emitter) place(at diag.Pos) diag.Pos {
-	if at.IsZero() || at.File == ir.GuardsFile {
+	if at.IsZero() {
 		return e.role().Pos
 	}
 	return at
@@ -102,7 +102,7 @@ func (e *emitter) unheld() {
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
 		d := e.base.Default(g)
 		holds := d.WithoutPermissionMode() == ir.Deny || slices.ContainsFunc(e.base.Rules(g), func(r ir.Rule) bool {
-			return r.Decision == ir.Deny && r.Pos.File != ir.GuardsFile
+			return r.Decision == ir.Deny
 		})
 		if holds || (g == ir.Read || g == ir.Web) && e.base.Restricts(g) {
 			denied = append(denied, string(g))
@@ -393,11 +393,7 @@ func (e *emitter) heldFiles(list *entries, rules, allows []ir.Rule, rest ir.Deci
 		if r.Decision == ir.Allow || rest < ir.Allow && !slices.ContainsFunc(allows, meets) {
 			continue
 		}
-		u := holdsBack
-		if r.Pos.File == ir.GuardsFile {
-			u = guards
-		}
-		globs, err := globsOf(r.Pattern, u)
+		globs, err := globsOf(r.Pattern, holdsBack)
 		if err != nil {
 			e.loss(ir.Edit, codeEdit, r.Pos, errEach, r.Pattern, err, ir.Edit).
 				Hint("write it as a plain glob")
@@ -437,7 +433,6 @@ type use uint8
 const (
 	permits   use = iota
 	holdsBack     // and whatever is below
-	guards        // and what is below a folder
 )
 
 // globsOf returns the globs of VS Code that match what a pattern does: no more where it permits, and no less where it
@@ -494,7 +489,7 @@ func globOf(text string, u use) (string, error) {
 	case u != permits && every(name):
 		name = everyFile
 	case strings.HasSuffix(name, "/**"):
-	case u == holdsBack, u == guards && folder: // and what is below
+	case u == holdsBack: // and what is below
 		name += "/**"
 	case folder: // and not what has the folder's name
 		name += "/**/*"

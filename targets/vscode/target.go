@@ -71,9 +71,6 @@ func besides(root *located.Value) (out []contract.Lodger) {
 	return append(out, contract.AddedServers(servers, nil)...)
 }
 
-// Asked returns the folder in which VS Code keeps a project's settings.
-func (vscode) Asked() []string { return []string{format.Dir + "/"} }
-
 func (vscode) Governs(file string, g ir.Group) contract.Halves { return model.Governs(file, g) }
 
 // Open reads the list and the settings as VS Code does.

@@ -151,6 +151,10 @@ func checkSettings(v *located.Value) error {
 	return checkHooks(v.Get("hooks"))
 }
 
+// Protected are the names of files and folders about which Claude Code asks before edits in every mode but
+// bypassPermissions, whatever rule allows them. Observed for these names on 2.1.329, at any depth.
+var Protected = []string{".git", ".vscode", ".claude", ".mcp.json"}
+
 // strayGuard returns an error about a hook that decides and stands at another key than hooks.
 func strayGuard(m located.Member) error {
 	group := func(v *located.Value) bool { return v.Get("hooks") != nil }

@@ -36,8 +36,6 @@ func project() *ir.Project {
 			Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
 		Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
 		Roles: []ir.Role{{Name: "dev", Can: withUnknown(can)}, {Name: "quiet"}},
-		Guards: []ir.Rule{{Decision: ir.Deny, Pattern: ir.Pattern{Text: ".claude/**"},
-			Pos: diag.Pos{File: "modec:guards", Line: 1}}},
 	}
 }
 
@@ -306,7 +304,7 @@ func FuzzHook(f *testing.F) {
 	})
 }
 
-// In a work tree of git the project is there, and the main one is outside and stays guarded.
+// In a work tree of git the project is there, and the main one is outside.
 func TestHookInWorktree(t *testing.T) {
 	p := project()
 	p.Roles[0].Can.OutsideEdit = &ir.Default{Decision: ir.Allow}

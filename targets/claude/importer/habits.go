@@ -53,6 +53,24 @@ func guardCommands(can *ir.Can, at diag.Pos, mode string) {
 	}
 }
 
+// protectedPaths is the policy of what Claude Code does by itself with paths that it protects.
+const protectedPaths = "policy claude_protected"
+
+// questionProtected asks about the paths about which Claude Code asks whatever it may edit, where all may be edited.
+func questionProtected(can *ir.Can, at diag.Pos, mode string) {
+	t := can.Edit
+	whole := func(r ir.Rule) bool {
+		return r.Decision == ir.Allow && strings.HasPrefix(strings.TrimPrefix(r.Pattern.Text, "/"), "*")
+	}
+	if t == nil || !slices.ContainsFunc(t.Rules, whole) {
+		return
+	}
+	for _, p := range format.Protected {
+		t.Rules = append(t.Rules,
+			ir.Rule{Decision: answered(mode), Pattern: ir.Pattern{Text: p + "/"}, Pos: at, From: protectedPaths})
+	}
+}
+
 // allowsEvery reports whether a rule allows every command: Claude Code looks at no path then.
 func allowsEvery(r ir.Rule) bool { return r.Decision == ir.Allow && r.Pattern.Everything() }
 

@@ -134,6 +134,7 @@ func (im *importer) role(from session) (ir.Role, *importedRules) {
 	}
 	if r.rules.mode != format.Bypass {
 		guardCommands(&role.Can, role.Pos, cmp.Or(r.rules.mode, format.Default))
+		questionProtected(&role.Can, role.Pos, cmp.Or(r.rules.mode, format.Default))
 	}
 	if from.flags == nil && r.rules.mode == "" && r.rules.asks() {
 		im.out.Note(contract.NeedsDecision, from.at, r.subject, "no defaultMode", "a session may start in auto, "+

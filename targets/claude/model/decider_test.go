@@ -221,9 +221,8 @@ func policyFile(t testing.TB) []byte {
 		Version: ir.Version, ClosedInventory: true,
 		Servers: []ir.Server{{Name: "my docs", Type: "stdio", Command: "docs", DefaultEnabled: true,
 			Tools: []ir.Tool{{Name: "del"}, {Name: "get_x"}, {Name: "put"}}}},
-		Modes:  []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
-		Roles:  []ir.Role{{Name: "dev", Can: can}},
-		Guards: []ir.Rule{ruleOf(ir.Deny, ".claude/**")},
+		Modes: []ir.Mode{{Slug: "code", Name: "Code", RoleDefinition: "You code.", Can: can}},
+		Roles: []ir.Role{{Name: "dev", Can: can}},
 	}
 	data, err := p.Marshal()
 	if err != nil {

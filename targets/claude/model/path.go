@@ -3,12 +3,14 @@ package model
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
@@ -343,12 +345,10 @@ func below(dir, p string) (string, bool) {
 }
 
 // protected reports whether Claude Code asks about a path in every mode but
-// bypassPermissions, whatever rule allows it. Observed for these names on 2.1.329, at any
-// depth.
+// bypassPermissions, whatever rule allows it.
 func protected(rel string) bool {
 	for seg := range strings.SplitSeq(strings.ToLower(rel), "/") {
-		switch seg {
-		case ".git", ".vscode", ".claude", ".mcp.json":
+		if slices.Contains(format.Protected, seg) {
 			return true
 		}
 	}

@@ -135,11 +135,9 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	}
 	q.subject = s
 	r := event.decide(&q)
-	guard := r.Pos.File == ir.GuardsFile
 	judged := q.judged(r)
 	switch {
-	case r.Decision == ir.Agent, r.Decision == ir.Allow && !req.MayAllow,
-		r.Decision == ir.Ask && event.ask == cannotAsk && guard: // a guard that asks does not refuse
+	case r.Decision == ir.Agent, r.Decision == ir.Allow && !req.MayAllow:
 		return contract.HookAnswer{Stdout: []byte("{}\n")}.With(judged, ir.Agent)
 	case r.Decision == ir.Allow:
 		return contract.HookAnswer{Stdout: []byte(`{"permission":"allow"}` + "\n")}.With(judged, ir.Allow)

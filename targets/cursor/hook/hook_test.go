@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/cursor/internal/shop"
@@ -213,13 +212,7 @@ func TestSilence(t *testing.T) {
 		shop.Server("docs", 10, "get"))
 	mapped := shop.Role(ir.Can{})
 	mapped.Roles[0].PermissionMode = "dontAsk"
-	edits := shop.Role(ir.Can{Edit: shop.Table(ir.Allow)})
-	for _, p := range []*ir.Project{one, edits} {
-		p.Guards = []ir.Rule{
-			{Decision: ir.Ask, Pattern: ir.Pattern{Text: ".envrc"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 1}},
-			{Decision: ir.Deny, Pattern: ir.Pattern{Text: "modec.toml"}, Pos: diag.Pos{File: ir.GuardsFile, Line: 2}},
-		}
-	}
+	edits := shop.Role(ir.Can{Edit: shop.Table(ir.Allow, shop.Rule(ir.Ask, ".envrc", 1), shop.Rule(ir.Deny, "modec.toml", 2))})
 	const shell = `{"hook_event_name":"beforeShellExecution","cwd":"/w","command":`
 	const tool = `{"hook_event_name":"preToolUse","workspace_roots":["/w"],"tool_name":`
 	for _, c := range []struct {
@@ -240,8 +233,7 @@ func TestSilence(t *testing.T) {
 		{`{"hook_event_name":"beforeTabFileRead","file_path":""}`, "", "", "deny", ""},
 		{`{"hook_event_name":"subagentStart"}`, "", "", "deny", ""},
 		{tool + `"Write","tool_input":{"file_path":"/w/modec.toml"}}`, "", "", "deny", "deny"},
-		// A guard that asks does not refuse.
-		{tool + `"Write","tool_input":{"file_path":"/w/.envrc"}}`, "", "", "deny", ""},
+		{tool + `"Write","tool_input":{"file_path":"/w/.envrc"}}`, "", "", "deny", "deny"},
 		{tool + `"Write","tool_input":{"file_path":7}}`, "", "", "deny", "deny"},
 		{tool + `"Fetch","tool_input":{"url":"http://a@b"}}`, "", "", "deny", ""},
 		{tool + `"WebSearch","tool_input":{}}`, "", "", "deny", ""},

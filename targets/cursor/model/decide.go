@@ -114,6 +114,8 @@ func (d *decider) judge(s setup, a policy.Action) contract.Verdict {
 		if refusal, why := s.tokens.meant(a); why != "" {
 			v.Hole = &contract.Hole{Decision: v.Hole.Past(v.Decision), Why: why}
 			v.Decision, v.Rule, v.At = ir.Deny, refusal.Rule, refusal.At
+		} else if a.Group == ir.Command && !splitShell(a.Arg).redirects {
+			v.Governs &^= contract.Access // what lies outside the workspace no token denies: Cursor asks about it
 		}
 	}
 	return v

@@ -56,8 +56,7 @@ func (w *writer) bounded(key string, base ir.Decision, list []entry) (ir.Decisio
 // silent reports whether a half says nothing of what a key decides.
 func (h half) silent(key string) bool {
 	g, ok := groupOf[key]
-	return ok && h.Default(g).Decision == ir.Agent &&
-		!slices.ContainsFunc(h.Rules(g), func(r ir.Rule) bool { return r.Pos.File != ir.GuardsFile })
+	return ok && h.Default(g).Decision == ir.Agent && len(h.Rules(g)) == 0
 }
 
 // ownAbout returns what rules in the agent's own words say of a key.

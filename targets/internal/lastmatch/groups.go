@@ -30,10 +30,10 @@ func listPath(w *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 	case ir.Allow:
 		s.allow = append(s.allow, p)
 	case ir.Ask:
-		h := held{hold: p, guard: r.Pos.File == ir.GuardsFile}
+		h := held{hold: p}
 		whole := r
 		whole.Decision = ir.Allow
-		if one, err := w.pathsOf(whole); err == nil && !h.guard {
+		if one, err := w.pathsOf(whole); err == nil {
 			h.ask = &one
 		}
 		s.ask = append(s.ask, h)
@@ -472,7 +472,7 @@ func (w *writer) agents() {
 
 // place returns where to report something: at a rule, or at the subject.
 func (w *writer) place(at diag.Pos) diag.Pos {
-	if at.IsZero() || at.File == ir.GuardsFile {
+	if at.IsZero() {
 		return w.pos
 	}
 	return at

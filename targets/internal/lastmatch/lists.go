@@ -30,10 +30,9 @@ type denied struct {
 // held is what a rule asks about: hold matches no less, and where it is exact no more. ask is what stands in the
 // list for certain; nil where nothing does. near is that of denied.
 type held struct {
-	hold  part
-	near  []string
-	ask   *part
-	guard bool
+	hold part
+	near []string
+	ask  *part
 }
 
 // patterns returns those to write beside what no list names.
@@ -234,7 +233,7 @@ func (w *writer) asks(l *list, sides []side, allowed, asked []part) {
 				l.holdBack(ir.Ask, h.near...)
 			case l.base > ir.Deny:
 				l.holdBack(ir.Ask, h.hold.patterns...)
-			case h.hold.exact && !h.guard && w.askable(sides, i, h.hold):
+			case h.hold.exact && w.askable(sides, i, h.hold):
 				l.add(ir.Ask, h.hold.patterns...)
 			case w.meets(h.hold, open):
 				l.holdBack(ir.Deny, h.hold.patterns...)
@@ -309,7 +308,7 @@ func (w *writer) askableAs(sides []side, i int, p part, d ir.Decision) bool {
 		if j == i || sides[j].rest >= d {
 			continue
 		}
-		asks := func(h held) bool { return h.hold.exact && !h.guard && w.covers(h.hold, p) }
+		asks := func(h held) bool { return h.hold.exact && w.covers(h.hold, p) }
 		if !w.within(p, sides[j].allow) && (d != ir.Ask || !slices.ContainsFunc(sides[j].ask, asks)) {
 			return false
 		}

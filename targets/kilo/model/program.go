@@ -103,7 +103,7 @@ func split(line string) (commands, unseen []string, ok bool) {
 		return true
 	})
 	if !some {
-		return []string{strings.TrimSpace(line)}, nil, true
+		return []string{strings.TrimSpace(line)}, unseen, true
 	}
 	return commands, unseen, true
 }

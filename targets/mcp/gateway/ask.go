@@ -19,7 +19,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/targets/mcp/seal"
 )
@@ -198,7 +197,7 @@ func (q *question) message(who string) (string, error) {
 func ruleOf(o *offer) string {
 	r := o.grant.Result
 	text := " (" + r.Explanation()
-	if at := ir.Written(r.Pos); at.File != "" {
+	if at := r.Pos; at.File != "" {
 		text += ", " + at.String()
 	}
 	return text + ")"

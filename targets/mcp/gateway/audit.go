@@ -91,7 +91,7 @@ func (g *Gateway) audited(ctx context.Context, k *kind, name string, args []byte
 		return res, err
 	}
 	r := n.offer.grant.Result
-	e.Server, e.Decision, e.Rule, e.Place = n.offer.server, r.Decision.String(), r.Rule, ir.Written(r.Pos).String()
+	e.Server, e.Decision, e.Rule, e.Place = n.offer.server, r.Decision.String(), r.Rule, r.Pos.String()
 	if k != resources {
 		e.Tool = n.offer.key
 	}
@@ -144,7 +144,7 @@ func (g *Gateway) hidden(t *Table, e *audit.Event, k *kind, name string) {
 	}
 	r := d.result
 	e.Server, e.Tool, e.Decision, e.Rule = d.server, d.item, r.Decision.String(), r.Rule
-	e.Place = ir.Written(r.Pos).String()
+	e.Place = r.Pos.String()
 }
 
 // denial is what a name stands for that the subject does not see, and what the policy says of it.

@@ -13,7 +13,6 @@ import (
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/inventory"
-	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -251,7 +250,7 @@ func (g *Gateway) unknown(t *Table, k *kind, name string, none error) error {
 				"it waits for the gateway to be started again", k.noun(), name)}
 	}
 	text := fmt.Sprintf("%s %q is denied to %s: %s", k.noun(), name, t.who, d.result.Explanation())
-	if at := ir.Written(d.result.Pos); at.File != "" {
+	if at := d.result.Pos; at.File != "" {
 		text += ", " + at.String()
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: diag.Clean(text)}

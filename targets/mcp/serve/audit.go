@@ -20,7 +20,7 @@ func (s *Server) record(m *Model, ref ir.SubjectRef, tool string, in any, r poli
 	}
 	input, _ := json.Marshal(in) // it was read as JSON
 	e := audit.Event{Time: start, Via: audit.ViaServe, Role: ref.Role, Mode: ref.Mode, Tool: tool, Input: input,
-		Decision: r.Decision.String(), Rule: r.Rule, Place: ir.Written(r.Pos).String(),
+		Decision: r.Decision.String(), Rule: r.Rule, Place: r.Pos.String(),
 		MS: audit.Since(start)}
 	if t, _, known := m.tool(tool); known {
 		e.Group = string(t.Group)

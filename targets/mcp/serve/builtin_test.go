@@ -25,7 +25,7 @@ func TestBuiltins(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	p := &ir.Project{Version: ir.Version, Servers: []ir.Server{}, Modes: res.Project.Builtins, Roles: []ir.Role{}, Guards: []ir.Rule{}}
+	p := &ir.Project{Version: ir.Version, Servers: []ir.Server{}, Modes: res.Project.Builtins, Roles: []ir.Role{}}
 	want, err := p.Marshal()
 	if err != nil {
 		t.Fatal(err)

@@ -90,9 +90,6 @@ func fileRules(s *policy.Subject) []fileRule {
 	out := []fileRule{}
 	for _, g := range []ir.Group{ir.Read, ir.Edit} {
 		for _, r := range s.Rules(g) {
-			if r.Pos.File == ir.GuardsFile {
-				continue // every subject has them
-			}
 			kind := "glob"
 			switch r.Pattern.Kind {
 			case ir.Regex:

@@ -59,7 +59,7 @@ func refuse(r policy.Result, reason string) error {
 		Code:     string(toolRestriction),
 		SpecCode: specCodes[toolRestriction],
 		Rule:     ruleText(r),
-		Place:    placeOf(r.Pos),
+		Place:    r.Pos.String(),
 		Reason:   reason + ", by " + ruleText(r),
 	}, r}
 }

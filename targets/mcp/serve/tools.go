@@ -613,14 +613,14 @@ func (sc *scope) explain(_ context.Context, in explainInput) (*explainOutput, er
 		Subject:  ref.String(),
 		Decision: r.Decision.String(),
 		Rule:     ruleText(r),
-		Place:    placeOf(r.Pos),
+		Place:    r.Pos.String(),
 		Default:  s.Default(a.Group).Decision.String(),
 		Rules:    []explainRule{},
 	}
 	if a.Group != ir.MCP { // whose rules are by server
 		for _, rule := range s.Rules(a.Group) {
 			out.Rules = append(out.Rules,
-				explainRule{rule.Decision.String(), rule.Pattern.String(), placeOf(rule.Pos), rule.From})
+				explainRule{rule.Decision.String(), rule.Pattern.String(), rule.Pos.String(), rule.From})
 		}
 	}
 	return out, nil

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
@@ -510,7 +509,7 @@ func answer(ref ir.SubjectRef, in *callInput, j judgement) *validated {
 		Mode:             ref.Mode,
 		Role:             ref.Role,
 		Rule:             ruleText(j.Result),
-		Place:            placeOf(j.Pos),
+		Place:            j.Pos.String(),
 	}
 	out.Reason = ref.String() + " " + verbs[j.Decision] + " " + in.ToolName
 	if on := object(in); on != "" {
@@ -535,13 +534,6 @@ func ruleText(r policy.Result) string {
 		return r.Explanation() + " of " + r.From
 	}
 	return r.Explanation()
-}
-
-func placeOf(p diag.Pos) string {
-	if p.File == ir.GuardsFile {
-		return "built in"
-	}
-	return p.String()
 }
 
 // object returns what a question is about, as its author wrote it.

@@ -34,7 +34,7 @@ func listed(names []string) string {
 // byRule are the patterns of a subject's own rules in a group, by what they decide.
 func byRule(s *policy.Subject, g ir.Group) (out [ir.Agent + 1][]string) {
 	for _, r := range s.Rules(g) {
-		if r.Pos.File == ir.GuardsFile || r.Pattern.Kind == ir.All {
+		if r.Pattern.Kind == ir.All {
 			continue
 		}
 		if !slices.Contains(out[r.Decision], r.Pattern.Text) {

@@ -487,6 +487,9 @@ func Compared(f *syntax.File) func(*syntax.Stmt) Part {
 	return func(stmt *syntax.Stmt) Part {
 		_, timed := at[stmt]
 		p := Part{Begin: begin(stmt), End: stmt.End(), Timed: timed}
+		if stmt.Semicolon.IsValid() { // or "&", which is none of the command
+			p.End = stmt.Semicolon
+		}
 		if call, is := stmt.Cmd.(*syntax.CallExpr); is && len(call.Args) > 0 {
 			p.command(stmt, call, last[stmt])
 		}

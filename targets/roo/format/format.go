@@ -14,7 +14,6 @@
 package format
 
 import (
-	"path"
 	"strings"
 
 	"modec.dev/modec/compiler/ecma"
@@ -126,8 +125,8 @@ func Looks(p *ecma.Pattern) (at int, ok bool) {
 	return at, refused(p.Root[0], at) != nil
 }
 
-// Refusal returns what a fileRegex of modec's refuses by names, as an expression of its own
-// in which no guarded path is open; false for any other expression.
+// Refusal returns what a fileRegex of modec's refuses by names, as an expression of its own; false for any
+// other expression.
 func Refusal(p *ecma.Pattern) (string, bool) {
 	if _, ok := Anywhere(p); ok {
 		return p.Root[0][:2].String(), true
@@ -141,13 +140,7 @@ func Refusal(p *ecma.Pattern) (string, bool) {
 	if last < 1 || body[last-1].String() != Backslash || !strings.Contains(body[last].String(), Dots) {
 		return "", false
 	}
-	text := p.Root[0][:at+1].String()
-	// A look-ahead that begins so and does not end as a name does is a person's own.
-	guards := refused(p.Root[0], at+1)
-	if len(guards) == 1 && refused(guards[0], 0) != nil && strings.HasSuffix(guards[0].String(), NameEnd) {
-		text += "(?!" + guards[0][1:].String() + ")"
-	}
-	return text, true
+	return p.Root[0][:at+1].String(), true
 }
 
 // refused returns the body of a negative look-ahead in a sequence, nil for none there.
@@ -160,18 +153,6 @@ func refused(s ecma.Sequence, i int) ecma.Alternation {
 	return nil
 }
 
-// AgentFolder returns the folder of an agent in which a guarded path lies (.roo for
-// **/.roo/mcp.json). A fileRegex refuses it whole, so that a person can read it, unless the
-// mode names it. What is in .github is the team's but for a few files: the templates of its pull requests.
-func AgentFolder(guard string) (string, bool) {
-	rest, ok := strings.CutPrefix(guard, "**/")
-	folder, _, below := strings.Cut(rest, "/")
-	if !strings.HasPrefix(folder, ".") {
-		folder = "**/" + path.Dir(rest)
-	}
-	return folder, ok && below && folder != ".github"
-}
-
 // EverythingElse is the description that modec gives the group edit of a mode that may
 // edit everything but what is denied.
-const EverythingElse = "Everything but the project's guarded and denied paths"
+const EverythingElse = "Everything but what is denied"

@@ -63,7 +63,7 @@ type importer struct {
 	servers   map[string]*importedServer
 	modes     map[string]ir.Mode
 	ignores   []ir.Rule       // what the ignore file denies
-	guards    map[string]bool // what known returns, made once
+	ignored   map[string]bool // what known returns, made once
 	originals map[string][]byte
 	kinds     map[string]kind           // of the files that were read
 	unread    map[string]bool           // files with mcpRestrictions that the plan's schema does not take

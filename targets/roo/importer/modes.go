@@ -12,7 +12,6 @@ import (
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/compiler/policy"
@@ -184,28 +183,6 @@ func plainValue(v *located.Value) any {
 		}
 	}
 	return v.Text
-}
-
-// opened returns the guarded paths that an expression names: it matches each, and has it to the letter.
-func (im *importer) opened(f fileRegex, permits []string) []ir.OpenPath {
-	var open []ir.OpenPath
-	for _, guard := range im.src.Guards {
-		name := strings.TrimPrefix(guard, "**/")
-		if strings.ContainsAny(name, "*?[{") || !strings.HasPrefix(name, ".") {
-			continue
-		}
-		for _, source := range permits {
-			re, err := ecma.Compile(source, ecma.Options{Timeout: policy.RegexTimeout})
-			if err != nil || !strings.Contains(source, ecma.Quote(name)) {
-				continue
-			}
-			if ok, err := re.Match(name); ok && err == nil {
-				open = append(open, ir.OpenPath{Path: name, Pos: f.at})
-				break
-			}
-		}
-	}
-	return open
 }
 
 func (im *importer) option(name string, value any) {
@@ -440,7 +417,6 @@ func (im *importer) edit(m *ir.Mode, f fileRegex) {
 			t.Rules = append(t.Rules, rule)
 		}
 	}
-	t.Open = im.opened(f, a.permits)
 	m.Can.Edit = t
 	if len(t.Rules) > 0 || a.all {
 		im.out.NoteRule(contract.Understood, f.at, subject, f.what, "")
@@ -450,17 +426,16 @@ func (im *importer) edit(m *ir.Mode, f fileRegex) {
 	}
 }
 
-// known are the denies that a mode has from elsewhere: guarded paths, and the ignore
-// file.
+// known are the denies that a mode has from the ignore file.
 func (im *importer) known() map[string]bool {
-	if im.guards == nil {
-		globs := slices.Clone(im.src.Guards)
+	if im.ignored == nil {
+		var globs []string
 		for _, r := range im.ignores {
 			globs = append(globs, r.Pattern.Text)
 		}
-		im.guards = names(globs)
+		im.ignored = names(globs)
 	}
-	return im.guards
+	return im.ignored
 }
 
 // allowedServers translates the servers that a mode lists. It has none of them without the

@@ -28,9 +28,6 @@ func accessOf(source string, known map[string]bool) access {
 		if a, ok := written(p, known); ok {
 			return a
 		}
-		if a, ok := writtenBefore(p, known); ok {
-			return a
-		}
 	}
 	return access{permits: []string{source}, outside: err != nil || leads(p)}
 }
@@ -70,13 +67,6 @@ func written(p *ecma.Pattern, known map[string]bool) (access, bool) {
 		body, ok := looked(rest, ecma.NotAhead)
 		if !ok {
 			break
-		}
-		if _, opens := looked(body[0], ecma.NotAhead); opens {
-			before := len(a.denies)
-			if !a.refused(body[0][1:], known) || len(a.denies) > before {
-				return a, false // a guard that no project has
-			}
-			continue
 		}
 		for _, s := range body {
 			a.denies = append(a.denies, ir.Pattern{Kind: ir.Regex, Text: loosened(s)})
@@ -307,29 +297,23 @@ func groupBody(s ecma.Sequence) (ecma.Alternation, bool) {
 func names(globs []string) map[string]bool {
 	out := map[string]bool{}
 	for _, g := range globs {
-		both := []string{g}
-		if folder, ok := format.AgentFolder(g); ok {
-			both = append(both, folder)
+		all, err := policy.ECMAScript(g, ir.Deny)
+		if err != nil {
+			continue
 		}
-		for _, glob := range both {
-			all, err := policy.ECMAScript(glob, ir.Deny)
+		for _, x := range all {
+			root := "/"
+			if x.Anywhere {
+				root = ""
+			}
+			p, err := ecma.Parse(strings.Join(x.Parts, ""))
 			if err != nil {
 				continue
 			}
-			for _, x := range all {
-				root := "/"
-				if x.Anywhere {
-					root = ""
-				}
-				p, err := ecma.Parse(strings.Join(x.Parts, ""))
-				if err != nil {
-					continue
-				}
-				for _, name := range spelledOut(p.Root) {
-					out[policy.Fold(root+name)] = true
-					if folder, ok := strings.CutSuffix(name, "/.+"); ok && x.Anywhere { // refused whole
-						out[policy.Fold(folder)] = true
-					}
+			for _, name := range spelledOut(p.Root) {
+				out[policy.Fold(root+name)] = true
+				if folder, ok := strings.CutSuffix(name, "/.+"); ok && x.Anywhere { // refused whole
+					out[policy.Fold(folder)] = true
 				}
 			}
 		}

@@ -10,16 +10,10 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// BuiltIn says where a guarded path is from, and why it is one.
-func BuiltIn(why string) string { return "built in: " + why + "; can.edit.guarded opens one" }
-
 // Explain prints a decision, and each agent's verdict.
 func (u *Printer) Explain(x explain.Explanation) {
 	u.Printf("%s: %s, %s %s\n", x.Decision, diag.Clean(x.Subject), x.Action, diag.Clean(x.Arg))
 	where := x.Pos
-	if x.Guarded != "" {
-		where = BuiltIn(x.Guarded)
-	}
 	if x.From == ir.OfEveryone {
 		where += ", for everyone"
 	} else if x.From != "" {

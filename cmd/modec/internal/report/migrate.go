@@ -10,7 +10,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/migrate"
-	"modec.dev/modec/compiler/pins"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/suggest"
 )
@@ -121,15 +120,6 @@ func (u *Printer) Proof(rep *migrate.Report) {
 	for _, line := range narrowings(rep.Narrower) {
 		u.Printf("  %s\n", line)
 	}
-	if source.Guarded+built.Guarded > 0 {
-		var guards []string
-		for _, n := range rep.Narrower {
-			if n.Guard != "" {
-				guards = append(guards, n.Guard)
-			}
-		}
-		u.guarded(guards)
-	}
 }
 
 // inParts says of which lines of commands the new source allows each part and the original does not allow the whole:
@@ -166,11 +156,7 @@ func inModes(p *ir.Project, names []string) []string {
 }
 
 func tallied(t migrate.Tally) string {
-	text := fmt.Sprintf("%d equal, %d narrower, %d wider", t.Equal, t.Narrower, t.Wider)
-	if t.Guarded > 0 {
-		text += fmt.Sprintf(", %d guarded", t.Guarded)
-	}
-	return text
+	return fmt.Sprintf("%d equal, %d narrower, %d wider", t.Equal, t.Narrower, t.Wider)
 }
 
 // reason is why something is narrower, as a line says it.
@@ -189,7 +175,7 @@ func narrowings(list []migrate.Narrowing) (lines []string) {
 			return !o.Built && o.File == n.File && o.Group == n.Group && o.Was == n.Was && o.Is == n.Is &&
 				o.Form == n.Form && o.Example == n.Example && o.Count == n.Count
 		}
-		if n.Guard != "" || n.Built && slices.ContainsFunc(list, source) {
+		if n.Built && slices.ContainsFunc(list, source) {
 			continue
 		}
 		r := reason{n.Was, n.Is, shortRule(n.Rule, n.Form), n.Form}
@@ -259,19 +245,6 @@ func shortRule(rule string, form migrate.Form) string {
 
 // mostExamples is how many actions a reason names.
 const mostExamples = 2
-
-// guarded names the guarded paths that take something from the files.
-func (u *Printer) guarded(paths []string) {
-	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	u.Printf("  %-15s %s: nobody edits unasked what holds permissions; can.edit.guarded opens a path\n",
-		"guarded", diag.Clean(strings.Join(paths, ", ")))
-	for _, name := range []string{ir.BareMark, pins.File} { // which need not be there
-		if slices.Contains(paths, name) {
-			u.Printf("  %-15s %s: %s\n", "", name, ir.WhyGuarded(name))
-		}
-	}
-}
 
 // MigrateNotes prints notes of one kind. What stays as it is written is a line for each file and reason, but with -v.
 func (u *Printer) MigrateNotes(notes []contract.Note) {

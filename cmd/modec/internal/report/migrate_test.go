@@ -15,9 +15,8 @@ func TestNarrowings(t *testing.T) {
 	const expression = `fileRegex: ^(?!(.*[/\\])?(\.(git|modec|roo)|modec)([/\\]|$)).*\.md$`
 	n := migrate.Narrowing{File: ".roomodes", Group: ir.Edit, Built: true, Was: ir.Ask, Rule: expression,
 		At: diag.Pos{File: ".roomodes", Line: 3, Col: 5}, Form: migrate.LineBreak, Count: 2, Example: "x\n.md"}
-	other, guard, folder, short := n, n, n, n
+	other, folder, short := n, n, n
 	other.At.Line, other.Rule = 9, expression+"|"
-	guard.Guard = ".git/"
 	folder.Form, folder.Example, folder.Count = "", "a/.x/b.md", 1
 	short.Rule, short.At, short.Form, short.Count = "edit writes no default", diag.Pos{}, "", 1
 	want := []string{
@@ -26,7 +25,7 @@ func TestNarrowings(t *testing.T) {
 		`narrower        .roomodes: edit "a/.x/b.md": asked about before, denied now: the new fileRegex (.roomodes:3:5)`,
 		`narrower        .roomodes: edit "x\n.md": asked about before, denied now: no rule of edit allows it`,
 	}
-	if got := narrowings([]migrate.Narrowing{n, other, guard, folder, short}); !slices.Equal(got, want) {
+	if got := narrowings([]migrate.Narrowing{n, other, folder, short}); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -306,9 +306,6 @@ func ListsOf(g *explain.Group, x extent) (lists []RuleList) {
 			lists = append(lists, RuleList{d, d.String(), server, names[:len(names)-more], more})
 		}
 	}
-	if g.Guards > 0 {
-		lists = append(lists, RuleList{Decision: ir.Deny, names: []string{"and " + Count(g.Guards, "guarded path")}})
-	}
 	return lists
 }
 

@@ -24,7 +24,6 @@ func Project() *ir.Project {
 		MCP: MCP(ir.Deny, Entry("docs", ir.Allow),
 			Entry("github", ir.Ask, Rule(ir.Allow, "list_*", 9), Rule(ir.Deny, "delete_*", 10))),
 	}, admin, docs, github)
-	p.Guards = []ir.Rule{Rule(ir.Deny, ".cursor/**", 11)}
 	return p
 }
 
