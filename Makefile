@@ -105,7 +105,8 @@ tested = $(sort $(dir $(shell grep -rlE '$(1)' --include='*_test.go' --exclude-d
 # What runs side by side, by the race detector: generated sources and keys are no news to it.
 race:
 	@$(call part,race,go test -short -race -timeout 20m -skip 'Install|Killed|Mutants|Pairs|OrdinarySources|Drawn|InCells|Keys' ./compiler $(addprefix ./targets/mcp/,gateway seal serve) \
-		$(addprefix ./compiler/,contract gittree output policy record source verify))
+		$(addprefix ./compiler/,contract gittree output record source verify); \
+		go test -race -run Concurrent ./compiler/policy)
 
 # installed TESTS installs by their lock files the packages that tests need.
 installed = for dir in $(sort $(dir $(wildcard $(foreach t,$(1),$(dir $t)package.json $(dir $t)*/package.json)))); do \

@@ -263,7 +263,7 @@ func decisionsJSON(p *ir.Project) ([]byte, error) {
 		return nil, err
 	}
 	out := b.Bytes()
-	for _, start := range []string{`{"slug":`, `{"name":`, `"modes":`, `"roles":`, `"servers":`, `"guards":`} {
+	for _, start := range []string{`{"slug":`, `{"name":`, `"modes":`, `"roles":`, `"servers":`} {
 		out = bytes.ReplaceAll(out, []byte(","+start), []byte(",\n"+start))
 	}
 	return out, nil

@@ -19,6 +19,7 @@ func ExampleTemplate() {
 	// Output:
 	// default
 	//   modec.toml
+	//   modec/everyone.cue
 	//   modec/modes/docs-writer.cue
 	//   modec/roles/developer.cue
 	//   modec/schema.cue

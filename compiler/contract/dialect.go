@@ -12,8 +12,8 @@ import (
 // the rest stays a rule for this agent alone ([ir.NativeRule]).
 type Dialect interface {
 	Target
-	// RuleLists returns the fields of a role that contain rules of the dialect, in
-	// the order in which they are read.
+	// RuleLists returns the lists of rules of the dialect that a role may have, in the order in which they are
+	// read.
 	RuleLists() []RuleList
 	// TranslateRule turns a rule into neutral ones. It becomes neutral only where that
 	// means no more for an allow and no less for a deny or an ask; ok is false for
@@ -49,11 +49,12 @@ func Dialects(targets []Target) []Dialect {
 	return out
 }
 
-// RuleList is a field of a role that contains rules of a dialect.
+// RuleList is a list of rules of a dialect: agents.NAME.native.DECISION of a subject.
 type RuleList struct {
-	Field    string
 	Decision ir.Decision // what every rule in it decides
-	// Modes is set where a mode may have the list too, in extra.
+	// Field is the field of a role that has such rules too, and those that can has words for; "" for none.
+	Field string
+	// Modes is set where a mode may have the list too.
 	Modes bool
 }
 

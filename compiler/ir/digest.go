@@ -30,7 +30,7 @@ func (p *Project) DigestOfAll() string {
 // deciding returns what decides, in an order that does not depend on the source's.
 func (p *Project) deciding() Project {
 	decisions := *p.Decisions()
-	decisions.Name, decisions.SourceHash = "", ""
+	decisions.Name = ""
 	// What a gateway has follows from the rest.
 	decisions.Servers = slices.DeleteFunc(decisions.Servers, func(s Server) bool { return s.Gateway != nil })
 	decisions.Sort() // by name: it has no order

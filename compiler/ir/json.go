@@ -26,6 +26,7 @@ func (p *Project) Marshal() ([]byte, error) {
 // identify a server by them.
 func (p *Project) Decisions() *Project {
 	q := *p
+	q.SourceHash = "" // a comment of the source decides nothing
 	q.Modes = decisionModes(p.Modes)
 	q.Builtins = decisionModes(p.Builtins)
 	q.Roles = make([]Role, len(p.Roles))

@@ -98,7 +98,7 @@ func (s *stated) subject(x subject) {
 	}
 	for _, target := range slices.Sorted(maps.Keys(extra)) {
 		if text, err := json.Marshal(extra[target].Fields); err == nil {
-			s.text(extra[target].Pos, "extra."+target, x.name, string(text), takeOut)
+			s.text(extra[target].Pos, "agents."+target+".settings", x.name, string(text), takeOut)
 		}
 	}
 	for _, g := range ir.Groups {

@@ -82,7 +82,7 @@ func (d *differ) own(
 func (d *differ) native(name string, at []string, ref ir.SubjectRef, a, b []ir.NativeRule) {
 	list := func(r ir.NativeRule) []string {
 		if r.Own {
-			return append(slices.Clip(at), "extra", r.Target, ruleField(d.dialects, r))
+			return append(slices.Clip(at), ownList(r)...)
 		}
 		return append(slices.Clip(at), ruleField(d.dialects, r))
 	}
@@ -105,7 +105,7 @@ func (d *differ) extra(name string, at []string, pos diag.Pos, a, b map[string]i
 		for _, k := range slices.Sorted(maps.Keys(both(was, is))) {
 			if v, ok := is[k]; !reflect.DeepEqual(was[k], v) {
 				raw := &value{raw: string(contract.JSONLine(v))}
-				d.field(name, pos, append(slices.Clip(at), "extra", target, k), raw, !ok)
+				d.field(name, pos, append(slices.Clip(at), "agents", target, "settings", k), raw, !ok)
 			}
 		}
 	}

@@ -252,7 +252,6 @@ func (e *editor) sayable(res *compiler.Result, t contract.Target) (out []change)
 // offered says in can what a role says in an agent's own words, as an import has it.
 func (e *editor) offered(t contract.Dialect, r *ir.Role, n ir.NativeRule, is *ir.Role) (out []change) {
 	at := []string{"roles", r.Name}
-	field := ruleField(contract.Dialects(e.of.Targets), n)
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
 		var adds []func(*patcher) error
 		for _, x := range rulesOf(&is.Can, g) {
@@ -274,7 +273,7 @@ func (e *editor) offered(t contract.Dialect, r *ir.Role, n ir.NativeRule, is *ir
 			continue // the role could have it as a rule of the dialect, and has it for the agent alone on purpose
 		}
 		adds = append(adds, func(p *patcher) error {
-			return p.drop(append(slices.Clip(at), "extra", n.Target, field), text(n.Text))
+			return p.drop(append(slices.Clip(at), ownList(n)...), text(n.Text))
 		})
 		out = append(out, change{Edit: Edit{Pos: n.Pos, Offer: true, What: fmt.Sprintf(
 			"role %s: %s %s is for %s alone, and can.%s can say it", r.Name, n.Decision, n.Text, n.Target, g)},
@@ -282,6 +281,11 @@ func (e *editor) offered(t contract.Dialect, r *ir.Role, n ir.NativeRule, is *ir
 			restated: &restated{target: t, subject: ir.SubjectRef{Role: r.Name}, group: g, allows: true}})
 	}
 	return out
+}
+
+// ownList returns where a subject has a rule that is for one agent alone.
+func ownList(r ir.NativeRule) []string {
+	return []string{"agents", r.Target, "native", r.Decision.String()}
 }
 
 // ruleField returns the field of a role that has rules of an agent's own grammar with a decision.

@@ -234,48 +234,64 @@ func (w *writer) role(r *ir.Role) *tree {
 
 // own writes what a subject says for one agent alone.
 func (w *writer) own(t *tree, extra map[string]ir.Extra, rules []ir.NativeRule) {
-	x := w.extras(extra)
+	agents := &tree{}
 	for _, d := range w.dialects {
-		var foreign, own []ir.NativeRule // what the neutral vocabulary cannot say, and what stays as it is
+		var own []ir.NativeRule // what stays as it is
 		for _, n := range rules {
-			switch {
-			case n.Target != d.Name():
-			case n.Own:
+			if n.Target == d.Name() && n.Own {
 				own = append(own, n)
-			default:
-				foreign = append(foreign, n)
 			}
 		}
-		w.native(t, d, foreign)
-		if len(own) == 0 {
-			continue
+		for _, l := range byField(d.RuleLists()) {
+			w.native(t, l.Field, l.Decision, slices.DeleteFunc(slices.Clone(rules), func(n ir.NativeRule) bool {
+				return n.Target != d.Name() || n.Own
+			}))
 		}
-		of := x.get(d.Name())
-		if of == nil {
-			of = &tree{}
-			x.set(d.Name(), of)
+		native := &tree{}
+		for _, decision := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {
+			w.native(native, decision.String(), decision, own)
 		}
-		w.native(of, d, own)
+		if len(native.fields) > 0 {
+			agent(agents, d.Name()).set("native", native)
+		}
 	}
-	if len(x.fields) > 0 {
-		t.set("extra", x)
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		if fields := extra[name].Fields; len(fields) > 0 {
+			agent(agents, name).set("settings", w.any(fields))
+		}
+	}
+	if len(agents.fields) > 0 {
+		t.set("agents", agents)
 	}
 }
 
-// native writes rules in the grammar of an agent, list by list.
-func (w *writer) native(t *tree, d contract.Dialect, all []ir.NativeRule) {
-	lists := d.RuleLists()
+// agent returns what is for one agent alone.
+func agent(all *tree, name string) *tree {
+	of := all.get(name)
+	if of == nil {
+		of = &tree{}
+		all.set(name, of)
+	}
+	return of
+}
+
+// byField returns the lists that are fields of a role, by name.
+func byField(lists []contract.RuleList) []contract.RuleList {
+	lists = slices.DeleteFunc(slices.Clone(lists), func(l contract.RuleList) bool { return l.Field == "" })
 	slices.SortFunc(lists, func(a, b contract.RuleList) int { return cmp.Compare(a.Field, b.Field) })
-	for _, l := range lists {
-		rules := list()
-		for _, n := range all {
-			if n.Decision == l.Decision {
-				rules.list = append(rules.list, w.noted(text(n.Text), n.Pos))
-			}
+	return lists
+}
+
+// native writes a list of rules in the grammar of an agent: those of a decision.
+func (w *writer) native(t *tree, field string, d ir.Decision, all []ir.NativeRule) {
+	rules := list()
+	for _, n := range all {
+		if n.Decision == d {
+			rules.list = append(rules.list, w.noted(text(n.Text), n.Pos))
 		}
-		if len(rules.list) > 0 {
-			t.set(l.Field, rules)
-		}
+	}
+	if len(rules.list) > 0 {
+		t.set(field, rules)
 	}
 }
 
@@ -325,16 +341,6 @@ func (w *writer) restrictions(m *ir.MCPRestrictions) *tree {
 	tools("allowedTools", m.AllowedTools)
 	tools("disallowedTools", m.DisallowedTools)
 	return t
-}
-
-func (w *writer) extras(extra map[string]ir.Extra) *tree {
-	x := &tree{}
-	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		if fields := extra[name].Fields; len(fields) > 0 {
-			x.set(name, w.any(fields))
-		}
-	}
-	return x
 }
 
 // any writes a value of JSON.

@@ -324,16 +324,27 @@ func plainValue(n *source.Node) any {
 	return n.Text
 }
 
-func decodeExtra(n *source.Node) map[string]ir.Extra {
+// decodeSettings reads agents.NAME.settings.
+func decodeSettings(n *source.Node) map[string]ir.Extra {
+	m := map[string]ir.Extra{}
+	for _, f := range fields(n) {
+		if n := f.Node.Get("settings"); n != nil && len(n.Fields) > 0 {
+			settings, _ := plainValue(n).(map[string]any)
+			m[f.Name] = ir.Extra{Fields: settings, Pos: f.Pos}
+		}
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+// fields returns the fields of a node, nil for a node that is not there.
+func fields(n *source.Node) []source.Field {
 	if n == nil {
 		return nil
 	}
-	m := map[string]ir.Extra{}
-	for _, f := range n.Fields {
-		fields, _ := plainValue(f.Node).(map[string]any)
-		m[f.Name] = ir.Extra{Fields: fields, Pos: f.Pos}
-	}
-	return m
+	return n.Fields
 }
 
 func decodeRestrictions(n *source.Node) *ir.MCPRestrictions {

@@ -25,31 +25,46 @@ type sugarRule struct {
 func (r *resolver) nativeRules(s *subject) {
 	for _, dialect := range r.settings.Dialects {
 		for _, l := range dialect.RuleLists() {
+			if l.Field == "" {
+				continue
+			}
 			for i, n := range elems(s.node.Get(l.Field)) {
 				r.nativeRule(s, dialect, l.Decision, n, diag.Join(s.path, diag.Index(l.Field, i)))
 			}
-			r.ownList(s, dialect, l)
 		}
 	}
 }
 
-// ownRules reads the rules that a mode has for agents that take some of modes.
+// ownRules reads agents.NAME.native: rules that stay ones for their agent alone.
 func (r *resolver) ownRules(s *subject) {
+	for _, f := range fields(s.node.Get("agents")) {
+		at := diag.Join(s.path, "agents."+f.Name)
+		if !slices.Contains(r.settings.Known, f.Name) {
+			r.unknown(diag.UnknownTarget, "target", &source.Node{Text: f.Name, Pos: f.Pos}, at,
+				slices.Clone(r.settings.Known))
+			continue
+		}
+		for _, list := range fields(f.Node.Get("native")) {
+			r.ownList(s, f.Name, decision(list.Name), list.Node, diag.Join(at, "native."+list.Name))
+		}
+	}
+}
+
+// ownList reads a list of rules for one agent alone.
+func (r *resolver) ownList(s *subject, agent string, d ir.Decision, n *source.Node, at string) {
 	for _, dialect := range r.settings.Dialects {
 		for _, l := range dialect.RuleLists() {
-			if l.Modes {
-				r.ownList(s, dialect, l)
+			if dialect.Name() != agent || l.Decision != d || s.kind == modeKind && !l.Modes {
+				continue
 			}
+			for i, rule := range elems(n) {
+				r.ownRule(s, dialect, d, rule, diag.Index(at, i))
+			}
+			return
 		}
 	}
-}
-
-// ownList reads a list of rules that stay ones for their agent alone.
-func (r *resolver) ownList(s *subject, dialect contract.Dialect, l contract.RuleList) {
-	own := diag.Join(diag.Join(s.path, "extra"), dialect.Name())
-	for i, n := range elems(s.node.Get("extra").Get(dialect.Name()).Get(l.Field)) {
-		r.ownRule(s, dialect, l.Decision, n, diag.Join(own, diag.Index(l.Field, i)))
-	}
+	r.diags.Errorf(diag.BadValue, n.Pos, "%s has no rules of its own for a %s to %s", agent, s.kind, d).Path(at).
+		Hint("say it in can")
 }
 
 // ownRule reads a rule that stays one for its agent alone, whatever the neutral vocabulary can say.
@@ -61,28 +76,6 @@ func (r *resolver) ownRule(s *subject, dialect contract.Dialect, d ir.Decision, 
 	}
 	s.native = append(s.native, ir.NativeRule{
 		Target: dialect.Name(), Decision: d, Text: n.Text, Pos: n.Pos, Own: true})
-}
-
-// withoutRules returns what a subject says for one target alone, without the rules in its grammar.
-func (r *resolver) withoutRules(kind subjectKind, extra map[string]ir.Extra) map[string]ir.Extra {
-	for _, dialect := range r.settings.Dialects {
-		x, ok := extra[dialect.Name()]
-		if !ok {
-			continue
-		}
-		for _, l := range dialect.RuleLists() {
-			if l.Modes || kind != modeKind {
-				delete(x.Fields, l.Field)
-			}
-		}
-		if len(x.Fields) == 0 {
-			delete(extra, dialect.Name())
-		}
-	}
-	if len(extra) == 0 {
-		return nil
-	}
-	return extra
 }
 
 func (r *resolver) nativeRule(s *subject, dialect contract.Dialect, d ir.Decision, n *source.Node, at string) {

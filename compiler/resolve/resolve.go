@@ -321,6 +321,7 @@ func (r *resolver) decode(s *subject) {
 	switch s.kind {
 	case roleKind:
 		r.nativeRules(s)
+		r.ownRules(s)
 	case modeKind:
 		r.ownRules(s)
 	}

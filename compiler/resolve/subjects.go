@@ -104,7 +104,7 @@ func (r *resolver) mode(s *subject) ir.Mode {
 		Model:        text(r.inherited(s, "model")),
 		Restrictions: decodeRestrictions(r.inherited(s, "mcpRestrictions")),
 		Native:       s.native,
-		Extra:        r.withoutRules(modeKind, decodeExtra(r.inherited(s, "extra"))),
+		Extra:        decodeSettings(r.inherited(s, "agents")),
 		Place:        r.place(s.node, s.path),
 	}
 	var ok bool
@@ -142,7 +142,7 @@ func (r *resolver) role(s *subject) ir.Role {
 		Written:     s.written,
 		Description: text(r.inherited(s, "description")),
 		Env:         textMap(r.inherited(s, "env")),
-		Extra:       r.withoutRules(roleKind, decodeExtra(r.inherited(s, "extra"))),
+		Extra:       decodeSettings(r.inherited(s, "agents")),
 		Place:       r.place(s.node, s.path),
 	}
 	if mode != nil {

@@ -126,7 +126,7 @@ func values() string {
 	for i := 1; i < 8; i++ {
 		fmt.Fprintf(&b, "_a%d: [%s]\n", i, strings.Repeat(fmt.Sprintf("_a%d, ", i-1), 9))
 	}
-	b.WriteString("roles: r: extra: x: y: _a7\n")
+	b.WriteString("roles: r: agents: x: settings: y: _a7\n")
 	return b.String()
 }
 

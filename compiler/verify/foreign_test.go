@@ -248,8 +248,8 @@ func TestKeptRules(t *testing.T) {
 	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", `{"roles": {"dev": {"description": "Does",
 		"can": {"read": {"deny": [".env"]}, "command": {"allow": ["npm *"]}},
 		"disallowedTools": ["Read(!foo/**)"],
-		"extra": {"claude": {"allowedTools": ["WebFetch(domain:*)"], "askTools": ["WebFetch(domain:pay.example.com)"],
-			"disallowedTools": ["Bash(git commit -m \"x\")", "Bash(FOO=bar rm *)", "Read(secret dir/**)"]}}}}}`)
+		"agents": {"claude": {"native": {"allow": ["WebFetch(domain:*)"], "ask": ["WebFetch(domain:pay.example.com)"],
+			"deny": ["Bash(git commit -m \"x\")", "Bash(FOO=bar rm *)", "Read(secret dir/**)"]}}}}}}`)
 	const name = ".claude/settings.json"
 	for _, rule := range []string{
 		`Bash(git commit -m \"x\")`, "Bash(FOO=bar rm *)", "Read(secret dir/**)",

@@ -33,7 +33,7 @@ func TestServersWithUnderscores(t *testing.T) {
 // What a rule of the source for one agent permits beyond its table is no defect of modec: the error is at the rule.
 func TestOwnRuleWidens(t *testing.T) {
 	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", `{"roles": {"dev": {"description": "Does",
-		"extra": {"claude": {"allowedTools": ["Bash(rm *)"]}},
+		"agents": {"claude": {"native": {"allow": ["Bash(rm *)"]}}},
 		"can": {"command": {"allow": ["npm test *"], "default": "ask"}}}}}`)
 	_, diags := res.Verify(t.Context(), 1, nil)
 	errors := 0

@@ -435,7 +435,7 @@ func modeParts(x part, m *ir.Mode) []part {
 		l.addAt(m.Restrictions.Pos, "mcpRestrictions", func(m *ir.Mode) { m.Restrictions = nil })
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Extra)) {
-		l.addAt(m.Extra[name].Pos, "extra."+name, func(m *ir.Mode) { delete(m.Extra, name) })
+		l.addAt(m.Extra[name].Pos, "agents."+name+".settings", func(m *ir.Mode) { delete(m.Extra, name) })
 	}
 	for i, c := range m.Native {
 		l.addAt(c.Pos, c.Decision.String()+" "+c.Text, func(m *ir.Mode) { m.Native = slices.Delete(m.Native, i, i+1) })
@@ -466,7 +466,7 @@ func roleParts(x part, r *ir.Role) []part {
 		l.addAt(c.Pos, c.Decision.String()+" "+c.Text, func(r *ir.Role) { r.Native = slices.Delete(r.Native, i, i+1) })
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Extra)) {
-		l.addAt(r.Extra[name].Pos, "extra."+name, func(r *ir.Role) { delete(r.Extra, name) })
+		l.addAt(r.Extra[name].Pos, "agents."+name+".settings", func(r *ir.Role) { delete(r.Extra, name) })
 	}
 	return append(l.list, rules(x.what, &r.Can, func(p *ir.Project) *ir.Can { return &l.find(p).Can })...)
 }

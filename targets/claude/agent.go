@@ -63,7 +63,7 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 	}
 	_, errs := format.ReadAgentExtras(m)
 	for _, err := range errs {
-		e.diags.Errorf(codeUnknownExtra, m.Extra["claude"].Pos, "%v", err)
+		e.diags.Errorf(codeUnknownSetting, m.Extra["claude"].Pos, "%v", err)
 	}
 	s := c.s
 	c.hook = c.hooked(func() need { return e.modeNeedsHook(c) })

@@ -190,7 +190,7 @@ func (claude) Owns() []string {
 	return []string{profiles + "*", format.AgentsFolder + "/*.md", format.ProjectSettings, format.ProjectServers}
 }
 
-// OwnsPlaced returns the folder in which extra.claude.file of a mode may place a subagent.
+// OwnsPlaced returns the folder in which agents.claude.settings.file of a mode may place a subagent.
 func (claude) OwnsPlaced() []string { return []string{format.AgentsFolder + "/**/*.md"} }
 
 // HoldsRoles marks that every role that says something has settings.

@@ -15,9 +15,9 @@ import (
 // RuleLists returns the flags of Claude Code that a role may write as fields.
 func (claude) RuleLists() []contract.RuleList {
 	return []contract.RuleList{
-		{Field: "disallowedTools", Decision: ir.Deny},
-		{Field: "askTools", Decision: ir.Ask},
-		{Field: "allowedTools", Decision: ir.Allow},
+		{Decision: ir.Deny, Field: "disallowedTools"},
+		{Decision: ir.Ask, Field: "askTools"},
+		{Decision: ir.Allow, Field: "allowedTools"},
 	}
 }
 

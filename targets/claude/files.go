@@ -145,8 +145,8 @@ func (p *pathRules) allowsEdits() bool {
 	return p.group == ir.Edit && !approved && !p.asksAll
 }
 
-// asksItself reports whether Claude Code asks about a path by itself, whatever rule allows it, and a rule asks about the
-// path, or denies it where nobody is asked.
+// asksItself reports whether Claude Code asks about a path by itself, whatever rule allows it, and a rule asks
+// about the path, or denies it where nobody is asked.
 func (p *pathRules) asksItself(r *ir.Rule) bool {
 	own := p.group == ir.Edit && slices.Contains(format.Protected, strings.TrimSuffix(r.Pattern.Text, "/"))
 	return own && (r.Decision == ir.Ask && !p.approvesEdits() || r.Decision == ir.Deny && p.mode == format.DontAsk)

@@ -13,7 +13,7 @@ import (
 	"modec.dev/modec/targets/claude/hook"
 )
 
-// ownFields returns what a mode says in extra.claude, but for its lists of tools and its hooks.
+// ownFields returns what a mode says in agents.claude.settings, but for its lists of tools and its hooks.
 // What would permit more than the source is left out.
 func (c *compiler) ownFields(m *ir.Mode) (o contract.Object) {
 	at := m.Extra["claude"].Pos

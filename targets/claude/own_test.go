@@ -8,7 +8,7 @@ import (
 	"modec.dev/modec/targets/claude/format"
 )
 
-// What a mode says in extra.claude gives nothing that its groups deny: such a name is left out,
+// What a mode says in agents.claude.settings gives nothing that its groups deny: such a name is left out,
 // with a loss, and so is a memory that would bring the tools.
 func TestOwnListsGiveNothingMore(t *testing.T) {
 	agent := &ir.Default{Decision: ir.Agent}

@@ -29,7 +29,7 @@ func (e *emitter) agent(m *ir.Mode) {
 	e.files = append(e.files, contract.File{Path: agentFile(m), Data: contract.TOML(o)})
 }
 
-// The members of extra.codex that say how the agent of a mode is called, and in which file it is.
+// The members of agents.codex.settings that say how the agent of a mode is called, and in which file it is.
 const (
 	nameField = "name"
 	fileField = "file"
@@ -51,7 +51,7 @@ func agentFile(m *ir.Mode) string {
 	return format.AgentFile(agentName(m))
 }
 
-// extraFields are the settings of an agent that a mode may have in extra.codex; "" for what is no setting.
+// extraFields are the settings of an agent that a mode may have in agents.codex.settings; "" for what is no setting.
 var extraFields = map[string]string{
 	fileField: "", "model": "model", nameField: "", "reasoningEffort": "model_reasoning_effort",
 }
@@ -69,16 +69,17 @@ func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
 		field, known := extraFields[key]
 		switch {
 		case !ok || !known:
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.codex.%s: Codex knows no such setting of an agent", key).
+			e.diags.Errorf(codeUnknownSetting, x.Pos,
+				"agents.codex.settings.%s: Codex knows no such setting of an agent", key).
 				Hintf("a mode may have %s, and other for an object of further ones",
 					diag.Quote(slices.Sorted(maps.Keys(extraFields)))).
 				Target(name)
 		case key == nameField && (contract.Slug(text) != m.Slug || strings.TrimSpace(text) != text):
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.codex.name: got %q, want a name of which %q is the slug",
-				text, m.Slug).Target(name)
+			e.diags.Errorf(codeUnknownSetting, x.Pos,
+				"agents.codex.settings.name: got %q, want a name of which %q is the slug", text, m.Slug).Target(name)
 		case key == fileField && !format.IsAgentFile(text):
-			e.diags.Errorf(codeUnknownExtra, x.Pos,
-				"extra.codex.file: got %q, want the name of a file that ends in .toml", text).Target(name)
+			e.diags.Errorf(codeUnknownSetting, x.Pos,
+				"agents.codex.settings.file: got %q, want the name of a file that ends in .toml", text).Target(name)
 		case field != "":
 			o = append(o, field, text)
 		}

@@ -42,7 +42,7 @@
 //
 // Codex takes any name of an agent, with underscores and blanks too, goes by the one in the file, whatever the file is
 // called, and takes blanks around a name away, in the file and in a call. A mode keeps a name that no slug has in
-// extra.codex.name; the hook knows it by its slug.
+// agents.codex.settings.name; the hook knows it by its slug.
 //
 // # What an administrator requires
 //

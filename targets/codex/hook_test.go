@@ -18,7 +18,7 @@ import (
 
 const shop = `{"servers": {"git-hub": {"command": "x", "tools": {"close": {}, "drop.all": {}, "list": {}}}, "own": {"command": "y"}},
 "modes": {"doc-writer": {"name": "D", "roleDefinition": "x", "can": {"command": {"allow": ["make"], "default": "deny"}},
-	"extra": {"codex": {"name": "doc_writer", "file": "docs.toml"}}}, "reader": {"name": "R", "roleDefinition": "x",
+	"agents": {"codex": {"settings": {"name": "doc_writer", "file": "docs.toml"}}}}, "reader": {"name": "R", "roleDefinition": "x",
 	"can": {"read": "allow", "command": {"allow": ["make"], "default": "ask"},
 	"edit": {"ask": ["src/a.go"]}, "mcp": {"git-hub": {"ask": ["list"]}}}}},
 "roles": {

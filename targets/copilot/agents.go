@@ -158,7 +158,7 @@ func names(list []string) (tools []string) {
 	return slices.Compact(tools)
 }
 
-// extraFields are the keys of an agent that a mode may have in extra.copilot.
+// extraFields are the keys of an agent that a mode may have in agents.copilot.settings.
 var extraFields = map[string]func(any) bool{format.FileField: isText, "model": isText, "name": isText,
 	"other": isOther, "tools": isTools}
 
@@ -184,7 +184,8 @@ func (e *emitter) extras(m *ir.Mode, line func(key, value string)) {
 	x := m.Extra[name]
 	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
 		if is := extraFields[key]; is == nil || !is(x.Fields[key]) {
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.copilot.%s: Copilot knows no such setting of an agent", key).
+			e.diags.Errorf(codeUnknownSetting, x.Pos,
+				"agents.copilot.settings.%s: Copilot knows no such setting of an agent", key).
 				Hintf("a mode may have %s", diag.Quote(slices.Sorted(maps.Keys(extraFields)))).
 				Target(name)
 			continue
@@ -194,8 +195,8 @@ func (e *emitter) extras(m *ir.Mode, line func(key, value string)) {
 		}
 	}
 	if file, ok := x.Fields[format.FileField].(string); ok && !format.IsAgentFile(file, m.Slug) {
-		e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.copilot.file: got %q, want a path below %s that ends in "+
-			".agent.md, and of whose name %q is the slug", diag.Short(file), format.AgentsDir, m.Slug).
+		e.diags.Errorf(codeUnknownSetting, x.Pos, "agents.copilot.settings.file: got %q, want a path below %s that "+
+			"ends in .agent.md, and of whose name %q is the slug", diag.Short(file), format.AgentsDir, m.Slug).
 			Target(name)
 	}
 	other, _ := x.Fields["other"].(map[string]any)

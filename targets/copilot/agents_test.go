@@ -20,7 +20,7 @@ func TestOddNames(t *testing.T) {
 			config.File: []byte("inventory = \"closed\"\n[targets.copilot]\n"),
 			"modec/a.json": []byte(`{"roles": {"dev": {"can": {"read": "allow", "command": {"allow": ["make"], "default": "ask"}}}},
 "modes": {"team-My-Agent": {"name": "M", "roleDefinition": "You read.", "can": {"read": "allow", "command": {"ask": ["make"]}},
-	"extra": {"copilot": {"file": "` + file + `"}}}}}`)}})
+	"agents": {"copilot": {"settings": {"file": "` + file + `"}}}}}}`)}})
 		said := ""
 		for _, d := range diags {
 			said += string(d.Code) + " "
@@ -58,7 +58,7 @@ func TestOddNames(t *testing.T) {
 		t.Errorf("got %s and %v", got, diags)
 	}
 	for _, bad := range []string{"../x.agent.md", "other.agent.md", "team/My Agent.md", "/team/My Agent.agent.md"} {
-		if _, said := compile(bad); !strings.Contains(said, "copilot-unknown-extra") {
+		if _, said := compile(bad); !strings.Contains(said, "copilot-unknown-setting") {
 			t.Errorf("%s: got %q, want an error", bad, said)
 		}
 	}

@@ -35,8 +35,9 @@
 //
 // # Agents in Copilot's own words
 //
-// A mode may have the list of tools of an agent as it is written (extra.copilot.tools): what `modec migrate` reads
-// stays so, in the agent's file and as the tools of a session of the mode. What can denies is taken out of it.
+// A mode may have the list of tools of an agent as it is written (agents.copilot.settings.tools): what
+// `modec migrate` reads stays so, in the agent's file and as the tools of a session of the mode. What can denies
+// is taken out of it.
 //
 // # Known holes of the agent
 //

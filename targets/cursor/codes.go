@@ -24,6 +24,6 @@ const (
 	codeOrganisation   diag.Code = "cursor-organisation"
 	codeServerField    diag.Code = "cursor-server-field"
 	codeServerOff      diag.Code = "cursor-server-off"
-	codeUnknownExtra   diag.Code = "cursor-unknown-extra"
+	codeUnknownSetting diag.Code = "cursor-unknown-setting"
 	codeUnknownSubject diag.Code = "cursor-unknown-subject"
 )

@@ -12,10 +12,10 @@ import (
 	"modec.dev/modec/targets/cursor/format"
 )
 
-// RuleLists returns the lists of cli.json. A role has them in extra.cursor alone: can says the same
+// RuleLists returns the lists of cli.json. A role has them in agents.cursor.native alone: can says the same
 // for every agent, and more exactly.
 func (cursor) RuleLists() []contract.RuleList {
-	return []contract.RuleList{{Field: "deny", Decision: ir.Deny}, {Field: "allow", Decision: ir.Allow}}
+	return []contract.RuleList{{Decision: ir.Deny}, {Decision: ir.Allow}}
 }
 
 // BadRule returns the code of a token that Cursor would not read.

@@ -273,8 +273,8 @@ func (p *profile) refused(g ir.Group) (what string, at diag.Pos) {
 func (e *emitter) checkExtras() {
 	check := func(all map[string]ir.Extra) {
 		if x := all["cursor"]; len(x.Fields) > 0 {
-			e.diags.Errorf(codeUnknownExtra, x.Pos,
-				"extra.cursor has settings, and Cursor knows none for a mode; remove them").
+			e.diags.Errorf(codeUnknownSetting, x.Pos,
+				"agents.cursor.settings has settings, and Cursor knows none for a mode; remove them").
 				Target("cursor")
 		}
 	}

@@ -23,7 +23,7 @@
 // the source asks about, with a message (cursor-ask); for a guard that asks it abstains,
 // and no token is written.
 //
-// A role may have tokens of cli.json for the CLI alone (extra.cursor). They are written as they are, and
+// A role may have tokens of cli.json for the CLI alone (agents.cursor.native). They are written as they are, and
 // no hook holds them in the IDE. One that allows something needs a group of which the source says
 // nothing that only a hook holds.
 //

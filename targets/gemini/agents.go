@@ -89,7 +89,7 @@ var agentFile = lazy.Regexp(`\A[A-Za-z0-9][\w.-]*\.md\z`)
 // quoted writes a text into front matter.
 func quoted(s string) string { return contract.QuoteYAML(s, nil) }
 
-// extraFields are the members of extra.gemini of a mode, by the keys of an agent; "" for what is no key.
+// extraFields are the members of agents.gemini.settings of a mode, by the keys of an agent; "" for what is no key.
 var extraFields = map[string]string{
 	"file": "", "kind": "kind", "maxTurns": "max_turns", "mcpServers": "mcp_servers", "model": "model",
 	"name": "", "temperature": "temperature", "timeoutMins": "timeout_mins", "tools": "",
@@ -115,7 +115,8 @@ func (e *emitter) extras(all map[string]ir.Extra, line func(key, value string)) 
 			value, ok = string(text), key == "mcpServers" && err == nil
 		}
 		if line == nil || !known || !ok {
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.gemini.%s: Gemini CLI knows no such setting", key).
+			e.diags.Errorf(codeUnknownSetting, x.Pos,
+				"agents.gemini.settings.%s: Gemini CLI knows no such setting", key).
 				Hint("a mode may have file, kind, maxTurns, mcpServers, model, name, temperature, timeoutMins, tools").
 				Target(name)
 			continue
@@ -161,14 +162,14 @@ func (e *emitter) toolsOf(m *ir.Mode, w *writer) (out []string, limited bool) {
 		t, _ := item.(string)
 		switch {
 		case !format.ToolOfAgent(t):
-			e.diags.Errorf(codeUnknownExtra, x.Pos,
-				"extra.gemini.tools: Gemini CLI knows no tool %q, and does not load an agent with it", t).
+			e.diags.Errorf(codeUnknownSetting, x.Pos,
+				"agents.gemini.settings.tools: Gemini CLI knows no tool %q, and does not load an agent with it", t).
 				Hint("name a tool of Gemini CLI, mcp_SERVER_TOOL, mcp_SERVER_* or *").
 				Target(name)
 		case limited && !slices.Contains(out, t) && !within(out, t) && !slices.Contains(format.Harmless, t):
 			e.diags.Warnf(codeTools, x.Pos,
 				"mode %s denies what the tool %q does: it is left out of its list", m.Slug, t).
-				Hint("permit its group in can, or take it out of extra.gemini.tools").
+				Hint("permit its group in can, or take it out of agents.gemini.settings.tools").
 				Target(name).
 				Subject("mode "+m.Slug).
 				Loses(diag.Text, "")
@@ -283,8 +284,9 @@ func (e *emitter) settings() {
 	lists, of, problem := settingLists(own)
 	if problem != nil {
 		e.diags.Errorf(codeSetting, problem.Pos,
-			"%q takes away whatever its list does not name, and extra.gemini.deny does not say so", problem.Text).
-			Hintf("add %q to extra.gemini.deny", format.Limit(problem.Text)).
+			"%q takes away whatever its list does not name, and agents.gemini.native.deny does not say so",
+			problem.Text).
+			Hintf("add %q to agents.gemini.native.deny", format.Limit(problem.Text)).
 			Target(name)
 	}
 	o, places = append(o, lists...), append(places, of...)

@@ -25,7 +25,7 @@ const (
 	codeServerOff      diag.Code = "gemini-server-off"
 	codeSetting        diag.Code = "gemini-setting"
 	codeTools          diag.Code = "gemini-tools"
-	codeUnknownExtra   diag.Code = "gemini-unknown-extra"
+	codeUnknownSetting diag.Code = "gemini-unknown-setting"
 	codeUnknownSubject diag.Code = "gemini-unknown-subject"
 	codeUnlisted       diag.Code = "gemini-unlisted"
 )

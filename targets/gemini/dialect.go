@@ -15,11 +15,11 @@ var _ contract.Worded = gemini{}
 // Means says what a list of the settings takes away, where a rule is about that.
 func (gemini) Means(text string, d ir.Decision) string { return format.LimitMeaning(text, d) }
 
-// RuleLists returns the lists of what the settings decide. A role has them in extra.gemini alone: can says the same
-// for every agent.
+// RuleLists returns the lists of what the settings decide. A role has them in agents.gemini.native alone:
+// can says the same for every agent.
 func (gemini) RuleLists() []contract.RuleList {
-	return []contract.RuleList{{Field: "deny", Decision: ir.Deny}, {Field: "ask", Decision: ir.Ask},
-		{Field: "allow", Decision: ir.Allow}}
+	return []contract.RuleList{{Decision: ir.Deny}, {Decision: ir.Ask},
+		{Decision: ir.Allow}}
 }
 
 // BadRule returns the code of a text that no settings say.

@@ -16,17 +16,17 @@ import (
 func TestOwnSettings(t *testing.T) {
 	const core = `"allow": ["tools.core read_file"], "deny": ["tools.core"]`
 	for _, c := range []struct{ name, settings, roles, want, code string }{
-		{"the only role", `baseline = "r"`, `"r": {"extra": {"gemini": {` + core + `}}}`,
+		{"the only role", `baseline = "r"`, `"r": {"agents": {"gemini": {"native": {` + core + `}}}}`,
 			`"tools": {"core": ["read_file"]}`, ""},
-		{"by the option", "[targets.gemini]\nsubject = \"r\"", `"r": {"extra": {"gemini": {` + core + `}}}`,
+		{"by the option", "[targets.gemini]\nsubject = \"r\"", `"r": {"agents": {"gemini": {"native": {` + core + `}}}}`,
 			`"tools": {"core": ["read_file"]}`, ""},
-		{"an empty list", `baseline = "r"`, `"r": {"extra": {"gemini": {"deny": ["tools.core"]}}}`, `"core": []`, ""},
-		{"not that of every session", "", `"r": {"extra": {"gemini": {"allow": ["tools.allowed read_file"]}}}`, "", "gemini-setting"},
+		{"an empty list", `baseline = "r"`, `"r": {"agents": {"gemini": {"native": {"deny": ["tools.core"]}}}}`, `"core": []`, ""},
+		{"not that of every session", "", `"r": {"agents": {"gemini": {"native": {"allow": ["tools.allowed read_file"]}}}}`, "", "gemini-setting"},
 		{"beside another role", `baseline = "r"`,
-			`"r": {"extra": {"gemini": {"deny": ["tools.exclude write_file"]}}}, "s": {}`, "", "gemini-setting"},
-		{"a limit that is not said", `baseline = "r"`, `"r": {"extra": {"gemini": {"allow": ["tools.core read_file"]}}}`,
+			`"r": {"agents": {"gemini": {"native": {"deny": ["tools.exclude write_file"]}}}}, "s": {}`, "", "gemini-setting"},
+		{"a limit that is not said", `baseline = "r"`, `"r": {"agents": {"gemini": {"native": {"allow": ["tools.core read_file"]}}}}`,
 			"", "gemini-setting"},
-		{"no setting", `baseline = "r"`, `"r": {"extra": {"gemini": {"allow": ["tools.exclude x"]}}}`, "", "gemini-bad-setting"},
+		{"no setting", `baseline = "r"`, `"r": {"agents": {"gemini": {"native": {"allow": ["tools.exclude x"]}}}}`, "", "gemini-bad-setting"},
 		{"no role", "[targets.gemini]\nsubject = \"x\"", `"r": {}`, "", "gemini-unknown-subject"},
 	} {
 		if !strings.Contains(c.settings, "[targets.gemini]") {

@@ -25,7 +25,7 @@ const (
 	codeSearch         diag.Code = "kilo-search"
 	codeServerOff      diag.Code = "kilo-server-off"
 	codeText           diag.Code = "kilo-text"
-	codeUnknownExtra   diag.Code = "kilo-unknown-extra"
+	codeUnknownSetting diag.Code = "kilo-unknown-setting"
 	codeUnknownSubject diag.Code = "kilo-unknown-subject"
 	codeUnlisted       diag.Code = "kilo-unlisted"
 )

@@ -22,8 +22,8 @@ var agent = &lastmatch.Agent{
 	Codes: lastmatch.Codes{
 		AgentName: codeAgentName, Approval: codeApproval, Deny: codeDeny, Line: codeLine, NativeRule: codeNativeRule,
 		NoFlags: codeNoFlags, Protected: codeProtected, RoleText: codeRoleText, Search: codeSearch,
-		ServerOff: codeServerOff, Text: codeText, UnknownExtra: codeUnknownExtra, UnknownSubject: codeUnknownSubject,
-		Unlisted: codeUnlisted,
+		ServerOff: codeServerOff, Text: codeText, UnknownSetting: codeUnknownSetting,
+		UnknownSubject: codeUnknownSubject, Unlisted: codeUnlisted,
 	},
 	Own:         &lastmatch.Own{Files: format.OwnFiles, AgentAt: format.AgentAt, Nulls: opencode.WithNulls},
 	Reads:       "opencode",

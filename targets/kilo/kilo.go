@@ -37,7 +37,7 @@
 //
 // # Rules in Kilo's own words
 //
-// A role and a mode may have rules of a permission as they stand in Kilo's files (extra.kilo.allow, ask and deny): what
+// A role and a mode may have rules of a permission as they stand in Kilo's files (agents.kilo.native): what
 // `modec migrate` reads stays so, where it stands (targets.kilo.file). A baseline in such words is the permission of
 // that file, without a floor, as people have it. Where can says something beside, Kilo's own agents that put rules
 // behind those of the file are off.

@@ -43,8 +43,8 @@ func (kilo) Owns() []string {
 	return []string{format.FloorFile, format.ConfigFile, format.SessionsDir + "/*.json"}
 }
 
-// OwnsPlaced returns where the settings may lie (targets.kilo.file), and where extra.kilo.file of a mode may place an
-// agent.
+// OwnsPlaced returns where the settings may lie (targets.kilo.file), and where agents.kilo.settings.file of a
+// mode may place an agent.
 func (kilo) OwnsPlaced() []string { return agent.OwnsPlaced(format.Dir, format.OldDir) }
 
 // HoldsRoles marks that every role that says something has a file of its own.

@@ -22,7 +22,7 @@ const (
 	codeSearch         diag.Code = "opencode-search"
 	codeServerOff      diag.Code = "opencode-server-off"
 	codeText           diag.Code = "opencode-text"
-	codeUnknownExtra   diag.Code = "opencode-unknown-extra"
+	codeUnknownSetting diag.Code = "opencode-unknown-setting"
 	codeUnknownSubject diag.Code = "opencode-unknown-subject"
 	codeUnlisted       diag.Code = "opencode-unlisted"
 )

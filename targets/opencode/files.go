@@ -16,7 +16,7 @@ var agent = &lastmatch.Agent{
 		AgentName: codeAgentName, Approval: codeApproval, Deny: codeDeny, Line: codeLine, NativeRule: codeNativeRule,
 		NoFlags:  codeNoFlags,
 		RoleText: codeRoleText, Search: codeSearch, ServerOff: codeServerOff, Text: codeText,
-		UnknownExtra: codeUnknownExtra, UnknownSubject: codeUnknownSubject, Unlisted: codeUnlisted,
+		UnknownSetting: codeUnknownSetting, UnknownSubject: codeUnknownSubject, Unlisted: codeUnlisted,
 	},
 	ReadBy:      "kilo",
 	Own:         &lastmatch.Own{Files: format.ProjectFiles, AgentAt: format.AgentAt},

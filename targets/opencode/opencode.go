@@ -45,9 +45,9 @@
 //
 // # Rules in opencode's own words
 //
-// A role and a mode may have rules of a permission as they stand in opencode's files (extra.opencode.allow, ask and
-// deny): what `modec migrate` reads stays so. They decide what can leaves to opencode, and what can says stands behind
-// them. Where the session of a role has both the role's and the mode's, those of the mode stand behind.
+// A role and a mode may have rules of a permission as they stand in opencode's files (agents.opencode.native): what
+// `modec migrate` reads stays so. They decide what can leaves to opencode, and what can says stands
+// behind them. Where the session of a role has both the role's and the mode's, those of the mode stand behind.
 //
 // # Known holes of the agent
 //

@@ -44,8 +44,8 @@ func (opencode) Owns() []string {
 	return []string{format.ConfigFile, format.SessionsDir + "/*.json", format.HookFile}
 }
 
-// OwnsPlaced returns where the settings may lie (targets.opencode.file), and where extra.opencode.file of a mode may
-// place an agent.
+// OwnsPlaced returns where the settings may lie (targets.opencode.file), and where agents.opencode.settings.file of a
+// mode may place an agent.
 func (opencode) OwnsPlaced() []string { return agent.OwnsPlaced(format.Dir) }
 
 // HoldsRoles marks that every role that says something has a file of its own.

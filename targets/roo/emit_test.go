@@ -89,7 +89,7 @@ func build(t *testing.T, to contract.Target, p *ir.Project, options set, excepti
 		if !slices.ContainsFunc(to.Codes(), func(doc diag.Doc) bool { return doc.Code == d.Code }) {
 			t.Errorf("%s is not documented", d.Code)
 		}
-		if d.Target != to.Name() && d.Code != "roo-unknown-extra" {
+		if d.Target != to.Name() && d.Code != "roo-unknown-setting" {
 			t.Errorf("%v names the target %q", d, d.Target)
 		}
 	}
@@ -422,7 +422,7 @@ func TestExtraAndModel(t *testing.T) {
 		{"groups": []any{"read", "read"}}, {"groups": []any{"web"}}, {"groups": "read"},
 		{"source": "elsewhere"}, {"customInstructions": "x"}, {"allowedMcpServers": []any{}},
 	} {
-		if _, diags := extra(bad); !diags.HasErrors() || diags[0].Code != "roo-unknown-extra" || diags[0].Pos != at(30) {
+		if _, diags := extra(bad); !diags.HasErrors() || diags[0].Code != "roo-unknown-setting" || diags[0].Pos != at(30) {
 			t.Errorf("%v: got %v", bad, diags)
 		}
 	}

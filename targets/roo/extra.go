@@ -31,7 +31,7 @@ func (s setting) flow() string {
 	return string(escapedJSON(data))
 }
 
-// extra adds what extra.roo says of a mode: the order of its groups, where it comes from, and
+// extra adds what agents.roo.settings says of a mode: the order of its groups, where it comes from, and
 // keys that the agent ignores.
 func (e *emitter) extra(m *ir.Mode, s *policy.Subject, out *mode) {
 	x := m.Extra[e.name]
@@ -42,13 +42,13 @@ func (e *emitter) extra(m *ir.Mode, s *policy.Subject, out *mode) {
 			e.order(x, s, out)
 		case key == "source":
 			if text, _ := value.(string); !format.IsSource(text, e.dialect) {
-				e.diags.Errorf(codeUnknownExtra, x.Pos,
-					"extra.%s.source: got %v, want \"project\" or \"global\"", e.name, value)
+				e.diags.Errorf(codeUnknownSetting, x.Pos,
+					"agents.%s.settings.source: got %v, want \"project\" or \"global\"", e.name, value)
 				continue
 			}
 			out.more = append(out.more, setting{key, value})
 		case format.Reads(key):
-			e.diags.Errorf(codeUnknownExtra, x.Pos,
+			e.diags.Errorf(codeUnknownSetting, x.Pos,
 				"extra.%s sets %q, which the agent reads; say it in the mode itself", e.name, key)
 		default:
 			out.more = append(out.more, setting{key, value})
@@ -56,7 +56,7 @@ func (e *emitter) extra(m *ir.Mode, s *policy.Subject, out *mode) {
 	}
 }
 
-// order puts the groups of a mode in the order of extra.roo.groups, and adds those that the agent
+// order puts the groups of a mode in the order of agents.roo.settings.groups, and adds those that the agent
 // drops or gives every mode. It never adds another one.
 func (e *emitter) order(x ir.Extra, s *policy.Subject, out *mode) {
 	list, ok := x.Fields["groups"].([]any)
@@ -67,8 +67,9 @@ func (e *emitter) order(x ir.Extra, s *policy.Subject, out *mode) {
 		names = append(names, name)
 	}
 	if !ok {
-		e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.%s.groups: got %s, want a list of groups, each once: %s",
-			e.name, contract.JSON(x.Fields["groups"]), diag.Quote(e.dialect.Listed()))
+		e.diags.Errorf(codeUnknownSetting, x.Pos,
+			"agents.%s.settings.groups: got %s, want a list of groups, each once: %s", e.name,
+			contract.JSON(x.Fields["groups"]), diag.Quote(e.dialect.Listed()))
 		return
 	}
 	var groups []group
@@ -80,8 +81,9 @@ func (e *emitter) order(x ir.Extra, s *policy.Subject, out *mode) {
 		case name == format.Browser:
 			groups = append(groups, group{name: name})
 		case !may(s, ir.Group(name)):
-			e.diags.Warnf(codeUnknownExtra, x.Pos, "extra.%s.groups lists %q, which can denies: it is left out",
-				e.name, name).Hint("remove it from the list, or let the mode have it")
+			e.diags.Warnf(codeUnknownSetting, x.Pos,
+				"agents.%s.settings.groups lists %q, which can denies: it is left out", e.name, name).
+				Hint("remove it from the list, or let the mode have it")
 		case name == string(ir.Modes):
 			groups = append(groups, group{name: name})
 		}

@@ -21,6 +21,6 @@ const (
 	codePlace          diag.Code = "vscode-place"
 	codeSetting        diag.Code = "vscode-setting"
 	codeTools          diag.Code = "vscode-tools"
-	codeUnknownExtra   diag.Code = "vscode-unknown-extra"
+	codeUnknownSetting diag.Code = "vscode-unknown-setting"
 	codeUnknownSubject diag.Code = "vscode-unknown-subject"
 )

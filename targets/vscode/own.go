@@ -15,10 +15,10 @@ import (
 
 var _ contract.Restating = vscode{}
 
-// RuleLists returns the lists of what the settings say. A role has them in extra.vscode alone: can says the same for
-// every agent.
+// RuleLists returns the lists of what the settings say. A role has them in agents.vscode.native alone: can says
+// the same for every agent.
 func (vscode) RuleLists() []contract.RuleList {
-	return []contract.RuleList{{Field: "ask", Decision: ir.Ask}, {Field: "allow", Decision: ir.Allow}}
+	return []contract.RuleList{{Decision: ir.Ask}, {Decision: ir.Allow}}
 }
 
 // BadRule returns the code of a text that no setting says.
@@ -138,8 +138,8 @@ func (e *emitter) beaten(g ir.Group, own []ir.NativeRule) {
 func (e *emitter) extras() {
 	check := func(all map[string]ir.Extra) {
 		if x := all[name]; len(x.Fields) > 0 {
-			e.diags.Errorf(codeUnknownExtra, x.Pos, "extra.vscode has settings that VS Code does not know: a role may "+
-				"have the lists allow and ask").
+			e.diags.Errorf(codeUnknownSetting, x.Pos,
+				"agents.vscode.settings has settings, and VS Code knows none for a subject").
 				Hint("remove them").
 				Target(name)
 		}

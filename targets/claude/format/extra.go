@@ -12,7 +12,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 )
 
-// AgentExtras is what extra.claude of a mode says about its subagent.
+// AgentExtras is what agents.claude.settings of a mode says about its subagent.
 type AgentExtras struct {
 	File   string    // below [AgentsFolder]; "" for that of the slug
 	Name   string    // "" for the slug
@@ -25,14 +25,14 @@ type AgentExtras struct {
 	More       map[string]any // further keys of the front matter
 }
 
-// ReadAgentExtras reads extra.claude of a mode. It returns an error for each setting that has
+// ReadAgentExtras reads agents.claude.settings of a mode. It returns an error for each setting that has
 // another form than Claude Code takes; the setting is then left out.
 func ReadAgentExtras(m *ir.Mode) (x AgentExtras, errs []error) {
 	x.More = map[string]any{}
 	fields := m.Extra["claude"].Fields
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if err := x.set(m, key, fields[key]); err != nil {
-			errs = append(errs, fmt.Errorf("got %v for extra.claude.%s, %w", fields[key], key, err))
+			errs = append(errs, fmt.Errorf("got %v for agents.claude.settings.%s, %w", fields[key], key, err))
 		}
 	}
 	return x, errs

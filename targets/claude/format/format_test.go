@@ -145,7 +145,7 @@ func TestReadAgentExtras(t *testing.T) {
 		if errs := read(of.good); of.good != nil && len(errs) > 0 {
 			t.Errorf("%s: %v", key, errs)
 		}
-		if errs := read(of.bad); of.bad != nil && (len(errs) != 1 || !strings.Contains(errs[0].Error(), "extra.claude."+key)) {
+		if errs := read(of.bad); of.bad != nil && (len(errs) != 1 || !strings.Contains(errs[0].Error(), "agents.claude.settings."+key)) {
 			t.Errorf("%s: got %v for %v, want an error", key, errs, of.bad)
 		}
 	}

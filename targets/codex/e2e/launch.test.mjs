@@ -41,7 +41,7 @@ test('an agent does what the role in its mode may', async () => {
 });
 
 test('an agent whose name no slug has is held as its mode', async () => {
-  const { at, args } = project('named', { 'modec/named.cue': 'package modec\n\nmodes: "docs-writer": extra: codex: {name: "docs_writer", file: "w.toml"}\n' });
+  const { at, args } = project('named', { 'modec/named.cue': 'package modec\n\nmodes: "docs-writer": agents: codex: settings: {name: "docs_writer", file: "w.toml"}\n' });
   const mark = 'How to write the docs';
   const agents = { [mark]: [patch('src/a.ts'), patch('docs/a.md'), shell('git push --force origin')] };
   const calls = ['docs_writer', ' docs_writer ', 'docs-writer'].map((agent_type) => ['spawn_agent', { agent_type, message: 'Write.' }]);

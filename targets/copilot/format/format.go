@@ -73,8 +73,8 @@ func FileSubject(file string) (ir.SubjectRef, bool) {
 	return ref, ok && known
 }
 
-// FileField is the member of extra.copilot that has the file of a mode's agent, below the folder of agents, where the
-// slug does not say it.
+// FileField is the member of agents.copilot.settings that has the file of a mode's agent, below the folder of
+// agents, where the slug does not say it.
 const FileField = "file"
 
 // AgentFile returns the file of a mode.

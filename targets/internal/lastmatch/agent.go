@@ -68,6 +68,6 @@ type Own struct {
 
 // Codes are what the emitter reports, by a target's own names.
 type Codes struct {
-	AgentName, Approval, Deny, Line, NativeRule, NoFlags, Protected, RoleText, Search, ServerOff, Text, UnknownExtra,
+	AgentName, Approval, Deny, Line, NativeRule, NoFlags, Protected, RoleText, Search, ServerOff, Text, UnknownSetting,
 	UnknownSubject, Unlisted diag.Code
 }

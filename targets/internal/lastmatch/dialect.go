@@ -16,9 +16,9 @@ import (
 // RuleLists returns the lists of rules in the words of such an agent. They decide what can leaves to it.
 func RuleLists() []contract.RuleList {
 	return []contract.RuleList{
-		{Field: "deny", Decision: ir.Deny, Modes: ofModes},
-		{Field: "ask", Decision: ir.Ask, Modes: ofModes},
-		{Field: "allow", Decision: ir.Allow, Modes: ofModes},
+		{Decision: ir.Deny, Modes: ofModes},
+		{Decision: ir.Ask, Modes: ofModes},
+		{Decision: ir.Allow, Modes: ofModes},
 	}
 }
 

@@ -32,7 +32,7 @@ func (e *Emitter) ownRules(rules []ir.NativeRule, extra map[string]ir.Extra) (ou
 	x := extra[e.agent.Name]
 	order, err := texts(x.Fields[orderField])
 	if err != nil {
-		e.Diags.Errorf(e.agent.Codes.UnknownExtra, x.Pos, "extra.%s.%s: %v", e.agent.Name, orderField, err).
+		e.Diags.Errorf(e.agent.Codes.UnknownSetting, x.Pos, "agents.%s.settings.%s: %v", e.agent.Name, orderField, err).
 			Target(e.agent.Name)
 	}
 	return format.Arrange(out, order)
@@ -314,8 +314,8 @@ func (e *Emitter) extras(all map[string]ir.Extra, fields ...string) {
 		if e.agent.Own == nil {
 			hint = "a mode may have " + strings.Join(e.fields(), ", ")
 		}
-		e.Diags.Errorf(e.agent.Codes.UnknownExtra, x.Pos, "extra.%s.%s: %s knows no such setting", e.agent.Name, key,
-			e.agent.Title).
+		e.Diags.Errorf(e.agent.Codes.UnknownSetting, x.Pos,
+			"agents.%s.settings.%s: %s knows no such setting", e.agent.Name, key, e.agent.Title).
 			Hint(hint).
 			Target(e.agent.Name)
 	}
