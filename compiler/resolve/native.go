@@ -44,8 +44,10 @@ func (r *resolver) ownRules(s *subject) {
 				slices.Clone(r.settings.Known))
 			continue
 		}
-		for _, list := range fields(f.Node.Get("native")) {
-			r.ownList(s, f.Name, decision(list.Name), list.Node, diag.Join(at, "native."+list.Name))
+		for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
+			if list := f.Node.Get("native").Get(d.String()); list != nil {
+				r.ownList(s, f.Name, d, list, diag.Join(at, "native."+d.String()))
+			}
 		}
 	}
 }

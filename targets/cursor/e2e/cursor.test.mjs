@@ -99,7 +99,7 @@ test('hooks answer documented payloads as the source says', () => {
   assert.equal(run('beforeMCPExecution', { tool_name: 'x', tool_input: '{}' }), 'deny');
   assert.equal(run('beforeReadFile', { file_path: join(acme, '.env'), content: '' }), 'deny');
   assert.equal(run('beforeReadFile', { file_path: join(acme, '.roomodes'), content: '' }), 'abstain');
-  assert.equal(run('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, '.cursor/hooks.json') }, cwd: acme }), 'deny');
+  assert.equal(run('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, 'db/migrations/applied/1.sql') }, cwd: acme }), 'deny');
   assert.equal(run('preToolUse', { tool_name: 'Shell', tool_input: { command: 'rm -rf /' }, cwd: acme }), 'abstain'); // beforeShellExecution decides
 });
 

@@ -121,7 +121,7 @@ for (const transport of ['stdin', 'legacy']) {
     assert.equal(await mcp('github', 'list_issues', { command: 'x' }), 'deny', 'another program under the name');
     assert.equal(await ask('beforeReadFile', { file_path: join(acme, '.env'), content: 'A=1', attachments: [] }), 'deny');
     assert.equal(await ask('beforeReadFile', { file_path: join(acme, 'src/index.ts'), content: '', attachments: [] }), 'none');
-    assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, '.cursor/hooks.json') }, tool_use_id: 'u' }), 'deny');
+    assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, 'db/migrations/applied/1.sql') }, tool_use_id: 'u' }), 'deny');
     assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, 'src/index.ts') }, tool_use_id: 'u' }), 'none');
     assert.equal(await ask('preToolUse', { tool_name: 'Telepathy', tool_input: {}, tool_use_id: 'u' }), 'deny');
   });
