@@ -18,6 +18,10 @@ func (s *side) lower(others, own *Result) *Result {
 		of := *others
 		of.Decision = of.Mapped
 		return &of
+	case others.Decision == ir.Agent:
+		of := *own
+		of.left = true
+		return &of
 	case own.Decision < others.Decision:
 		return own
 	}
@@ -42,7 +46,9 @@ func (s *side) stated(g ir.Group, d ir.Decision) (rules []ir.Rule) {
 func (s *Subject) below(g ir.Group, rules []ir.Rule) []ir.Rule {
 	c := s.ceiling
 	rules = slices.Clone(rules)
-	closed := slices.ContainsFunc(s.own(g), func(side *side) bool { return side.fallback(g).Decision == ir.Deny })
+	closed := slices.ContainsFunc(s.own(g), func(side *side) bool {
+		return side.fallback(g).WithoutPermissionMode() == ir.Deny
+	})
 	switch rest := c.fallback(g); {
 	case rest.Decision == ir.Deny:
 		deny := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: rest.Pos, From: rest.From}

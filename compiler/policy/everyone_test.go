@@ -31,6 +31,10 @@ func TestEveryoneLowers(t *testing.T) {
 					t.Errorf("%s: %s %s %q: got %s (%s) under a ceiling, want at most %s (%s)", ref, a.Group, a.Server, a.Arg,
 						got.Decision, got.Rule, b.Decision, b.Rule)
 				}
+				if b, got := before.DecideWithoutAgent(a), after.DecideWithoutAgent(a); a.Group != ir.Command && got.Decision > b.Decision {
+					t.Errorf("%s without an agent: %s %s %q: got %s (%s) under a ceiling, want at most %s (%s)", ref, a.Group, a.Server,
+						a.Arg, got.Decision, got.Rule, b.Decision, b.Rule)
+				}
 			}
 		}
 	}

@@ -45,10 +45,7 @@ func (e *Engine) DecideForRoles(roles []string, a Action) (Result, error) {
 		if err != nil {
 			return Result{Rule: "a role does not compile"}, err
 		}
-		d := s.Decide(a)
-		if d.Decision == ir.Agent { // there is no agent here that could decide
-			d.Decision, d.Mapped = ir.Deny, ir.Deny
-		}
+		d := s.DecideWithoutAgent(a)
 		if first || d.Decision > best.Decision {
 			best, first = d, false
 		}

@@ -49,6 +49,7 @@ type Result struct {
 	Read ir.Decision
 
 	quiet  bool   // decided by the project's unsaid, which states nothing in a pair
+	left   bool   // the subject leaves it to its agent, and everyone alone decides
 	beside string // of a rule about lines of a kind: what it is that makes it decide beside that
 }
 
@@ -252,6 +253,16 @@ func (s *Subject) Decide(a Action) Result {
 		return s.UnknownTool()
 	}
 	return Result{Rule: "unknown group"}
+}
+
+// DecideWithoutAgent decides an action where there is no agent, and so no shell: what the subject leaves to one is
+// denied, also where everyone is asked about it.
+func (s *Subject) DecideWithoutAgent(a Action) Result {
+	r := s.Decide(a)
+	if r.Decision == ir.Agent || r.left {
+		r.Decision, r.Mapped = ir.Deny, ir.Deny
+	}
+	return r
 }
 
 // Rules returns every rule that may match in a group other than mcp: own,

@@ -21,17 +21,28 @@ func (r *resolver) everyone(s *subject) {
 	refuse(can, s.path+".can.", "the modes and roles", "unknown", "outside")
 	refuse(can.Get("edit"), s.path+".can.edit.", "a mode or a role", "description")
 	var tables [][]ir.Rule
+	defaults := []*ir.Default{s.can.Default}
 	add := func(t *ir.Table) {
 		if t != nil {
-			tables = append(tables, t.Rules, t.Timed)
+			tables, defaults = append(tables, t.Rules, t.Timed), append(defaults, t.Default)
 		}
 	}
 	for _, g := range ir.Groups {
 		add(s.can.Table(g))
 	}
 	if t := s.can.MCP; t != nil {
+		defaults = append(defaults, t.Default)
 		for i := range t.Entries {
-			tables = append(tables, t.Entries[i].Rules, t.Entries[i].Timed)
+			e := &t.Entries[i]
+			tables = append(tables, e.Rules, e.Timed)
+			defaults = append(defaults, e.Default, e.Resources, e.Prompts)
+		}
+	}
+	for _, d := range defaults {
+		if d != nil && d.Decision == ir.Allow && d.From == "" { // that of a policy may be meant for others
+			r.diags.Errorf(diag.BadValue, d.Pos, "everyone only denies and asks: an allow gives nobody anything").
+				Path(s.path).
+				Hint("write it in the modes and roles that may do it")
 		}
 	}
 	for _, rules := range tables {

@@ -155,7 +155,7 @@ func (e *emitter) permits(r *ir.Role, a policy.Action, risk string) bool {
 		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", err)
 		return false
 	}
-	res := s.Decide(a)
+	res := s.DecideWithoutAgent(a)
 	if res.Decision != ir.Ask {
 		return res.Decision == ir.Allow
 	}
@@ -168,7 +168,7 @@ func (e *emitter) permits(r *ir.Role, a policy.Action, risk string) bool {
 		kinds := map[policy.MCPKind]string{policy.Resource: "resources", policy.Prompt: "prompts"}
 		what = fmt.Sprintf("the %s of %q", kinds[a.Kind], a.Server)
 		unlisted := policy.Action{Group: ir.MCP, Server: a.Server, Arg: contract.UnknownTool}
-		if s.Decide(unlisted).Decision == res.Decision { // nobody wrote about them
+		if s.DecideWithoutAgent(unlisted).Decision == res.Decision { // nobody wrote about them
 			return false
 		}
 	}

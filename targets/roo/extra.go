@@ -49,7 +49,7 @@ func (e *emitter) extra(m *ir.Mode, s *policy.Subject, out *mode) {
 			out.more = append(out.more, setting{key, value})
 		case format.Reads(key):
 			e.diags.Errorf(codeUnknownSetting, x.Pos,
-				"extra.%s sets %q, which the agent reads; say it in the mode itself", e.name, key)
+				"agents.%s.settings sets %q, which the agent reads; say it in the mode itself", e.name, key)
 		default:
 			out.more = append(out.more, setting{key, value})
 		}

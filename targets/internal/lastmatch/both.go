@@ -14,33 +14,41 @@ var groupOf = map[string]ir.Group{
 	format.WebFetch: ir.Web, format.WebFetchAddress: ir.Web, format.WebSearch: ir.Web,
 }
 
-// half is a role or a mode of a pair that has rules in the agent's own words.
+// half is a role or a mode that has rules in the agent's own words: of a pair, or by itself below what everyone states,
+// without that.
 type half struct {
 	*policy.Subject
 	own []format.Rule
 }
 
-// ownHalves returns those of a role in a mode.
+// ownHalves returns those beside which somebody else may say something of a group.
 func (e *Emitter) ownHalves(ref ir.SubjectRef) (halves []half) {
-	r, m := e.in.Project.Role(ref.Role), e.in.Project.Mode(ref.Mode)
-	if r == nil || m == nil {
+	project := *e.in.Project
+	r, m := project.Role(ref.Role), project.Mode(ref.Mode)
+	if project.Everyone == nil && (r == nil || m == nil) {
 		return nil
 	}
+	project.Everyone = nil
+	engine := policy.New(&project)
 	add := func(of ir.SubjectRef, own []format.Rule) {
 		if len(own) == 0 {
 			return
 		}
-		if s, err := e.in.Policy.Subject(of); err == nil {
+		if s, err := engine.Subject(of); err == nil {
 			halves = append(halves, half{s, own})
 		}
 	}
-	add(ir.SubjectRef{Role: ref.Role}, e.ownRules(r.Native, r.Extra))
-	add(ir.SubjectRef{Mode: ref.Mode}, e.ownRules(m.Native, m.Extra))
+	if r != nil {
+		add(ir.SubjectRef{Role: ref.Role}, e.ownRules(r.Native, r.Extra))
+	}
+	if m != nil {
+		add(ir.SubjectRef{Mode: ref.Mode}, e.ownRules(m.Native, m.Extra))
+	}
 	return halves
 }
 
 // bounded returns a list that permits no more than the rules in the agent's own words of a half that leaves the group
-// to the agent: where the other half says something, these would be lost, or stand before what opens.
+// to the agent: where the other half or everyone says something, these would be lost, or stand before what opens.
 func (w *writer) bounded(key string, base ir.Decision, list []entry) (ir.Decision, []entry) {
 	if base == ir.Agent && len(list) == 0 {
 		return base, list

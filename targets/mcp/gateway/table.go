@@ -112,8 +112,12 @@ func tableOf(e *policy.Engine, ref ir.SubjectRef, naming Naming, asks bool, set 
 	}
 	t := &Table{who: ref.String(), ref: ref, digest: e.Digest(ref)}
 	t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
+		if !asks {
+			r := s.DecideWithoutAgent(a)
+			return r, accessOf(r.Decision, noAgent)
+		}
 		r := s.Decide(a)
-		return r, accessOf(r.Decision, asks)
+		return r, accessOf(r.Decision, agentAsks)
 	})
 	return t, nil
 }
