@@ -183,21 +183,20 @@ func (d drawer) everyone() map[string]any {
 	can := d.can()
 	delete(can, "unknown")
 	delete(can, "outside")
-	tables := []any{}
-	for _, v := range can {
-		tables = append(tables, v)
-	}
-	if mcp, ok := can["mcp"].(map[string]any); ok {
-		for _, v := range mcp {
-			tables = append(tables, v)
-		}
-	}
-	for _, v := range tables {
-		if t, ok := v.(map[string]any); ok {
-			delete(t, "allow")
-		}
-	}
+	withoutAllows(can)
 	return can
+}
+
+// withoutAllows takes lists of allows out of tables, and every word that allows.
+func withoutAllows(of map[string]any) {
+	delete(of, "allow")
+	for key, v := range of {
+		if t, ok := v.(map[string]any); ok {
+			withoutAllows(t)
+		} else if v == "allow" {
+			delete(of, key)
+		}
+	}
 }
 
 // neverWider fails where a project does not build, or an artifact is wider than its source. It
