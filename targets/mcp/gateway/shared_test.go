@@ -698,7 +698,7 @@ func TestSharedAudit(t *testing.T) {
 	want := []string{
 		carol + "|dev,ops|s|read|allow|" + string(audit.Done) + "|",
 		carol + "|dev,ops|s|hidden|deny|" + string(audit.Refused) + "|",
-		carol + "|dev|s|drop|agent|" + string(audit.Refused) + "|",
+		carol + "|dev|s|drop|deny|" + string(audit.Refused) + "|",
 		carol + "|||/mcp/own||" + string(audit.Refused) + "|there is no such endpoint for you",
 		"|||/mcp||" + string(audit.Refused) + "|the token is not taken",
 	}
