@@ -6,10 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
-	"modec.dev/modec/compiler/resolve"
 )
 
 // protected returns what becomes of editing a path in a mode that may edit everything, below protect.
@@ -130,12 +128,4 @@ func join(a, b map[string]string) map[string]string {
 		a[name] = text
 	}
 	return a
-}
-
-// No policy of a source stands in the place of a built-in one.
-func TestBuiltInPoliciesStay(t *testing.T) {
-	_, diags := resolved(map[string]string{"a.yaml": "policies: {protect: {}}\n"}, resolve.Settings{})
-	if len(diags) != 1 || diags[0].Code != diag.Conflict || diags[0].Pos.Line != 1 {
-		t.Errorf("got %v", diags)
-	}
 }

@@ -154,12 +154,9 @@ func (r *resolver) declare(data *source.Node) {
 		r.subjects[kind] = map[string]*subject{}
 		if n := data.Get(sec); n != nil {
 			for _, f := range n.Fields {
-				at := sec + "." + diag.Label(f.Name)
-				if kind == policyKind && r.builtin(kind, f.Name) != nil {
-					r.diags.Errorf(diag.Conflict, f.Pos, "the policy %s is built in; give yours another name", f.Name).
-						Path(at)
+				r.subjects[kind][f.Name] = &subject{
+					kind: kind, name: f.Name, pos: f.Pos, node: f.Node, path: sec + "." + diag.Label(f.Name),
 				}
-				r.subjects[kind][f.Name] = &subject{kind: kind, name: f.Name, pos: f.Pos, node: f.Node, path: at}
 			}
 		}
 	}
