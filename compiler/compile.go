@@ -206,7 +206,6 @@ func settings(cfg *config.Config, known []contract.Target) resolve.Settings {
 		ClosedInventory: cfg.Closed,
 		Unsaid:          cfg.Unsaid,
 		Baseline:        cfg.Baseline,
-		Targets:         cfg.InUse(),
 		Audit:           cfg.Audit,
 		Known:           contract.Names(known),
 		Dialects:        contract.Dialects(known),

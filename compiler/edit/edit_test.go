@@ -96,7 +96,8 @@ func TestSaid(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if got := edit.Parents(root, edit.Owner{Kind: "mode", Name: "docs"}); !slices.Equal(got, []string{"house", "readonly_filters", "readonly", "protect"}) {
+	parents := []string{"house", "readonly_filters", "readonly", "protect"}
+	if got := edit.Parents(root, edit.Owner{Kind: "mode", Name: "docs"}); !slices.Equal(got, parents) {
 		t.Errorf("got the parents %v", got)
 	}
 	for _, at := range [][]string{{"servers", "shop", "command"}, {"roles", "dev", "env"}, {"roles", "dev"}, {"modes", "docs", "can", ""}} {

@@ -9,7 +9,8 @@ import (
 )
 
 // heldList is what every mode of a real project holds back.
-var heldList = deny("modec.toml", "modec.lock", "modec/**", ".modec/**", ".claude/**", ".cursor/**", ".roo/**", ".zoo/**", ".roomodes", ".zoomodes", ".mcp.json",
+var heldList = deny("modec.toml", "modec.lock", "modec/**", ".modec/**", ".claude/**", ".cursor/**", ".roo/**", ".zoo/**", ".roomodes",
+	".zoomodes", ".mcp.json",
 	"CLAUDE.md", "AGENTS.md", ".vscode/**", ".git/**", ".thurbox/**", "modec.model.json")
 
 // company is a project of n modes that share most of their rules, with 5

@@ -89,9 +89,9 @@
 //
 // There no list allows a path that is not plain, since some file system takes it for another one: with
 // a short name of Windows ("SECRET~1"), a dot or a space at the end of a name, a full-width letter, or
-// a character that nobody sees. It is denied where its group has a deny, and
-// asked about where it has an ask. A name of nothing but dots and spaces is outside. Behind ":" Windows
-// has a stream of a file, so that ".env:x" is decided as ".env" too.
+// a character that nobody sees. It is denied where its group has a deny, and asked about where it has an
+// ask. A name of nothing but dots and spaces is outside. Behind ":" Windows has a stream of a file, so
+// that ".env:x" is decided as ".env" too.
 //
 // # 5. Commands
 //

@@ -81,7 +81,7 @@ func (p *patterns) regexp(text string) (*expression, error) {
 type fileRules struct {
 	results    []Result
 	globs      []glob // of each deny and ask, by rank; nil for one that is no glob
-	asks, ends int    // ranks: the first that is not a deny, the first that is an allow
+	ends       int    // the rank of the first that is an allow
 	hold       globSet
 	allow      globSet
 	holdRegex  []pathRegex
@@ -94,10 +94,7 @@ func (e *Engine) newFileRules(rules []ir.Rule) (*fileRules, error) {
 	t := &fileRules{always: len(rules)}
 	t.hold.reach = andBelow
 	for d := ir.Deny; d <= ir.Allow; d++ {
-		switch d {
-		case ir.Ask:
-			t.asks = len(t.results)
-		case ir.Allow:
+		if d == ir.Allow {
 			t.ends = len(t.results)
 		}
 		for _, r := range rules {
@@ -339,9 +336,6 @@ func (p *filePath) beyond(r *Result) *Result {
 
 func (t *fileTable) inside(p *filePath) *Result {
 	own := t.rules.holding(p)
-	if own < t.rules.asks {
-		return &t.rules.results[own]
-	}
 	if own < t.rules.ends {
 		return &t.rules.results[own]
 	}

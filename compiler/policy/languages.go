@@ -154,20 +154,15 @@ type ruleName struct {
 	ir.Group
 	ir.Pattern
 	holds bool
-	reach
 }
 
 // matched returns for each decision what one of its rules matches, whatever others say.
 func (e *Engine) matched(sp *regexlang.Space, g ir.Group, rules []ir.Rule) (byDecision, error) {
 	var lists [len(byDecision{})][]regexlang.Language
 	for i := range rules {
-		to := itself
-		if rules[i].Decision != ir.Allow {
-			to = andBelow
-		}
 		r := &rules[i]
-		name := ruleName{g, r.Pattern, r.Decision != ir.Allow, to}
-		l, err := sp.Once(name, func() (regexlang.Language, error) { return e.ruleLanguage(sp, g, r, to) })
+		name := ruleName{g, r.Pattern, r.Decision != ir.Allow}
+		l, err := sp.Once(name, func() (regexlang.Language, error) { return e.ruleLanguage(sp, g, r) })
 		if err != nil {
 			return byDecision{}, err
 		}
@@ -231,7 +226,7 @@ func (s *side) languages(
 }
 
 // ruleLanguage returns the plain arguments that a rule matches.
-func (e *Engine) ruleLanguage(sp *regexlang.Space, g ir.Group, r *ir.Rule, to reach) (regexlang.Language, error) {
+func (e *Engine) ruleLanguage(sp *regexlang.Space, g ir.Group, r *ir.Rule) (regexlang.Language, error) {
 	switch {
 	case r.Pattern.Kind == ir.All:
 		return regexlang.All, nil
@@ -263,7 +258,7 @@ func (e *Engine) ruleLanguage(sp *regexlang.Space, g ir.Group, r *ir.Rule, to re
 	if err != nil {
 		return regexlang.None, err
 	}
-	return glob.language(sp, as, to), nil
+	return glob.language(sp, as, reach(as)), nil
 }
 
 // languages returns the tools of a server that the rules of each decision, and each list of the

@@ -17,7 +17,8 @@ import (
 // No list allows a path that some file system takes for another one, and what holds something back
 // in its group holds for it.
 func TestPathsThatAreNotPlain(t *testing.T) {
-	can := ir.Can{Read: withDefault(table(allow("docs/**", "*.md"), ask("internal/")), ir.Ask), Edit: withDefault(table(deny(".git/", "HEAD")), ir.Allow)}
+	can := ir.Can{Read: withDefault(table(allow("docs/**", "*.md"), ask("internal/")), ir.Ask),
+		Edit: withDefault(table(deny(".git/", "HEAD")), ir.Allow)}
 	p := modeOf(can)
 	s := mustSubject(t, p, ir.SubjectRef{Mode: "m"})
 	for path, d := range map[string]ir.Decision{

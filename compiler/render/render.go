@@ -236,16 +236,18 @@ func (w *writer) role(r *ir.Role) *tree {
 func (w *writer) own(t *tree, extra map[string]ir.Extra, rules []ir.NativeRule) {
 	agents := &tree{}
 	for _, d := range w.dialects {
-		var own []ir.NativeRule // what stays as it is
+		var foreign, own []ir.NativeRule // what the neutral vocabulary cannot say, and what stays as it is
 		for _, n := range rules {
-			if n.Target == d.Name() && n.Own {
+			switch {
+			case n.Target != d.Name():
+			case n.Own:
 				own = append(own, n)
+			default:
+				foreign = append(foreign, n)
 			}
 		}
 		for _, l := range byField(d.RuleLists()) {
-			w.native(t, l.Field, l.Decision, slices.DeleteFunc(slices.Clone(rules), func(n ir.NativeRule) bool {
-				return n.Target != d.Name() || n.Own
-			}))
+			w.native(t, l.Field, l.Decision, foreign)
 		}
 		native := &tree{}
 		for _, decision := range []ir.Decision{ir.Allow, ir.Ask, ir.Deny} {

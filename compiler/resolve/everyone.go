@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"slices"
+
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/source"
@@ -38,27 +40,25 @@ func (r *resolver) everyone(s *subject) {
 			defaults = append(defaults, e.Default, e.Resources, e.Prompts)
 		}
 	}
+	void := func(at diag.Pos, allow string) {
+		r.diags.Errorf(diag.BadValue, at, "everyone only denies and asks: %s gives nobody anything", allow).
+			Path(s.path).
+			Hint("write it in the modes and roles that may do it")
+	}
 	for _, d := range defaults {
 		if d != nil && d.Decision == ir.Allow && d.From == "" { // that of a policy may be meant for others
-			r.diags.Errorf(diag.BadValue, d.Pos, "everyone only denies and asks: an allow gives nobody anything").
-				Path(s.path).
-				Hint("write it in the modes and roles that may do it")
+			void(d.Pos, "an allow")
 		}
 	}
-	for _, rules := range tables {
-		for i := range rules {
-			if x := &rules[i]; x.Decision == ir.Allow {
-				from := ""
-				if x.From != "" {
-					from = " of " + x.From
-				}
-				r.diags.Errorf(diag.BadValue, x.Pos,
-					"everyone only denies and asks: the allow %s%s gives nobody anything",
-					x.Pattern, from).
-					Path(s.path).
-					Hint("write it in the modes and roles that may do it")
-			}
+	for _, x := range slices.Concat(tables...) {
+		if x.Decision != ir.Allow {
+			continue
 		}
+		allow := "the allow " + x.Pattern.String()
+		if x.From != "" {
+			allow += " of " + x.From
+		}
+		void(x.Pos, allow)
 	}
 	all := &ir.Can{}
 	inherit(all, &s.can, ir.OfEveryone)

@@ -39,9 +39,7 @@ func (r *resolver) nativeRules(s *subject) {
 func (r *resolver) ownRules(s *subject) {
 	for _, f := range fields(s.node.Get("agents")) {
 		at := diag.Join(s.path, "agents."+f.Name)
-		if !slices.Contains(r.settings.Known, f.Name) {
-			r.unknown(diag.UnknownTarget, "target", &source.Node{Text: f.Name, Pos: f.Pos}, at,
-				slices.Clone(r.settings.Known))
+		if !r.isTarget(&source.Node{Text: f.Name, Pos: f.Pos}, at) {
 			continue
 		}
 		for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {

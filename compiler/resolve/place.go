@@ -28,16 +28,22 @@ func (r *resolver) place(n *source.Node, path string) ir.Place {
 			Path(path + ".targets")
 	}
 	for i, e := range elems(list) {
-		if !slices.Contains(r.settings.Known, e.Text) {
-			r.unknown(diag.UnknownTarget, "target", e, fmt.Sprintf("%s.targets[%d]", path, i),
-				slices.Clone(r.settings.Known))
-		}
+		r.isTarget(e, fmt.Sprintf("%s.targets[%d]", path, i))
 		pl.Targets = append(pl.Targets, e.Text)
 	}
 	slices.Sort(pl.Targets)
 	pl.Targets = slices.Compact(pl.Targets)
 	pl.As = text(n.Get("as"))
 	return pl
+}
+
+// isTarget reports whether a node names a target, and an error where it does not.
+func (r *resolver) isTarget(n *source.Node, at string) bool {
+	known := slices.Contains(r.settings.Known, n.Text)
+	if !known {
+		r.unknown(diag.UnknownTarget, "target", n, at, slices.Clone(r.settings.Known))
+	}
+	return known
 }
 
 // named is something with a name in the files of targets.

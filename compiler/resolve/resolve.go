@@ -26,8 +26,7 @@ type Settings struct {
 	ClosedInventory bool
 	Unsaid          *ir.Default
 	Baseline        string
-	Targets         []contract.Target // in use
-	Audit           *ir.Audit         // nil: there is none
+	Audit           *ir.Audit // nil: there is none
 	// Known are the names of every target that there is.
 	Known []string
 	// Dialects are the targets whose rule grammar a role may use.

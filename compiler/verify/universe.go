@@ -371,8 +371,8 @@ func (u *universe) novel(g ir.Group, r *ir.Rule) bool {
 
 // crossed calls do with each pair of rules of which the first holds back what the second would
 // permit. Of those that permit as much as each other, with one of each shape: so the number of
-// pairs grows with the rules, and not with their square. In
-// a role in a mode only rules of different halves cross: those of one did by themselves.
+// pairs grows with the rules, and not with their square. In a role
+// in a mode only rules of different halves cross: those of one did by themselves.
 func (u *universe) crossed(g ir.Group, do func(held, free *ir.Rule)) {
 	rules := u.subject.Rules(g)
 	shapes := map[string]bool{}

@@ -36,7 +36,8 @@ func editor(mask uint8, def ir.Decision) *ir.Project {
 			t.Rules = append(t.Rules, r)
 		}
 	}
-	return &ir.Project{Version: ir.Version, ClosedInventory: true, Modes: []ir.Mode{{Slug: "m", Name: "M", RoleDefinition: "r", Can: ir.Can{Edit: t}}}}
+	m := ir.Mode{Slug: "m", Name: "M", RoleDefinition: "r", Can: ir.Can{Edit: t}}
+	return &ir.Project{Version: ir.Version, ClosedInventory: true, Modes: []ir.Mode{m}}
 }
 
 func emitter1(t *testing.T, p *ir.Project) (*emitter, *policy.Subject) {

@@ -159,7 +159,8 @@ func TestPeoplesSettings(t *testing.T) {
 
 // TestOwnEntries holds that what a role has in VS Code's own words is written as it stands, while can says nothing.
 func TestOwnEntries(t *testing.T) {
-	const own = `"agents": {"vscode": {"native": {"allow": ["terminal git log", "line /^make$/", "edits docs/**"], "ask": ["edits **", "edits docs/x", "terminal rm"]}}}`
+	const own = `"agents": {"vscode": {"native": {"allow": ["terminal git log", "line /^make$/", "edits docs/**"],
+		"ask": ["edits **", "edits docs/x", "terminal rm"]}}}`
 	text, code := built(t, "baseline = \"r\"\n", own)
 	root, err := located.JSON("", []byte(text))
 	if err != nil || code != "" {

@@ -10,6 +10,7 @@ import (
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regexlang"
+	"modec.dev/modec/targets/claude/format"
 	"modec.dev/modec/targets/claude/format/rule"
 )
 
@@ -124,7 +125,7 @@ func (l *lists) files(s *session, g ir.Group) (denied regexlang.Language) {
 		return denied
 	}
 	denied = l.Or(denied, l.any(asFolded, deny.edit))
-	own, err := l.Go(`(?i)(?:^|/)(?:\.git|\.vscode|\.claude|\.mcp\.json)(?:/|$)`) // protected
+	own, err := l.Go(`(?i)(?:^|/)(?:` + strings.ReplaceAll(strings.Join(format.Protected, "|"), ".", `\.`) + `)(?:/|$)`)
 	l.add(err)
 	notebook, err := l.Go(`\.ipynb$`)
 	l.add(err)

@@ -23,18 +23,16 @@ type half struct {
 
 // ownHalves returns those beside which somebody else may say something of a group.
 func (e *Emitter) ownHalves(ref ir.SubjectRef) (halves []half) {
-	project := *e.in.Project
-	r, m := project.Role(ref.Role), project.Mode(ref.Mode)
-	if project.Everyone == nil && (r == nil || m == nil) {
+	p := e.in.Project
+	r, m := p.Role(ref.Role), p.Mode(ref.Mode)
+	if p.Everyone == nil && (r == nil || m == nil) {
 		return nil
 	}
-	project.Everyone = nil
-	engine := policy.New(&project)
 	add := func(of ir.SubjectRef, own []format.Rule) {
 		if len(own) == 0 {
 			return
 		}
-		if s, err := engine.Subject(of); err == nil {
+		if s, err := e.alone.Subject(of); err == nil {
 			halves = append(halves, half{s, own})
 		}
 	}

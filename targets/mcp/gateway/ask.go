@@ -197,8 +197,8 @@ func (q *question) message(who string) (string, error) {
 func ruleOf(o *offer) string {
 	r := o.grant.Result
 	text := " (" + r.Explanation()
-	if at := r.Pos; at.File != "" {
-		text += ", " + at.String()
+	if r.Pos.File != "" {
+		text += ", " + r.Pos.String()
 	}
 	return text + ")"
 }

@@ -250,8 +250,8 @@ func (g *Gateway) unknown(t *Table, k *kind, name string, none error) error {
 				"it waits for the gateway to be started again", k.noun(), name)}
 	}
 	text := fmt.Sprintf("%s %q is denied to %s: %s", k.noun(), name, t.who, d.result.Explanation())
-	if at := d.result.Pos; at.File != "" {
-		text += ", " + at.String()
+	if d.result.Pos.File != "" {
+		text += ", " + d.result.Pos.String()
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: diag.Clean(text)}
 }

@@ -111,13 +111,13 @@ func tableOf(e *policy.Engine, ref ir.SubjectRef, naming Naming, asks bool, set 
 		return nil, err
 	}
 	t := &Table{who: ref.String(), ref: ref, digest: e.Digest(ref)}
+	decide := s.DecideWithoutAgent
+	if asks {
+		decide = s.Decide
+	}
 	t.compile(e.Project(), naming, set, func(a policy.Action) (policy.Result, Access) {
-		if !asks {
-			r := s.DecideWithoutAgent(a)
-			return r, accessOf(r.Decision, noAgent)
-		}
-		r := s.Decide(a)
-		return r, accessOf(r.Decision, agentAsks)
+		r := decide(a)
+		return r, accessOf(r.Decision, asks)
 	})
 	return t, nil
 }

@@ -146,7 +146,7 @@ func (p *Page) title() string {
 func (p *Page) views() map[string]console.View {
 	p.text = template.Must(template.New("pages").Funcs(report.HTMLFuncs()).Funcs(template.FuncMap{
 		"line":   func(at diag.Pos) string { return strings.TrimSpace(p.Line(at)) },
-		"place":  func(at diag.Pos) string { return at.String() },
+		"place":  diag.Pos.String,
 		"word":   func(l report.RuleList) ir.Decision { return l.Decision },
 		"masked": secret.Text,
 	}).Funcs(editFuncs()).Parse(pagesText + pinsText + editText + report.PageText))
