@@ -20,8 +20,7 @@ type Emitter struct {
 
 	agent *Agent
 	in    contract.Input
-	alone *policy.Engine // without what everyone states
-	root  string         // of the project, where a session is started; "": relative to it
+	root  string // of the project, where a session is started; "": relative to it
 	// copies are outside the repository, where a session is started; nil: it reads what a build wrote.
 	copies *contract.Copies
 	*known
@@ -53,13 +52,7 @@ type keyed struct {
 
 // New returns the emitter of a project for an agent.
 func New(a *Agent, in contract.Input) *Emitter {
-	alone := in.Policy
-	if in.Project.Everyone != nil {
-		p := *in.Project
-		p.Everyone = nil
-		alone = policy.New(&p)
-	}
-	return &Emitter{agent: a, in: in, alone: alone, known: newKnown()}
+	return &Emitter{agent: a, in: in, known: newKnown(in)}
 }
 
 // Emitted returns the files, none where the source has an error.

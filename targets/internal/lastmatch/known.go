@@ -4,14 +4,17 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/regexlang"
 	"modec.dev/modec/targets/opencode/format"
 )
 
 // known is what an emitter has worked out: subjects have most rules in common, and a subject stands in several files.
 type known struct {
+	alone    *policy.Engine   // without what everyone states
 	space    *regexlang.Space // of the texts that patterns match
 	subjects map[ir.SubjectRef]subject
 	paths    map[pathRule]pathPart
@@ -46,8 +49,15 @@ type linePattern struct {
 	noOwn, noWords error
 }
 
-func newKnown() *known {
+func newKnown(in contract.Input) *known {
+	alone := in.Policy
+	if in.Project.Everyone != nil {
+		p := *in.Project
+		p.Everyone = nil
+		alone = policy.New(&p)
+	}
 	return &known{
+		alone:    alone,
 		space:    regexlang.New(regexlang.SetOf(func(rune) bool { return true })),
 		subjects: map[ir.SubjectRef]subject{},
 		paths:    map[pathRule]pathPart{},
