@@ -42,6 +42,7 @@ type Result struct {
 	Outputs []contract.Artifacts // one a target, in printing order
 	Common  []contract.File      // what several targets read: the policy, where there is a hook
 
+	policy  []byte                    // as hooks read it
 	entries contract.Entries          // of external servers
 	now     time.Time                 // when allows with times are judged
 	targets []contract.Target         // every target there is

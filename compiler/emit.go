@@ -105,13 +105,12 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 	for _, list := range problems {
 		diags = append(diags, list...)
 	}
+	if r.policy, err = decisionsJSON(r.Project); err != nil {
+		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
+		return diags
+	}
 	if r.hooked() {
-		policyFile, err := decisionsJSON(r.Project)
-		if err != nil {
-			diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
-			return diags
-		}
-		r.Common = []contract.File{{Path: contract.PolicyFile, Data: policyFile}}
+		r.Common = []contract.File{{Path: contract.PolicyFile, Data: r.policy}}
 	}
 	return append(diags, r.checkPaths()...)
 }
@@ -199,7 +198,14 @@ func asksHook(files []contract.File) bool {
 func emitTarget(tc config.Target, in contract.Input) (out contract.Artifacts, problems diag.List) {
 	files, list := tc.Target.Emit(in)
 	slices.SortFunc(files, func(a, b contract.File) int { return strings.Compare(a.Path, b.Path) })
-	out = contract.Artifacts{Target: tc.Target, Files: files}
+	out.Target = tc.Target
+	for _, f := range files {
+		if contract.IsSession(f.Path) {
+			out.Sessions = append(out.Sessions, f)
+		} else {
+			out.Files = append(out.Files, f)
+		}
+	}
 	for _, d := range list {
 		if d.Loss == diag.Narrowing && tc.Fails(ir.Group(d.Group)) {
 			d.Severity = diag.Error
@@ -225,7 +231,7 @@ func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok
 	}
 	at := func(f contract.File) bool { return f.Path == path }
 	for _, o := range r.Outputs {
-		if !slices.ContainsFunc(o.Files, at) {
+		if !slices.ContainsFunc(slices.Concat(o.Files, o.Sessions), at) {
 			continue
 		}
 		return func(p *ir.Project) ([]byte, bool) {
@@ -247,9 +253,6 @@ func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok
 	}
 	return nil, false
 }
-
-// PolicyJSON returns the compiled policy as hooks read it.
-func (r *Result) PolicyJSON() ([]byte, error) { return decisionsJSON(r.Project) }
 
 // decisionsJSON writes the policy file: compact, since a hook reads it before
 // every tool call, yet a line for each subject, server and tool, so that it

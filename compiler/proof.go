@@ -29,7 +29,7 @@ func (r *Result) Proof(seed uint64, disk *contract.Reads, args ...string) []byte
 	json.NewEncoder(h).Encode(r.Project) // which contains the digest of the source
 	for _, o := range r.Outputs {
 		fmt.Fprintln(h, o.Target.Name())
-		for _, f := range o.Files {
+		for _, f := range slices.Concat(o.Files, o.Sessions) {
 			fmt.Fprintf(h, "%q %q\n", f.Path, f.Data)
 		}
 	}

@@ -32,10 +32,23 @@ func (r *Result) Files() []contract.File {
 	return append(files, r.Common...)
 }
 
-// FS returns the files as the agents would find them.
-func (r *Result) FS() memfs.FS {
-	return contract.InMemory(r.Files())
+// Sessions returns what sessions of the agents are started with, and the policy of their hooks.
+func (r *Result) Sessions() []contract.File {
+	files := []contract.File{{Path: contract.SessionPolicy.File, Data: r.policy}}
+	for _, o := range r.Outputs {
+		files = append(files, o.Sessions...)
+	}
+	return files
 }
+
+// FS returns the files as the agents would find them, and what their sessions are started with.
+func (r *Result) FS() memfs.FS { return contract.InMemory(slices.Concat(r.Files(), r.Sessions())) }
+
+// Over returns the files of a disk with what the sessions of the agents are started with.
+func (r *Result) Over(disk fs.FS) fs.FS { return contract.Over(disk, r.Sessions()) }
+
+// PolicyJSON returns the compiled policy as hooks read it.
+func (r *Result) PolicyJSON() []byte { return r.policy }
 
 // Lint looks for what the source probably does not mean, with the severities of
 // modec.toml, and for what targets find in code of the project, where its files are given.
@@ -108,7 +121,7 @@ func (r *Result) Known(disk fs.FS) (lines []string) {
 	}
 	for _, o := range r.Outputs {
 		if t, ok := o.Target.(contract.Judged); ok {
-			_, list := t.Open(disk, r.Input(o.Target).Options)
+			_, list := t.Open(r.Over(disk), r.Input(o.Target).Options)
 			for i := range list {
 				note(&list[i])
 			}

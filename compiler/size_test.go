@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/targets"
 )
@@ -142,7 +143,7 @@ func withoutProse(t *testing.T) memfs.FS {
 			source[p] = prose.ReplaceAll(text, []byte(`$1: "Prose."`))
 		}
 	}
-	return compiled(t, source).FS()
+	return contract.InMemory(compiled(t, source).Files())
 }
 
 // showcase returns the source of fixtures/acme.

@@ -53,7 +53,7 @@ func (r *Result) VerifyBy(ctx context.Context, how Verification) (*verify.Report
 	var files, compiled fs.FS = r.FS(), nil
 	list := "`modec verify -v` lists them"
 	if how.Disk != nil {
-		files, compiled = how.Disk, files
+		files, compiled = r.Over(how.Disk), files
 		list = "`modec verify --disk -v` lists them, with --staged those of git's index"
 	}
 	report, diags := r.verify(ctx, files, compiled, how)
@@ -107,7 +107,7 @@ func (r *Result) leavePrograms(report *verify.Report, disk, built fs.FS) (diags 
 	}
 	permits := func(*verify.Surface, *verify.Finding) bool { return true }
 	if built != nil && len(places) > 0 {
-		permits = r.permits(built)
+		permits = r.permits(r.Over(built))
 	}
 	for i := range report.Surfaces {
 		s := &report.Surfaces[i]
@@ -187,6 +187,9 @@ func (r *Result) tellForeign(report *verify.Report, disk fs.FS, stale []string) 
 	for _, f := range r.Files() {
 		data, err := fs.ReadFile(disk, f.Path)
 		foreign[f.Path] = err != nil || !bytes.Equal(data, f.Data)
+	}
+	for _, f := range r.Sessions() {
+		foreign[f.Path] = false
 	}
 	changed := map[string][]string{} // by target, what differs of its files and of the one that its hooks read
 	for _, o := range r.Outputs {

@@ -1,5 +1,6 @@
 // Package golden compares what every fixture compiles to with the trees beside
-// this file: golden/<case>/<target>/ holds a target's artifacts, whole, and
+// this file: golden/<case>/<target>/ holds a target's artifacts, whole, with what sessions
+// are started with in its folder session, and
 // golden/<case>/losses.txt what the targets could not say, golden/<case>/verify.txt
 // what verify made of it: how much was compared, and what survives of the source's
 // allows and asks, so that no target becomes useless to be safe. Missing, extra and
@@ -162,6 +163,10 @@ func compile(t *testing.T, name string) map[string]string {
 				}
 			}
 			tree[o.Target.Name()+"/"+f.Path] = string(f.Data)
+		}
+		for _, f := range o.Sessions {
+			_, name, _ := strings.Cut(f.Path, "/")
+			tree[o.Target.Name()+"/session/"+name] = string(f.Data)
 		}
 		for _, d := range o.Losses {
 			fmt.Fprintf(&losses, "%s\n\t%s %s: %s\n", d, d.Loss, d.Subject, d.Hint)

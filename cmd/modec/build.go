@@ -90,7 +90,7 @@ func (c *buildCmd) build(e *env) (*report.BuildReport, error) {
 	if err := c.acceptDropped(e, res, opt); err != nil {
 		return nil, err
 	}
-	left, word := e.keptBeside(res), asWritten(&opt)
+	left, word := e.keptBeside(res), asWritten(res, &opt)
 	changes, list := res.Write(e.ctx, opt)
 	e.offerImport(list)
 	if diags = append(diags, list...); diags.HasErrors() {
@@ -167,8 +167,8 @@ func newHooks(changes []output.Change, diags diag.List) string {
 }
 
 // asWritten returns what a build says where it writes no file.
-func asWritten(opt *output.Options) string {
-	if opt.LockText() == nil {
+func asWritten(res *compiler.Result, opt *output.Options) string {
+	if opt.LockText() == nil && len(res.Files()) > 0 {
 		return report.TookOver
 	}
 	return report.UpToDate
@@ -503,7 +503,7 @@ func targetReports(res *compiler.Result, changes []output.Change) []report.Targe
 	var reports []report.TargetReport
 	for _, o := range res.Outputs {
 		reports = append(reports, report.TargetReport{Name: o.Target.Name(), Files: of(o.Target.Name()),
-			Losses: o.Losses, Title: o.Target.Summary(), Emits: true})
+			Losses: o.Losses, Title: o.Target.Summary(), Emits: true, Sessions: len(o.Sessions) > 0})
 	}
 	reports = append(reports, report.TargetReport{Name: "modec", Files: of("modec"), Losses: diag.List{},
 		Title: "what the hooks read"})

@@ -9,11 +9,8 @@ import (
 	"strings"
 
 	"modec.dev/modec/cmd/modec/internal/report"
-	"modec.dev/modec/compiler"
-	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
-	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/output"
 	"modec.dev/modec/targets/cursor/allowlist"
 	"modec.dev/modec/targets/cursor/format"
@@ -111,9 +108,6 @@ func (c *cursorCheckCmd) Run(e *env) error {
 		if c.File != "" {
 			x.next += " --file " + contract.ShellQuote(c.File)
 		}
-		if by, ok := e.builtAt(file); ok {
-			x.next = by.rule(got.Proposed)
-		}
 	}
 	if e.ui.JSON {
 		err = e.ui.Emit(x)
@@ -132,62 +126,10 @@ func (c *cursorCheckCmd) noList(file string) error {
 	const own = "then Cursor goes by the list of its own settings, which modec cannot read"
 	if c.File != "" {
 		return fmt.Errorf("%s does not exist: name the permissions.json of a mode or role "+
-			"(.cursor/modec/NAME/permissions.json, which `modec build` writes), or leave --file out for your own",
-			c.File)
+			"(`modec args NAME --target cursor --out DIR` writes one), or leave --file out for your own", c.File)
 	}
 	return fmt.Errorf("%s does not exist: %s; `modec cursor add --create %s` writes one, "+
 		"and --file names another", file, own, contract.ShellQuote(c.Tool))
-}
-
-// built is a list that a build wrote.
-type built struct {
-	dir string // of the project
-	ref ir.SubjectRef
-	// project is nil where the source is broken.
-	project *ir.Project
-}
-
-// builtAt returns the build that wrote a file. It reports false for a file that is a person's.
-func (e *env) builtAt(file string) (b built, ok bool) {
-	home, _ := os.UserHomeDir()
-	if b.dir, ok = config.Find(filepath.Dir(file), home); !ok {
-		return b, false
-	}
-	lock, err := contract.ReadPlain(filepath.Join(b.dir, output.LockFile))
-	if err != nil {
-		return b, false
-	}
-	name, err := filepath.Rel(b.dir, file)
-	if err != nil {
-		return b, false
-	}
-	if _, ok = output.Writer(lock, filepath.ToSlash(name)); !ok {
-		return b, false
-	}
-	b.ref, _ = format.ProfileSubject(filepath.Base(filepath.Dir(file)))
-	req := e.request()
-	req.Root = b.dir
-	if res, diags := compiler.Open(e.ctx, req); !diags.HasErrors() {
-		b.project = res.Project
-	}
-	return b, true
-}
-
-// rule returns what to write into the source so that a tool runs without a question.
-func (b built) rule(tool format.Entry) string {
-	at, steps := "", ""
-	if b.project != nil {
-		if m := b.project.Mode(b.ref.Mode); m != nil {
-			at = "  (" + m.Pos.String() + ")"
-		} else if r := b.project.Role(b.ref.Role); r != nil {
-			at = "  (" + r.Pos.String() + ")"
-		}
-		if b.project.Server(tool.Server) == nil {
-			steps = fmt.Sprintf("describe the server %q in the source (servers), then ", tool.Server)
-		}
-	}
-	return fmt.Sprintf("%sallow it in the source and run `modec build`: can: mcp: %q: allow: [%q] of %s%s",
-		steps, tool.Server, tool.Tool, b.ref, at)
 }
 
 func printCursorChecked(u *report.Printer, x cursorChecked) {
@@ -243,9 +185,6 @@ func (c *cursorAddCmd) Run(e *env) error {
 	file, err := c.path(e)
 	if err != nil {
 		return err
-	}
-	if by, ok := e.builtAt(file); ok {
-		return fmt.Errorf("%s is written by modec build, which would overwrite the entry: %s", file, by.rule(entry))
 	}
 	x := cursorAdded{Envelope: e.ui.Envelope(), Entry: entry.String(), Removed: []string{}, File: file}
 	err = e.editFile(file, func(data []byte) ([]byte, error) {

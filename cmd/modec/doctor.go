@@ -287,7 +287,7 @@ var versionNumber = lazy.Regexp(`\d+\.\d+(?:\.\d+)*`)
 // agent looks for the agent behind a target.
 func (d *doctor) agent(o contract.Artifacts) {
 	t, ok := o.Target.(contract.Installed)
-	if !ok || len(o.Files) == 0 {
+	if !ok || len(o.Files)+len(o.Sessions) == 0 {
 		return
 	}
 	a := t.Agent()
@@ -353,7 +353,7 @@ func (d *doctor) unread(res *compiler.Result, o contract.Artifacts) {
 	}
 	defer root.Close()
 	files := contract.Plain(root.FS())
-	_, list := t.Open(files, res.Input(o.Target).Options)
+	_, list := t.Open(res.Over(files), res.Input(o.Target).Options)
 	lock, _ := contract.ReadImport(files, output.LockFile) // without one nothing is known
 	known := output.KnownOf(lock)
 	for _, x := range list {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +15,7 @@ import (
 
 type hookCmd struct {
 	Agent    string `arg:"" help:"The agent that asks: ${hookers}."`
-	Model    string `required:"" placeholder:"FILE" help:"The compiled policy: .modec/policy.json of the project."`
+	Model    string `required:"" placeholder:"FILE" help:"The compiled policy, of the project or of a session."`
 	Subject  string `required:"" placeholder:"NAME" help:"The mode or role that the session works as."`
 	Digest   string `placeholder:"HEX" help:"Refuse where the policy is not the one of the build."`
 	Root     string `placeholder:"DIR" help:"The project's folder, where the policy is a copy."`
@@ -79,7 +78,7 @@ func (c *hookCmd) answer(e *env, asked *hookRecord, now time.Time) contract.Hook
 	if !filepath.IsAbs(model) {
 		model = filepath.Join(e.dir, model)
 	}
-	model, root := c.locate(model)
+	model, root := c.locate(e, model)
 	if off := disarmed(root, filepath.Dir(filepath.Dir(model))); off != nil {
 		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	}
@@ -117,10 +116,13 @@ func (c *hookCmd) answer(e *env, asked *hookRecord, now time.Time) contract.Hook
 // below the folder in which the agent was started. In a subfolder it is that of a folder above,
 // and in a work tree of git, where it may be missing, that of the main one. Only a hook that
 // names the digest of its policy looks there: no other policy can take its place.
-func (c *hookCmd) locate(model string) (file, root string) {
+func (c *hookCmd) locate(e *env, model string) (file, root string) {
 	start := filepath.Dir(filepath.Dir(model))
-	if c.Root != "" || c.Digest == "" || isRegular(model) {
-		return model, cmp.Or(c.Root, start)
+	if c.Root != "" {
+		return model, e.abs(c.Root)
+	}
+	if c.Digest == "" || isRegular(model) {
+		return model, start
 	}
 	tree, inTree := contract.FindWorktree(start)
 	for dir := start; ; dir = filepath.Dir(dir) {

@@ -16,15 +16,6 @@ import (
 	"modec.dev/modec/compiler/output"
 )
 
-// freshness is what the artifacts on disk have to be before an agent is started.
-type freshness uint8
-
-const (
-	mayBeStale freshness = iota
-	mustBeFresh
-	mustBeCopied // fresh, and the agent is started from copies
-)
-
 // launchers returns the targets whose agents can be started.
 func (e *env) launchers() (list []contract.Launcher) {
 	for _, t := range e.targets {
@@ -88,13 +79,16 @@ type launch struct {
 	args []string
 	// env are variables, as NAME=VALUE; one without a value is taken away.
 	env []string
-	// session has what the agent is started from, where the artifacts are copied.
+	// session has the files that they name.
 	session *output.Session
 }
 
+// write writes the files that the arguments name.
+func (l *launch) write() error { return l.session.Write(slices.Concat(l.args, l.env)) }
+
 // launch compiles the project for the launcher's target alone and returns the arguments
-// for a subject.
-func (e *env) launch(launcher contract.Launcher, subject string, opt contract.ArgsOptions, fresh freshness) (
+// for a subject. Their files go into the folder out; "": into one of the user's.
+func (e *env) launch(launcher contract.Launcher, subject, out string, opt contract.ArgsOptions) (
 	*launch, diag.List, error) {
 	req := e.request()
 	req.Only = []string{launcher.Name()}
@@ -106,18 +100,16 @@ func (e *env) launch(launcher contract.Launcher, subject string, opt contract.Ar
 	if err != nil {
 		return nil, nil, err
 	}
-	var session *output.Session
-	if fresh != mayBeStale {
+	if !opt.Inline && !opt.FlagsOnly {
 		if err := e.fresh(res); err != nil {
 			return nil, nil, err
 		}
 	}
-	if fresh == mustBeCopied {
-		if session, err = e.session(res); err != nil {
-			return nil, nil, err
-		}
-		opt.Copies = session.Copies()
+	session, err := e.session(res, out)
+	if err != nil {
+		return nil, nil, err
 	}
+	opt.Copies = session.Copies()
 	opt.Dir = e.relativeDir()
 	if e.cwd != e.dir {
 		opt.Root, opt.Below = e.dir, strings.HasPrefix(e.cwd, e.dir+string(filepath.Separator))
@@ -126,11 +118,13 @@ func (e *env) launch(launcher contract.Launcher, subject string, opt contract.Ar
 	if !ok {
 		return nil, nil, fmt.Errorf("%s is not emitted for %s: its targets name others", ref, launcher.Name())
 	}
-	args, list := launcher.Args(res.Input(launcher), as, opt)
+	in := res.Input(launcher)
+	in.Session = session.Policy()
+	args, list := launcher.Args(in, as, opt)
 	diags = append(diags, list...)
 	var vars []string
 	if l, ok := launcher.(contract.EnvironmentLauncher); ok && !diags.HasErrors() {
-		vars, list = l.Environment(res.Input(launcher), as, opt)
+		vars, list = l.Environment(in, as, opt)
 		diags = append(diags, list...)
 	}
 	return &launch{res, ref, args, vars, session}, diags, nil
@@ -150,17 +144,21 @@ func (l *launch) environment(own []string) []string {
 	return out
 }
 
-// session returns a session of the project, whose copies are not written yet.
-func (e *env) session(res *compiler.Result) (*output.Session, error) {
+// session returns a session of the project, whose files are not written yet.
+func (e *env) session(res *compiler.Result, out string) (*output.Session, error) {
+	if out != "" {
+		out = e.abs(out)
+		if rel, err := filepath.Rel(e.dir, out); err == nil && filepath.IsLocal(rel) {
+			return nil, fmt.Errorf("--out %s lies in the project, where the session may edit what it is held by: "+
+				"name a folder outside of it", out)
+		}
+		return output.NewSession("", out, e.dir, res.PolicyJSON()), nil
+	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return nil, fmt.Errorf("cannot find the home folder, where a session keeps its policy: %w", err)
+		return nil, fmt.Errorf("cannot find the home folder, where a session keeps its files: %w", err)
 	}
-	compiled, err := res.PolicyJSON()
-	if err != nil {
-		return nil, err
-	}
-	return output.NewSession(home, e.dir, compiled), nil
+	return output.NewSession(home, "", e.dir, res.PolicyJSON()), nil
 }
 
 // filling returns what the user's own files permit to a role where the source leaves it to
@@ -179,7 +177,7 @@ func (e *env) filling(res *compiler.Result, t contract.Target, role string) (fil
 	if err != nil {
 		return nil, nil
 	}
-	allows := personal.Allows(folderFS(e.dir), folderFS(homeDir()), view.Project(), as.Role)
+	allows := personal.Allows(res.Over(folderFS(e.dir)), folderFS(homeDir()), view.Project(), as.Role)
 	allows = slices.DeleteFunc(allows, func(a contract.Allow) bool {
 		by, denied := a.Denied(t, s, view.Project().Native(as))
 		if denied {

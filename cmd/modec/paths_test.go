@@ -34,7 +34,7 @@ func newHooked(t *testing.T) *hooked {
 	h.root = filepath.Join(h.home, "proj")
 	t.Setenv("HOME", h.home)
 	for name, text := range map[string]string{
-		"modec.toml": "[targets.claude]\nhooks = true\n[targets.cursor]\nhooks = true\n",
+		"modec.toml": "baseline = \"dev\"\n[targets.claude]\nhooks = true\n[targets.cursor]\nhooks = true\n",
 		"modec/dev.cue": `package modec
 roles: dev: can: {
 	default: "ask"

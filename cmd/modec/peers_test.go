@@ -62,6 +62,15 @@ func (p *peer) modec(code int, args ...string) string {
 	return out
 }
 
+// peerSession is a folder beside the project.
+const peerSession = "../session"
+
+// session writes what sessions of a role are started with.
+func (p *peer) session(role, target string) {
+	p.Helper()
+	p.modec(0, "args", role, "--target", target, "--accept", "--out", filepath.Join(p.dir, peerSession))
+}
+
 func (p *peer) has(name, text string, want bool) {
 	p.Helper()
 	if got := strings.Contains(p.read(name), text); got != want {
@@ -100,10 +109,12 @@ var peers = map[string]func(*testing.T){
 	"03 two roles have their own permissions in each format": func(t *testing.T) {
 		p := newPeer(t, more(`roles: other: can: command: {allow: ["make *"], default: "deny"}`))
 		p.modec(0, "build")
+		p.session("other", "claude")
+		p.session("other", "cursor")
 		for dev, other := range map[string]string{
-			".claude/settings.json": ".claude/modec/other.settings.json",
-			".cursor/cli.json":      ".cursor/modec/other/cli.json",
-			".cursor/hooks.json":    ".cursor/modec/other/hooks.json",
+			".claude/settings.json": peerSession + "/other.settings.json",
+			".cursor/cli.json":      peerSession + "/cli.json",
+			".cursor/hooks.json":    peerSession + "/hooks.json",
 		} {
 			if p.read(dev) == p.read(other) {
 				t.Errorf("%s and %s: the same", dev, other)
@@ -111,8 +122,8 @@ var peers = map[string]func(*testing.T){
 		}
 		p.has(".claude/settings.json", "Bash(git diff *)", true)
 		p.has(".claude/settings.json", "Bash(make *)", false)
-		p.has(".claude/modec/other.settings.json", "Bash(make *)", true)
-		p.has(".claude/modec/other.settings.json", "git diff", false)
+		p.has(peerSession+"/other.settings.json", "Bash(make *)", true)
+		p.has(peerSession+"/other.settings.json", "git diff", false)
 	},
 	"04 a deny of a command matches in Cursor's own grammar": func(t *testing.T) {
 		p := newPeer(t, nil)
@@ -297,7 +308,8 @@ modes: m: {name: "M", roleDefinition: "r", can: mcp: docs: "ask"}`))
 	"22 rules that Claude Code accepts and never matches are not written": func(t *testing.T) {
 		p := newPeer(t, more(`roles: other: disallowedTools: ["Write(docs/**)"]`))
 		p.modec(0, "build")
-		p.has(".claude/modec/other.settings.json", "Write(docs", false)
-		p.has(".claude/modec/other.settings.json", "Edit(", true)
+		p.session("other", "claude")
+		p.has(peerSession+"/other.settings.json", "Write(docs", false)
+		p.has(peerSession+"/other.settings.json", "Edit(", true)
 	},
 }

@@ -50,7 +50,7 @@ func (c *runCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	started, list, err := e.launch(launcher, c.Subject, contract.ArgsOptions{}, mustBeCopied)
+	started, list, err := e.launch(launcher, c.Subject, "", contract.ArgsOptions{})
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *runCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%q cannot be run: %w", command[0], err)
 	}
-	if err := started.session.Write(slices.Concat(started.args, started.env)); err != nil {
+	if err := started.write(); err != nil {
 		return err
 	}
 	return execute(file, slices.Concat(command[:1], started.args, command[1:]), started.environment(os.Environ()))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"modec.dev/modec/compiler/diag"
 )
@@ -20,6 +21,9 @@ type plainFolder struct{ fs.FS }
 
 // opens returns why a name cannot be opened, nil where the folder itself says so.
 func (p plainFolder) opens(name string) error {
+	if IsSession(name) { // what lies there no session is started with
+		return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
 	info, err := fs.Stat(p.FS, name)
 	return notRead(name, info, err)
 }
@@ -42,7 +46,8 @@ func (p plainFolder) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := p.opens(name); err != nil {
 		return nil, err
 	}
-	return fs.ReadDir(p.FS, name)
+	list, err := fs.ReadDir(p.FS, name)
+	return slices.DeleteFunc(list, func(e fs.DirEntry) bool { return name == "." && IsSession(e.Name()) }), err
 }
 
 func (p plainFolder) Stat(name string) (fs.FileInfo, error)  { return fs.Stat(p.FS, name) }

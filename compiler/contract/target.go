@@ -9,6 +9,7 @@
 package contract
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -108,7 +109,12 @@ type Input struct {
 	// Unhooked leaves out the entries that call modec's hook, and nothing else: the team goes on
 	// without modec.
 	Unhooked bool
+	// Session is the policy that the hooks of sessions read; none: [SessionPolicy].
+	Session PolicyCopy
 }
+
+// SessionFlags returns the options by which the hook of a session reads its policy.
+func (in *Input) SessionFlags() string { return cmp.Or(in.Session, SessionPolicy).Flags() }
 
 // Hooks says whether modec's hook is written: as the option "hooks" has it, and never where it is left out.
 func (in *Input) Hooks() Switch {
@@ -200,9 +206,10 @@ func ForMachines(path string) bool { return path == PolicyFile || path == ModelF
 
 // Artifacts are what one target emitted.
 type Artifacts struct {
-	Target Target
-	Files  []File    // sorted by path
-	Losses diag.List // sorted
+	Target   Target
+	Files    []File    // sorted by path
+	Sessions []File    // what sessions are started with, by [SessionPath], sorted: no build writes it
+	Losses   diag.List // sorted
 }
 
 // Names returns the names of targets, in their order.
@@ -421,12 +428,11 @@ func ByOption(option, does string) Replacement {
 	return Replacement{What: option, Does: does, Instead: "leave it out, or say in the source what it is for"}
 }
 
-// Copies puts what a session is started from outside the repository.
+// Copies puts what a session is started with outside the repository.
 type Copies struct {
-	Policy PolicyCopy
-	// Put returns where a copy of an artifact lies.
+	// Put returns where a file will lie.
 	Put func(File) string
-	// Folder returns where a folder lies.
+	// Folder returns where a folder will lie.
 	Folder func(Folder) string
 }
 
@@ -445,8 +451,7 @@ type ArgsOptions struct {
 	Below     bool   // with Root: the session starts in a folder of the project
 	Inline    bool   // settings as JSON in the argument instead of a file
 	FlagsOnly bool   // flags only; what they cannot express is a diagnostic
-	// Copies starts the session from copies outside the repository, which it cannot edit; nil:
-	// from the artifacts.
+	// Copies puts the files that the arguments name; nil only where there is none to name.
 	Copies *Copies
 }
 

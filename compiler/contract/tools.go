@@ -49,21 +49,6 @@ type PathPattern interface {
 	PathPattern(*policy.Engine, *ir.Mode) string
 }
 
-// RoleForms is a target whose agent has forms of its own for a role. `modec serve`
-// offers each as the resource role://NAME/SUFFIX.
-type RoleForms interface {
-	Target
-	RoleForms() []RoleForm
-}
-
-// RoleForm is one form of a role.
-type RoleForm struct {
-	Suffix, Title string
-	// Content returns the form as a JSON value. root is the project's folder as an
-	// absolute path.
-	Content func(in Input, r *ir.Role, root string) (any, error)
-}
-
 // FlagRoles is a target whose agent takes a role's permissions as flags of its command
 // line.
 type FlagRoles interface {

@@ -37,13 +37,13 @@ func TestCursorTokensStay(t *testing.T) {
 		}
 		built, adopted := map[string]string{}, false
 		for name, data := range res.Compiled.FS() {
-			if strings.HasPrefix(name, ".cursor/modec/") && path.Base(name) != "hooks.json" &&
+			if strings.HasPrefix(name, "session:cursor/") && path.Base(name) != "hooks.json" &&
 				(files[lists] == "" || files[lists] == permissions) {
 				t.Errorf("%v: %s is added", files, name)
 			}
 			if name == lists {
 				adopted = true
-			} else if strings.HasPrefix(name, ".cursor/") && !strings.HasPrefix(name, ".cursor/modec/") {
+			} else if strings.HasPrefix(name, ".cursor/") {
 				built[name] = sortedTokens(t, string(data))
 			}
 		}

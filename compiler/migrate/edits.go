@@ -575,6 +575,9 @@ func (e *editor) base(res *compiler.Result) memfs.FS {
 		}
 		tree[f.Path] = data
 	}
+	for _, f := range res.Sessions() {
+		tree[f.Path] = f.Data
+	}
 	return tree
 }
 

@@ -40,19 +40,16 @@ func TestPersonalFiles(t *testing.T) {
 	}
 	want := migrated(t, shared)
 	for file, text := range map[string]string{
-		localSettings:                     allowsAll,
-		".claude/agents/own.md":           oneAgent,
-		".claude/agents/deep/own.md":      oneAgent,
-		".claude/modec/own.settings.json": allowsAll,
-		".roo/mcp.json":                   `{"mcpServers": {"own": {"command": "own-mcp"}}}`,
-		".roo/rules-a/own.md":             "Be mine.\n",
-		".cursor/mcp.json":                `{"mcpServers": {"own": {"command": "own-mcp"}}}`,
-		".cursor/cli.json":                `{"permissions": {"allow": ["Shell(rm)"], "deny": []}}`,
-		".kilocodemodes":                  strings.ReplaceAll(oneMode, "slug: a", "slug: own"),
-		".zoomodes":                       strings.ReplaceAll(oneMode, "slug: a", "slug: own"),
-		".cursor/modec/own/cli.json":      `{"permissions": {"allow": ["Shell(rm)"], "deny": []}}`,
-		".cursor/modec/own/hooks.json":    `{"version": 1, "hooks": {}}`,
-		"services/api/" + localSettings:   allowsAll,
+		localSettings:                   allowsAll,
+		".claude/agents/own.md":         oneAgent,
+		".claude/agents/deep/own.md":    oneAgent,
+		".roo/mcp.json":                 `{"mcpServers": {"own": {"command": "own-mcp"}}}`,
+		".roo/rules-a/own.md":           "Be mine.\n",
+		".cursor/mcp.json":              `{"mcpServers": {"own": {"command": "own-mcp"}}}`,
+		".cursor/cli.json":              `{"permissions": {"allow": ["Shell(rm)"], "deny": []}}`,
+		".kilocodemodes":                strings.ReplaceAll(oneMode, "slug: a", "slug: own"),
+		".zoomodes":                     strings.ReplaceAll(oneMode, "slug: a", "slug: own"),
+		"services/api/" + localSettings: allowsAll,
 	} {
 		files := maps.Clone(shared)
 		files[file] = text

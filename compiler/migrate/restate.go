@@ -199,7 +199,7 @@ func (e *editor) permitsMore(c *change, now *compiler.Result, built memfs.FS) st
 	if !ok {
 		return "modec does not know what the agent makes of it: say in can what is meant"
 	}
-	was, _ := judged.Open(e.req.Root, e.built.Input(judged).Options)
+	was, _ := judged.Open(e.built.Over(e.req.Root), e.built.Input(judged).Options)
 	_, _, found, diags := prove(e.ctx, now, e.req.Root, built, []original{{judged, contract.Original{
 		File: c.Pos.File, Files: e.req.Root, Opened: was, Subjects: []ir.SubjectRef{c.restated.subject}}}},
 		e.req.Seed, nil)

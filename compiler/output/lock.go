@@ -154,17 +154,6 @@ func (l *Lock) found(p string, places []string) {
 // mergedFile stands for the hash of a file that people write too.
 const mergedFile = "shared"
 
-// Writer returns the target whose file modec wrote at a path of a project, as the bytes of the
-// lock say. It reports false for a file that people write too.
-func Writer(lock []byte, path string) (target string, ok bool) {
-	l, err := parseLock(lock)
-	if err != nil {
-		return "", false
-	}
-	target, hash := splitArtifact(l.Artifacts[path])
-	return target, hash != "" && hash != mergedFile
-}
-
 // KnowsUnheld reports whether a lock says which files of agents that are no targets lay there when the first build was
 // made, or cannot be read. One of an older modec does not, and the next build writes which there are.
 func KnowsUnheld(lock []byte) bool {

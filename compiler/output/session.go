@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,44 +18,58 @@ import (
 	"modec.dev/modec/compiler/lazy"
 )
 
-// runDir is where a home folder keeps the copies that sessions are started from.
-const runDir = ".local/state/modec/run"
+// sessionsDir is where a home folder keeps what sessions are started with.
+const sessionsDir = ".cache/modec/sessions"
 
-// keptFor is how long a copy stays that no session was started from.
+// keptFor is how long a file stays that no session was started with.
 const keptFor = 30 * 24 * time.Hour
 
-// Session collects copies of what a session of an agent is started from. They lie in a home
-// folder, since what lies in the repository the agent may edit.
+// Session collects what a session of an agent is started with. It lies in a home folder, since what lies in the
+// repository the agent may edit, or in a folder that a person names.
 type Session struct {
 	dir    string
+	named  bool // by a person: the folder is theirs
 	files  []contract.File
 	policy contract.PolicyCopy
 	in     map[string]string // the folder of a copy, by its path; none: it lies beside them
 	only   []string          // the folders that have nothing but copies
 }
 
-// NewSession starts with the compiled policy of the project at root.
-func NewSession(home, root string, compiled []byte) *Session {
-	s := &Session{dir: filepath.Join(home, filepath.FromSlash(runDir)), in: map[string]string{}}
+// NewSession starts with the compiled policy of the project at root. The files go into the folder out, and into one of
+// the user's home where that is "".
+func NewSession(home, out, root string, compiled []byte) *Session {
+	s := &Session{dir: out, named: out != "", in: map[string]string{}}
+	if !s.named {
+		s.dir = filepath.Join(home, filepath.FromSlash(sessionsDir))
+	}
 	s.policy = contract.PolicyCopy{File: s.put(contract.File{Path: contract.PolicyFile, Data: compiled}), Root: root}
 	return s
 }
 
+// Policy returns the policy that the hooks of the session read.
+func (s *Session) Policy() contract.PolicyCopy { return s.policy }
+
 // Copies returns what a launcher takes for the session.
 func (s *Session) Copies() *contract.Copies {
-	return &contract.Copies{Policy: s.policy, Put: s.put, Folder: s.folder}
+	return &contract.Copies{Put: s.put, Folder: s.folder}
 }
 
 // put adds a copy, by its content, and returns where it will lie.
 func (s *Session) put(f contract.File) string {
-	name := strings.TrimPrefix(Sum(f.Data), "sha256:")[:32] + "-" + path.Base(f.Path)
+	name := path.Base(f.Path)
+	if !s.named {
+		name = strings.TrimPrefix(Sum(f.Data), "sha256:")[:32] + "-" + name
+	}
 	s.files = append(s.files, contract.File{Path: name, Data: f.Data})
 	return filepath.Join(s.dir, name)
 }
 
 // folder adds a folder of copies, by the project and its name, and returns where it will lie.
 func (s *Session) folder(f contract.Folder) string {
-	dir := strings.TrimPrefix(Sum([]byte(s.policy.Root)), "sha256:")[:32] + "-" + f.Name
+	dir := f.Name
+	if !s.named {
+		dir = strings.TrimPrefix(Sum([]byte(s.policy.Root)), "sha256:")[:32] + "-" + dir
+	}
 	for _, c := range f.Files {
 		at := dir + "/" + c.Path
 		s.files = append(s.files, contract.File{Path: at, Data: c.Data})
@@ -69,8 +84,8 @@ func (s *Session) folder(f contract.Folder) string {
 // name returns by what a copy is named: itself, or the folder that it is in.
 func (s *Session) name(f contract.File) string { return cmp.Or(s.in[f.Path], f.Path) }
 
-// named returns the copies that a session reads.
-func (s *Session) named(args []string) []contract.File {
+// read returns the copies that a session reads.
+func (s *Session) read(args []string) []contract.File {
 	text := strings.Join(args, "\n")
 	for _, f := range s.files {
 		if strings.Contains(text, s.name(f)) {
@@ -85,11 +100,14 @@ func (s *Session) named(args []string) []contract.File {
 // Write writes the copies that the arguments of a session name, or one of these copies does.
 // It removes those of sessions that were started long ago.
 func (s *Session) Write(args []string) error {
-	files := s.named(args)
+	files := s.read(args)
 	if len(files) == 0 {
 		return nil
 	}
-	d, err := makeDisk(s.dir)
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("cannot make the folder for the session: %w", err)
+	}
+	d, err := openDisk(s.dir)
 	if err != nil {
 		return err
 	}
@@ -118,6 +136,9 @@ func (s *Session) Write(args []string) error {
 	}
 	if err := s.alone(&d); err != nil {
 		return fmt.Errorf("cannot remove what is no copy for the session: %w", diag.WithoutPath(err))
+	}
+	if s.named {
+		return nil
 	}
 	return d.forgetBefore(now.Add(-keptFor))
 }

@@ -15,18 +15,18 @@ func TestSession(t *testing.T) {
 	home := t.TempDir()
 	start := func(policy string) (copied contract.PolicyCopy, settings string) {
 		t.Helper()
-		s := NewSession(home, "/project", []byte(policy))
+		s := NewSession(home, "", "/project", []byte(policy))
 		c := s.Copies()
 		settings = c.Put(contract.File{
-			Path: ".claude/modec/dev.settings.json", Data: []byte(`{"hook": "` + c.Policy.Flags() + `"}`),
+			Path: "session:claude/dev.settings.json", Data: []byte(`{"hook": "` + s.Policy().Flags() + `"}`),
 		})
 		if err := s.Write([]string{"--settings=" + settings}); err != nil {
 			t.Fatal(err)
 		}
-		return c.Policy, settings
+		return s.Policy(), settings
 	}
 	first, settings := start("one")
-	if first.Root != "/project" || filepath.Dir(first.File) != filepath.Join(home, ".local", "state", "modec", "run") {
+	if first.Root != "/project" || filepath.Dir(first.File) != filepath.Join(home, ".cache", "modec", "sessions") {
 		t.Errorf("got %+v", first)
 	}
 	for file, want := range map[string]string{first.File: "one", settings: `{"hook": "` + first.Flags() + `"}`} {
@@ -67,17 +67,17 @@ func TestSessionFolder(t *testing.T) {
 	home := t.TempDir()
 	start := func(policy string, files ...string) string {
 		t.Helper()
-		s := NewSession(home, "/project", []byte(policy))
+		s := NewSession(home, "", "/project", []byte(policy))
 		c := s.Copies()
 		f := contract.Folder{Name: "agent-dev", Only: []string{"agents", "none"}}
 		for _, name := range files {
-			f.Files = append(f.Files, contract.File{Path: name, Data: []byte(name + " " + c.Policy.File)})
+			f.Files = append(f.Files, contract.File{Path: name, Data: []byte(name + " " + s.Policy().File)})
 		}
 		dir := c.Folder(f)
 		if err := s.Write([]string{"HOME=" + dir}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(c.Policy.File); err != nil {
+		if _, err := os.Stat(s.Policy().File); err != nil {
 			t.Errorf("the policy that a file of the folder names: %v", err)
 		}
 		return dir
@@ -97,15 +97,15 @@ func TestSessionFolder(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "agents/b.md")); err == nil {
 		t.Error("a copy of an earlier session stays")
 	}
-	if other := NewSession(home, "/other", nil).Copies().Folder(contract.Folder{Name: "agent-dev"}); other == dir {
+	if other := NewSession(home, "", "/other", nil).Copies().Folder(contract.Folder{Name: "agent-dev"}); other == dir {
 		t.Error("two projects have one folder")
 	}
 	old := time.Now().Add(-keptFor - time.Hour)
 	if err := os.Chtimes(dir, old, old); err != nil {
 		t.Fatal(err)
 	}
-	s := NewSession(home, "/project", []byte("three"))
-	if err := s.Write([]string{s.Copies().Policy.File}); err != nil {
+	s := NewSession(home, "", "/project", []byte("three"))
+	if err := s.Write([]string{s.Policy().File}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(dir); err == nil {

@@ -66,7 +66,7 @@ func TestMutants(t *testing.T) {
 			})
 		}
 		seen := map[string]int{}
-		for _, f := range res.Files() {
+		for _, f := range slices.Concat(res.Files(), res.Sessions()[1:]) { // the policy is one of the first
 			for _, m := range mutants(t, f.Path, f.Data) {
 				key := kind(m.file) + m.op
 				if seen[key]%inShort == 0 || !testing.Short() {
@@ -100,14 +100,20 @@ func TestMutants(t *testing.T) {
 
 // kind names an artifact without its subject.
 func kind(file string) string {
-	switch dir := path.Dir(file); {
-	case strings.HasPrefix(file, ".claude/modec/"), strings.HasPrefix(file, ".cursor/modec/"):
-		base := path.Base(file)
-		return strings.SplitN(dir, "/", 3)[0] + " " + base[strings.IndexByte(base, '.')+1:] + " " + strings.TrimSuffix(base, path.Ext(base))[max(0, strings.LastIndexByte(strings.TrimSuffix(base, path.Ext(base)), '.')+1):]
-	case strings.HasPrefix(file, ".claude/agents/"):
+	if target, name, ok := sessionOf(file); ok {
+		return "session " + target + name[strings.IndexAny(name, "./"):]
+	}
+	if strings.HasPrefix(file, ".claude/agents/") {
 		return "subagent"
 	}
 	return file
+}
+
+// sessionOf returns the target of a file that sessions are started with, and its name, which begins with the role's.
+func sessionOf(file string) (target, name string, ok bool) {
+	file, ok = strings.CutPrefix(file, "session:")
+	target, name, _ = strings.Cut(file, "/")
+	return target, name, ok
 }
 
 // place is where the original decides about a subject.
@@ -135,7 +141,7 @@ func newCourt(t *testing.T, res *compiler.Result) *court {
 		res: res, files: memfs.FS{}, original: map[string][]contract.Decider{},
 		dense: map[ir.SubjectRef][]verify.Witness{}, before: map[place][]contract.Verdict{},
 	}
-	for _, f := range res.Files() {
+	for _, f := range slices.Concat(res.Files(), res.Sessions()) {
 		c.files[f.Path] = f.Data
 	}
 	for _, j := range judgedTargets(res) {
@@ -213,6 +219,7 @@ func judgedTargets(res *compiler.Result) []verify.Target {
 func (c *court) judge(t *testing.T, m mutant) fate {
 	files := maps.Clone(c.files)
 	files[m.file] = m.data
+	files[contract.SessionPolicy.File] = files[contract.PolicyFile]
 	out := equivalent
 	refs := c.affected(m)
 	for _, j := range judgedTargets(c.res) {
@@ -257,9 +264,9 @@ func (c *court) affected(m mutant) []ir.SubjectRef {
 	concerns := func(ir.SubjectRef) bool { return true }
 	base := path.Base(m.file)
 	switch i := 0; {
-	case strings.HasPrefix(m.file, ".claude/modec/"), strings.HasPrefix(m.file, ".cursor/modec/"):
-		role := strings.SplitN(strings.TrimPrefix(strings.TrimPrefix(m.file, ".claude/modec/"), ".cursor/modec/"), "/", 2)[0]
-		role, _, _ = strings.Cut(role, ".")
+	case contract.IsSession(m.file):
+		_, role, _ := sessionOf(m.file)
+		role = role[:strings.IndexAny(role, "./")]
 		concerns = func(ref ir.SubjectRef) bool { return ref.Role == role }
 	case strings.HasPrefix(m.file, ".claude/agents/"):
 		concerns = func(ref ir.SubjectRef) bool { return ref.Mode == strings.TrimSuffix(base, ".md") }
@@ -290,8 +297,8 @@ func reads(t contract.Judged, file string) bool {
 		_, hooked := t.(contract.Hooker)
 		return hooked
 	}
-	if t.Name() == "thurbox" && strings.HasPrefix(file, ".claude/modec/") {
-		return true
+	if target, _, ok := sessionOf(file); ok && target != t.Name() {
+		return false
 	}
 	return t.Governs(file, ir.MCP) != contract.Neither || t.Governs(file, ir.Edit) != contract.Neither
 }

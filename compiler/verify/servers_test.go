@@ -22,7 +22,7 @@ func TestServersWithUnderscores(t *testing.T) {
 			t.Errorf("%s: %v", name, diags)
 		}
 		rule := fmt.Sprintf(`"mcp__%s__*"`, strings.ReplaceAll(name, ".", "_"))
-		for _, file := range []string{".claude/settings.json", ".claude/modec/ops.settings.json"} {
+		for _, file := range []string{".claude/settings.json", "session:claude/ops.settings.json"} {
 			if !strings.Contains(string(res.FS()[file]), rule) {
 				t.Errorf("%s: %s has no %s: %s", name, file, rule, res.FS()[file])
 			}

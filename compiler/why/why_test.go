@@ -75,9 +75,9 @@ func TestLine(t *testing.T) {
 	}{
 		{".roomodes", `name: "Writer"`, []string{"name of mode writer at 9 changes"}},
 		{".roomodes", `roleDefinition: "You write."`, []string{"roleDefinition of mode writer at 9 changes"}},
-		{".claude/modec/dev.settings.json", `"Bash(make lint)"`, []string{`allow "make lint" in can.command of role dev at 24 makes`}},
+		{"session:claude/dev.settings.json", `"Bash(make lint)"`, []string{`allow "make lint" in can.command of role dev at 24 makes`}},
 		// Two make it, and each is enough.
-		{".claude/modec/dev.settings.json", `"Bash(rm -rf *)"`, []string{`deny "rm -rf *" in can.command of policy house of role dev at 8 makes`, `deny "rm -rf *" in can.command of role dev at 25 makes`}},
+		{"session:claude/dev.settings.json", `"Bash(rm -rf *)"`, []string{`deny "rm -rf *" in can.command of policy house of role dev at 8 makes`, `deny "rm -rf *" in can.command of role dev at 25 makes`}},
 		{".mcp.json", `"command": "docs-mcp",`, []string{"command of server docs at 3 changes"}},
 		{".mcp.json", `"--stdio"`, []string{"args of server docs at 3 makes"}},
 		{".mcp.json", `{`, []string{"server docs at 3 makes"}},

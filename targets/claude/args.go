@@ -209,9 +209,6 @@ func Join(list, more []string) []string {
 // several values are written with "=" and one value, so that they cannot take what follows.
 func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) ([]string, diag.List) {
 	e := newEmitter(in)
-	if opt.Copies != nil {
-		e.copied = &opt.Copies.Policy
-	}
 	var args []string
 	if r := in.Project.Role(ref.Role); r != nil {
 		args = e.roleArgs(r, opt)
@@ -257,8 +254,7 @@ func (e *emitter) modeArgs(m *ir.Mode, opt contract.ArgsOptions) []string {
 		e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
 		return nil
 	}
-	opt.Inline = true // no build writes it
-	return []string{"--settings=" + fileOrText(opt, profiles+contract.PathName(m.Slug)+profileSettings, text)}
+	return []string{"--settings=" + fileOrText(opt, format.Session(m.Slug, format.OfSettings), text)}
 }
 
 func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string) {
@@ -279,15 +275,15 @@ func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string)
 			e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)
 			return nil
 		}
-		e.diags = nil    // the build reports them
-		if e.elsewhere { // no build writes these settings
-			opt.Inline = true
+		e.diags = nil // the build reports them
+		if e.elsewhere {
 			of := *c
 			of.rules = anchored(&c.rules, opt)
 			c = &of
 		}
 		if s := e.profile(r, c); len(s) > 0 {
-			args = append(args, "--settings="+fileOrText(opt, settingsPath(r), contract.JSON(s)))
+			at := format.Session(r.Name, format.OfSettings)
+			args = append(args, "--settings="+fileOrText(opt, at, contract.JSON(s)))
 		}
 		if c.mode != "" && !e.inProject(r) {
 			args = append(args, "--permission-mode="+c.mode)
@@ -406,11 +402,8 @@ func permissionFlags(f contract.RoleFlags) []string {
 
 // fileOrText returns the value of a flag: the path of a file, or its text.
 func fileOrText(opt contract.ArgsOptions, path string, data []byte) string {
-	if opt.Copies != nil {
+	if opt.Copies != nil && !opt.Inline {
 		return opt.Copies.Put(contract.File{Path: path, Data: data})
 	}
-	if opt.Inline {
-		return strings.TrimSpace(string(data))
-	}
-	return filepath.Join(opt.Dir, filepath.FromSlash(path))
+	return strings.TrimSpace(string(data))
 }

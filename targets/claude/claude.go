@@ -3,7 +3,7 @@
 // makes them exact.
 //
 // [New] returns the target, which also imports Claude Code's files and judges them.
-// [Settings] and [RoleFlags] compile one role, for runtimes and for other targets.
+// [RoleFlags] compiles one role for a command line, for runtimes and for other targets.
 //
 // Sources: code.claude.com/docs (settings, permissions, hooks, sub-agents) and the binary
 // of @anthropic-ai/claude-code 2.1.329 and 2.1.330.
@@ -12,7 +12,7 @@
 //
 // The project's settings file is the baseline role's, whole, and nobody is started with
 // arguments for it. Any other role is started without the project's files: `modec args`
-// prints its settings, its subagents and its servers. Without a baseline the project's file
+// makes its settings, its subagents and its servers. Without a baseline the project's file
 // has what all roles deny. A mode's subagent lists the tools that the mode may use at all,
 // or takes some away where the mode leaves the rest to its agent.
 //
@@ -155,7 +155,7 @@ import (
 func (claude) Name() string { return "claude" }
 
 func (claude) Summary() string {
-	return "Claude Code: settings for each role, a subagent for each mode, MCP servers, hooks"
+	return "Claude Code: settings, a subagent for each mode, MCP servers, hooks"
 }
 
 func (claude) Options() []contract.Option {
@@ -178,16 +178,8 @@ func (claude) FormerOptions() map[string]string {
 		format.ProjectSettings}
 }
 
-// The folder and the endings of the files that modec writes for a role.
-const (
-	profiles        = ".claude/modec/"
-	profileSettings = ".settings.json"
-	profileServers  = ".mcp.json"
-	profileBeside   = ".servers.json" // beside the user's own servers
-)
-
 func (claude) Owns() []string {
-	return []string{profiles + "*", format.AgentsFolder + "/*.md", format.ProjectSettings, format.ProjectServers}
+	return []string{format.AgentsFolder + "/*.md", format.ProjectSettings, format.ProjectServers}
 }
 
 // OwnsPlaced returns the folder in which agents.claude.settings.file of a mode may place a subagent.
@@ -203,11 +195,9 @@ func (claude) HasPermissionModes() {}
 // list of servers.
 func (claude) Governs(path string, g ir.Group) contract.Halves {
 	switch {
-	case path == format.ProjectSettings, strings.HasPrefix(path, profiles) && strings.HasSuffix(path, profileSettings):
+	case path == format.ProjectSettings, contract.IsSession(path) && strings.HasSuffix(path, format.OfSettings):
 		return contract.Both
-	case strings.HasPrefix(path, format.AgentsFolder+"/"):
-		return contract.Access
-	case g == ir.MCP && (strings.HasSuffix(path, profileServers) || strings.HasSuffix(path, profileBeside)):
+	case strings.HasPrefix(path, format.AgentsFolder+"/"), contract.IsSession(path) && g == ir.MCP:
 		return contract.Access
 	}
 	return contract.Neither
@@ -227,8 +217,6 @@ type emitter struct {
 	diags    diag.List
 	// remedy is what a person can do where only a hook could hold something back.
 	remedy string
-	// copied is the policy that hooks read; nil: that of the project.
-	copied *contract.PolicyCopy
 	// flagsOnly is set where a role gets flags, and neither settings nor servers.
 	flagsOnly bool
 	// elsewhere is set where a session starts in another folder than the project's.
@@ -281,7 +269,7 @@ func (e *emitter) roleFiles(r *ir.Role) (files []contract.File) {
 		return nil
 	}
 	if s := e.profile(r, c); len(s) > 0 {
-		files = append(files, contract.File{Path: settingsPath(r), Data: contract.JSON(s)})
+		files = append(files, contract.File{Path: format.Session(r.Name, format.OfSettings), Data: contract.JSON(s)})
 	}
 	if list, own := e.roleServers(r); own != listShared {
 		files = append(files, contract.File{Path: serversPath(r, own), Data: serversJSON(list)})
@@ -297,13 +285,11 @@ func (e *emitter) profile(r *ir.Role, c *compiled) contract.Object {
 	return e.settings(r, c, e.ofRole(r))
 }
 
-func settingsPath(r *ir.Role) string { return profiles + contract.PathName(r.Name) + profileSettings }
-
 func serversPath(r *ir.Role, own ownList) string {
 	if own == listBeside {
-		return profiles + contract.PathName(r.Name) + profileBeside
+		return format.Session(r.Name, format.OfBeside)
 	}
-	return profiles + contract.PathName(r.Name) + profileServers
+	return format.Session(r.Name, format.OfServers)
 }
 
 // checkNames reports servers and tools that have the same name in mcp__SERVER__TOOL.

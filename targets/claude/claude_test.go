@@ -80,7 +80,7 @@ type settingsFile struct {
 func TestRules(t *testing.T) {
 	files, _ := emitted(t, project(), nil)
 	var s settingsFile
-	if err := json.Unmarshal([]byte(files[".claude/modec/dev.settings.json"]), &s); err != nil {
+	if err := json.Unmarshal([]byte(files["session:claude/dev.settings.json"]), &s); err != nil {
 		t.Fatal(err)
 	}
 	inert := []string{"Write", "NotebookEdit", "Glob", "Grep", "MultiEdit"}
@@ -116,7 +116,7 @@ func TestExpressionsAreNotAllowed(t *testing.T) {
 	regex := ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.Regex, Text: `\.md$`}}
 	p.Roles[0].Can.Edit = &ir.Table{Default: &ir.Default{Decision: ir.Allow}, Rules: []ir.Rule{regex}}
 	files, _ := emitted(t, p, nil)
-	if s := files[".claude/modec/dev.settings.json"]; strings.Contains(s, "Edit(./**)") {
+	if s := files["session:claude/dev.settings.json"]; strings.Contains(s, "Edit(./**)") {
 		t.Errorf("every edit is allowed:\n%s", s)
 	}
 }
@@ -124,7 +124,7 @@ func TestExpressionsAreNotAllowed(t *testing.T) {
 // Without hooks a group that rules cannot hold goes, with a loss.
 func TestWithoutHooks(t *testing.T) {
 	files, diags := emitted(t, project(), map[string]any{"hooks": contract.Never})
-	settings, agent := files[".claude/modec/dev.settings.json"], files[".claude/agents/code.md"]
+	settings, agent := files["session:claude/dev.settings.json"], files[".claude/agents/code.md"]
 	if strings.Contains(settings, "modec hook") || strings.Contains(agent, "hooks:") {
 		t.Error("a hook is still there")
 	}
@@ -149,13 +149,16 @@ func TestWithoutHooks(t *testing.T) {
 	}
 }
 
+// put says of a file where the models find it.
+var put = &contract.Copies{Put: func(f contract.File) string { return f.Path }}
+
 // No rule or prompt is torn apart: each is one argument.
 func TestArgs(t *testing.T) {
 	p := project()
 	p.Roles[0].AppendSystemPrompt = "--dangerous\n\"x\" $(y)"
 	p.Roles[0].Tools = &[]string{"Bash", "Read"}
 	in := inputOf(t, p, nil)
-	args, diags := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "sub"})
+	args, diags := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Copies: put})
 	if len(diags) > 0 {
 		t.Error(diags)
 	}
@@ -164,8 +167,8 @@ func TestArgs(t *testing.T) {
 		t.Fatalf("got %q, want the subagents", args)
 	}
 	args = slices.Delete(args, agents, agents+1)
-	want := []string{"--setting-sources=user", "--settings=sub/.claude/modec/dev.settings.json",
-		"--permission-mode=default", "--mcp-config=sub/.mcp.json",
+	want := []string{"--setting-sources=user", "--settings=session:claude/dev.settings.json",
+		"--permission-mode=default", "--mcp-config=.mcp.json",
 		"--tools=Bash,Read", "--append-system-prompt=--dangerous\n\"x\" $(y)"}
 	if !slices.Equal(args, want) {
 		t.Errorf("got %q, want %q", args, want)
@@ -201,10 +204,10 @@ func TestArgsBesideExternalServers(t *testing.T) {
 	flags := func(notes ir.Decision) []string {
 		p.Roles[0].Can.MCP = &ir.MCPTable{Entries: []ir.MCPEntry{entry("admin", ir.Allow), entry("notes", notes)}}
 		in := inputOf(t, p, nil)
-		args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "."})
+		args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Copies: put})
 		files, _ := New().Emit(in)
 		for _, f := range files {
-			if strings.HasPrefix(f.Path, ".claude/modec/dev.") && !strings.HasSuffix(f.Path, ".settings.json") &&
+			if strings.HasPrefix(f.Path, "session:claude/dev.") && !strings.HasSuffix(f.Path, ".settings.json") &&
 				!slices.Contains(args, "--mcp-config="+f.Path) {
 				t.Errorf("%s is emitted, and %q does not give it", f.Path, args)
 			}
@@ -212,8 +215,8 @@ func TestArgsBesideExternalServers(t *testing.T) {
 		return slices.DeleteFunc(args, func(a string) bool { return !strings.Contains(a, "mcp-config") })
 	}
 	for notes, want := range map[ir.Decision][]string{
-		ir.Ask:  {"--mcp-config=.claude/modec/dev.servers.json"},
-		ir.Deny: {"--mcp-config=.claude/modec/dev.mcp.json", "--strict-mcp-config"},
+		ir.Ask:  {"--mcp-config=session:claude/dev.servers.json"},
+		ir.Deny: {"--mcp-config=session:claude/dev.mcp.json", "--strict-mcp-config"},
 	} {
 		if got := flags(notes); !slices.Equal(got, want) {
 			t.Errorf("notes: %s: got %q, want %q", notes, got, want)
@@ -256,7 +259,7 @@ func TestAllowsWithTimes(t *testing.T) {
 		p.Baseline = c.baseline
 		policy.AddClosedTimes(p)
 		files, diags := emitted(t, p, map[string]any{"hooks": c.hooks})
-		settings := files[".claude/modec/dev.settings.json"]
+		settings := files["session:claude/dev.settings.json"]
 		if c.baseline != "" {
 			settings = files[".claude/settings.json"]
 		}
@@ -324,7 +327,7 @@ func TestNarrowedIsSaid(t *testing.T) {
 // run everywhere.
 func TestModeHasSettings(t *testing.T) {
 	in := inputOf(t, project(), nil)
-	args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Mode: "code"}, contract.ArgsOptions{Dir: "."})
+	args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Mode: "code"}, contract.ArgsOptions{Inline: true})
 	if len(args) != 2 || !strings.HasPrefix(args[0], `--settings={"disableAllHooks":false,"hooks":`) ||
 		!strings.Contains(args[0], `--subject mode:code`) || !strings.Contains(args[0], `|| exit 2`) {
 		t.Errorf("got %q, want settings with the hook of the mode, which refuses without modec", args)
@@ -338,7 +341,8 @@ func TestModeHasSettings(t *testing.T) {
 // A hostile name is data in the hook's command. In a file that travels a missing modec asks.
 func TestHookCommand(t *testing.T) {
 	line := hookLine{subject: "role:it's $(x)", digest: "0a"}
-	want := `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject 'role:it'\''s $(x)' --digest 0a`
+	const inProject, ofSession = `--model "${CLAUDE_PROJECT_DIR}/.modec/policy.json"`, `--model session:policy.json --root .`
+	want := ` --subject 'role:it'\''s $(x)' --digest 0a`
 	for _, c := range []struct {
 		hooks   contract.Switch
 		travels bool
@@ -349,9 +353,13 @@ func TestHookCommand(t *testing.T) {
 		{contract.Always, true, " || exit 2"},
 	} {
 		line.travels = c.travels
+		reads := ofSession
+		if c.travels {
+			reads = inProject
+		}
 		got := (&emitter{hooks: c.hooks}).command(line)
-		if got != want+c.end {
-			t.Errorf("got %s, want %s", got, want+c.end)
+		if want := "modec hook claude " + reads + want + c.end; got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 		if h, err := contract.ParseHookLine(got); err != nil || h.Subject != line.subject || h.Digest != "0a" {
 			t.Errorf("%s is read as %+v, %v", got, h, err)
@@ -372,7 +380,7 @@ func permissionsOf(t *testing.T, r ir.Role, options map[string]any) (string, map
 	}
 	files, _ := emitted(t, p, options)
 	var s struct{ Permissions json.RawMessage }
-	text := files[settingsPath(&r)]
+	text := files["session:claude/"+contract.PathName(r.Name)+".settings.json"]
 	if text == "" {
 		return "", files
 	}
@@ -462,7 +470,7 @@ func TestToolNames(t *testing.T) {
 		{Key: "my docs", Literal: true, Rules: []ir.Rule{ruleOf(ir.Allow, "put.x"), ruleOf(ir.Allow, "*.z"),
 			ruleOf(ir.Allow, "get_*")}}}}}
 	files, diags := emitted(t, p, map[string]any{"hooks": contract.Never})
-	text := files[settingsPath(&p.Roles[0])]
+	text := files["session:claude/"+contract.PathName(p.Roles[0].Name)+".settings.json"]
 	for rule, want := range map[string]bool{"mcp__my_docs__put_x": true, "mcp__my_docs__get_*": true, "_z": false} {
 		if got := strings.Contains(text, rule+`"`); got != want {
 			t.Errorf("got %q in the settings: %v, want %v: %s", rule, got, want, text)
@@ -574,7 +582,7 @@ func TestBaseline(t *testing.T) {
 		t.Error("the hook of a file that travels allows")
 	}
 	for path := range files {
-		if strings.HasPrefix(path, ".claude/modec/") {
+		if strings.HasPrefix(path, "session:") {
 			t.Errorf("%s is written", path)
 		}
 	}

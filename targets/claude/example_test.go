@@ -27,7 +27,7 @@ func input() contract.Input {
 	return contract.Input{Project: p, Policy: engine, Reach: reach, Options: options}
 }
 
-// A role becomes a settings file. What all roles deny is in that of the project too.
+// A role becomes the settings of its sessions. What all roles deny is in those of the project too.
 func ExampleNew() {
 	files, losses := claude.New().Emit(input())
 	for _, f := range files {
@@ -35,7 +35,7 @@ func ExampleNew() {
 	}
 	fmt.Println(len(losses), "losses")
 	// Output:
-	// .claude/modec/dev.settings.json
+	// session:claude/dev.settings.json
 	// .claude/settings.json
 	// 0 losses
 }

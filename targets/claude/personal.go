@@ -50,7 +50,7 @@ func settingsIn(fsys fs.FS, file, name string) *format.Settings {
 
 // setsMode reports whether the settings that a role is started with have a permission mode.
 func setsMode(project fs.FS, r *ir.Role, baseline string) bool {
-	file := settingsPath(r)
+	file := format.Session(r.Name, format.OfSettings)
 	if r.Name == baseline {
 		file = format.ProjectSettings
 	}

@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
-	"errors"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -43,29 +41,6 @@ func (claude) JudgeTool(req contract.HookRequest, call contract.ToolCall) (polic
 // FlagsOf compiles a role for a command line without a settings file.
 func (claude) FlagsOf(in contract.Input, r *ir.Role) (contract.RoleFlags, diag.List) {
 	return RoleFlags(in, r, FlagOptions{})
-}
-
-// RoleForms returns the arguments that start Claude Code as a role, and its settings.
-func (t claude) RoleForms() []contract.RoleForm {
-	return []contract.RoleForm{
-		{Suffix: "claude_args", Title: "arguments of Claude Code", Content: t.argsForm},
-		{Suffix: "settings", Title: "settings of Claude Code", Content: settingsForm},
-	}
-}
-
-func settingsForm(in contract.Input, r *ir.Role, _ string) (any, error) {
-	b, err := Settings(in, r)
-	return json.RawMessage(b), err
-}
-
-// argsForm returns arguments that name the files which a build writes: what starts the
-// role's servers stays there.
-func (t claude) argsForm(in contract.Input, r *ir.Role, root string) (any, error) {
-	args, diags := t.Args(in, ir.SubjectRef{Role: r.Name}, contract.ArgsOptions{Dir: root})
-	if diags.HasErrors() {
-		return nil, errors.New(diags[0].String())
-	}
-	return map[string]any{"name": r.Name, "args": args}, nil
 }
 
 // ServerList says how .mcp.json lists a server.

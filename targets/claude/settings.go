@@ -9,13 +9,6 @@ import (
 	"modec.dev/modec/targets/claude/format"
 )
 
-// Settings returns a role's settings file, an empty object where the role has none.
-func Settings(in contract.Input, r *ir.Role) ([]byte, error) {
-	e := newEmitter(in)
-	c := e.compile(r)
-	return contract.JSON(e.settings(r, c, e.ofRole(r))), c.err
-}
-
 // ofRole returns the hook of a role's settings, which answers allow where its file does not
 // travel.
 func (e *emitter) ofRole(r *ir.Role) hookLine {
@@ -120,8 +113,8 @@ type hookLine struct {
 // command returns the command of a hook.
 func (e *emitter) command(h hookLine) string {
 	policy := projectPolicy
-	if e.copied != nil {
-		policy = e.copied.Flags()
+	if !h.travels || h.refuses {
+		policy = e.in.SessionFlags()
 	}
 	line := "modec hook claude " + policy + " --subject " + contract.ShellQuote(h.subject) + " --digest " + h.digest
 	if !h.travels {

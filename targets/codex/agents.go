@@ -90,17 +90,10 @@ func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
 // hookTimeout is how long Codex waits, in seconds; modec itself refuses after two.
 const hookTimeout = 30
 
-// projectPolicy reads the project's own policy.
-const projectPolicy = "--model " + contract.PolicyFile
-
 // hookLines runs modec before every call, and before each question. Codex goes on where a hook fails, or refuses
 // without a word, so that the line refuses with one.
 func (s *session) hookLines() (o contract.Object) {
-	reads := projectPolicy
-	if s.copied != nil {
-		reads = s.copied.Flags()
-	}
-	line := "modec hook " + name + " " + reads + " --subject " + contract.ShellQuote(label(s.ref)) +
+	line := "modec hook " + name + " " + s.in.SessionFlags() + " --subject " + contract.ShellQuote(label(s.ref)) +
 		" --digest " + s.in.Policy.Digest(s.ref)
 	closed := contract.Closed("modec did not decide: the call is refused")
 	for _, event := range []string{hook.Before, hook.Permission} {

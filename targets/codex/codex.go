@@ -1,6 +1,5 @@
-// Package codex emits the configuration of OpenAI Codex: a configuration for each role and each mode
-// (.codex/modec/NAME.config.toml), with which a session is started, an agent for each mode (.codex/agents/SLUG.toml),
-// and the MCP servers that a project shares (.codex/config.toml).
+// Package codex emits what OpenAI Codex reads: a configuration for the sessions of each role and each mode, an agent
+// for each mode (.codex/agents/SLUG.toml), and the MCP servers that a project shares (.codex/config.toml).
 //
 // Beside the emitter stand packages that do not know it: format reads the files, model answers what Codex does with
 // them, hook answers Codex's hooks at run time.
@@ -46,7 +45,7 @@
 //
 // # What an administrator requires
 //
-// With requirements = true a build writes .codex/modec/requirements.toml too, for an administrator to place at
+// With requirements = true a build writes .codex/requirements.toml too, for an administrator to place at
 // /etc/codex/requirements.toml: what none of the project's sessions needs. Nothing stands above that file. Policies are
 // those that sessions have, and asking about everything in the place of any other, whatever a user's configuration, a
 // project's or an option says (`--dangerously-bypass-approvals-and-sandbox` too); sandboxes, the search of the web,

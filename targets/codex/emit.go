@@ -23,8 +23,6 @@ type emitter struct {
 	diags diag.List
 	// sessions are those of all subjects, in the order of the source.
 	sessions []session
-	// copied is the policy of a session that is started from copies; nil: that of the project.
-	copied *contract.PolicyCopy
 }
 
 func newEmitter(in contract.Input) *emitter { return &emitter{in: in, hooks: in.Hooks()} }

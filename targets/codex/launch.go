@@ -41,11 +41,6 @@ func (codex) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions
 	if err != nil {
 		return fail(diag.Pos{}, "the project's folder cannot be found: "+err.Error(), "change into it")
 	}
-	e.copied = &contract.PolicyCopy{Root: project,
-		File: filepath.Join(project, filepath.FromSlash(contract.PolicyFile))}
-	if opt.Copies != nil {
-		e.copied = &opt.Copies.Policy
-	}
 	o, ok := e.config(ref, diag.Pos{})
 	if !ok || e.diags.HasErrors() {
 		return nil, e.diags
@@ -53,7 +48,7 @@ func (codex) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions
 	e.diags = nil // the build reports them
 	var args []string
 	holds, hooks := false, false
-	o = append(o, e.agents(ref, project, o, opt)...)
+	o = append(o, e.agents(ref, o, opt)...)
 	for i := 0; i+1 < len(o); i += 2 {
 		key := o[i].(string)
 		args = append(args, "-c", key+"="+contract.InlineTOML(o[i+1]))
@@ -75,9 +70,7 @@ func (codex) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions
 }
 
 // agents returns the agents to which the session may hand work: of a folder that is not trusted, Codex reads none.
-func (e *emitter) agents(
-	ref ir.SubjectRef, project string, config contract.Object, opt contract.ArgsOptions,
-) contract.Object {
+func (e *emitter) agents(ref ir.SubjectRef, config contract.Object, opt contract.ArgsOptions) contract.Object {
 	if !slices.Contains(config, any("sandbox_mode")) || slices.Contains(config, any("agents")) {
 		return nil
 	}
@@ -91,11 +84,8 @@ func (e *emitter) agents(
 		of := emitter{in: e.in}
 		of.agent(m)
 		for _, f := range of.files {
-			at := filepath.Join(project, filepath.FromSlash(f.Path))
-			if opt.Copies != nil {
-				at = opt.Copies.Put(f)
-			}
-			list = append(list, agentName(m), contract.Object{"description", persona.Description(m), "config_file", at})
+			list = append(list, agentName(m),
+				contract.Object{"description", persona.Description(m), "config_file", opt.Copies.Put(f)})
 		}
 	}
 	if list == nil {

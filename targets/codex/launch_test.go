@@ -60,6 +60,7 @@ func TestArgs(t *testing.T) {
 		{ref: ir.SubjectRef{Role: "dev"}, opt: contract.ArgsOptions{FlagsOnly: true}, code: "codex-no-flags"},
 		{ref: ir.SubjectRef{Role: "off"}, opt: contract.ArgsOptions{FlagsOnly: true}, untrusts: true},
 	} {
+		c.opt.Copies = &contract.Copies{Put: func(f contract.File) string { return "/run/" + f.Path }}
 		args, list := l.Args(res.Input(l), c.ref, c.opt)
 		if c.code != "" {
 			if len(list) != 1 || string(list[0].Code) != c.code || args != nil {

@@ -40,7 +40,7 @@ func (codex) Options() []contract.Option {
 func (codex) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (codex) Owns() []string {
-	return []string{format.SubjectsDir + "/**", format.AgentsDir + "/*.toml", format.ConfigFile}
+	return []string{format.AgentsDir + "/*.toml", format.ConfigFile, format.RequirementsFile}
 }
 
 // HoldsRoles marks that every role that says something has a configuration.

@@ -15,7 +15,7 @@ import (
 // agent writes the agent of a mode, which a person turns to in a session of their own, in a folder that they trust.
 func (e *emitter) agent(m *ir.Mode) {
 	if s := e.quiet().session(ir.SubjectRef{Mode: m.Slug}, m.Pos); s != nil {
-		e.files = append(e.files, contract.File{Path: format.AgentFile(m), Data: e.agentText(m, s, true)})
+		e.files = append(e.files, contract.File{Path: format.AgentFile(m), Data: e.agentText(m, s, true, false)})
 	}
 }
 
@@ -28,7 +28,7 @@ func (e *emitter) quiet() *emitter {
 
 // agentText returns an agent's file. In a session that modec starts it has no hook: that of the session is asked about
 // agents too.
-func (e *emitter) agentText(m *ir.Mode, s *session, withHook bool) []byte {
+func (e *emitter) agentText(m *ir.Mode, s *session, withHook, ofSession bool) []byte {
 	var b strings.Builder
 	line := func(key, value string) { b.WriteString(key + ": " + value + "\n") }
 	b.WriteString("---\n")
@@ -57,11 +57,7 @@ func (e *emitter) agentText(m *ir.Mode, s *session, withHook bool) []byte {
 		}
 	}
 	if s.hooked && withHook {
-		answers := false
-		if s.copied != nil { // outside of the repository
-			answers = true
-		}
-		line(format.HooksKey, string(contract.JSONLine(s.hookLines(answers)))) // which is YAML too
+		line(format.HooksKey, string(contract.JSONLine(s.hookLines(ofSession)))) // which is YAML too
 	}
 	b.WriteString("---\n\n" + persona.Prompt(m))
 	return []byte(b.String())
@@ -214,14 +210,14 @@ const projectPolicy = "--model " + contract.PolicyFile
 // hookLines runs modec before every call. A hook that fails refuses the call; one that is late, or says what Copilot
 // does not know, does not. One that answers takes a question's place; that of a file in the repository does not: it
 // would stand above what a person denies on the command line.
-func (s *session) hookLines(answers bool) contract.Object {
+func (s *session) hookLines(ofSession bool) contract.Object {
 	reads := projectPolicy
-	if s.copied != nil {
-		reads = s.copied.Flags()
+	if ofSession {
+		reads = s.in.SessionFlags()
 	}
 	line := "modec hook " + name + " " + reads + " --subject " + contract.ShellQuote(label(s.ref)) +
 		" --digest " + s.in.Policy.Digest(s.ref)
-	if answers {
+	if ofSession {
 		line += " --may-allow"
 	}
 	line += contract.Closed("modec did not decide: the call is refused")

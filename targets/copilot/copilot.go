@@ -1,6 +1,6 @@
 // Package copilot emits the configuration of GitHub's Copilot CLI: what a session of each role and each mode is started
-// with (.modec/copilot/NAME.json), an agent for each mode (.github/agents/SLUG.agent.md), and the MCP servers that a
-// project shares (.github/mcp.json).
+// with, an agent for each mode (.github/agents/SLUG.agent.md), and the MCP servers that a project shares
+// (.github/mcp.json).
 //
 // Beside the emitter stand packages that do not know it: format reads the files, model answers what Copilot does with
 // them, hook answers Copilot's hooks at run time.

@@ -17,8 +17,6 @@ type emitter struct {
 	hooks contract.Switch
 	files []contract.File
 	diags diag.List
-	// copied is the policy of a session that is started from copies; nil: that of the project.
-	copied *contract.PolicyCopy
 }
 
 func newEmitter(in contract.Input) *emitter { return &emitter{in: in, hooks: in.Hooks()} }

@@ -78,7 +78,7 @@ func (copilot) Environment(in contract.Input, ref ir.SubjectRef, opt contract.Ar
 			continue
 		}
 		if of := e.quiet().session(ir.SubjectRef{Mode: m.Slug}, m.Pos); of != nil {
-			put(format.HomeAgents+format.AgentOf(m)+".agent.md", e.quiet().agentText(m, of, withHook))
+			put(format.HomeAgents+format.AgentOf(m)+".agent.md", e.quiet().agentText(m, of, withHook, true))
 		}
 	}
 	return append(vars, "COPILOT_HOME="+opt.Copies.Folder(f), "COPILOT_ALLOW_ALL=", "COPILOT_ASSISTED_APPROVAL="), nil
@@ -100,9 +100,6 @@ func (e *emitter) started(ref ir.SubjectRef, opt contract.ArgsOptions) (*session
 		e.diags.Errorf(code, at, "%s", message).Hint(hint).Target(name).Subject(ref.String())
 		return nil, e.diags
 	}
-	if opt.Copies != nil {
-		e.copied = &opt.Copies.Policy
-	}
 	if r := e.in.Project.Role(ref.Role); r != nil && ref.Mode != "" {
 		return fail(codeNoFlags, r.Pos, "Copilot starts no session as a role in a mode",
 			"start it as the role: what it hands to the mode's agent is held to both")
@@ -112,7 +109,7 @@ func (e *emitter) started(ref ir.SubjectRef, opt contract.ArgsOptions) (*session
 		return nil, e.diags
 	}
 	e.diags = nil // the build reports them
-	if opt.Copies == nil && (len(s.members()) > 0 || ref.Mode != "") {
+	if (opt.Inline || opt.FlagsOnly) && (len(s.members()) > 0 || ref.Mode != "") {
 		return fail(codeNoFlags, diag.Pos{}, ref.String()+" needs a folder in the place of the user's own",
 			"start it by `modec run`, which lays one out")
 	}

@@ -35,7 +35,6 @@ type copies struct {
 func (c *copies) of() *contract.Copies {
 	c.files = map[string]string{}
 	return &contract.Copies{
-		Policy: contract.PolicyCopy{File: "/run/policy.json", Root: "/p"},
 		Put:    func(f contract.File) string { c.files[f.Path] = string(f.Data); return "/run/" + f.Path },
 		Folder: func(f contract.Folder) string { c.folder = f; return "/run/" + f.Name },
 	}
@@ -76,8 +75,10 @@ func TestLaunch(t *testing.T) {
 	} {
 		var at copies
 		opt := contract.ArgsOptions{Copies: at.of()}
-		args, list := l.Args(res.Input(l), c.ref, opt)
-		env, more := l.Environment(res.Input(l), c.ref, opt)
+		in := res.Input(l)
+		in.Session = contract.PolicyCopy{File: "/run/policy.json", Root: "/p"}
+		args, list := l.Args(in, c.ref, opt)
+		env, more := l.Environment(in, c.ref, opt)
 		if len(list)+len(more) > 0 {
 			t.Errorf("%s: got %v %v", c.ref, list, more)
 		}
@@ -112,7 +113,7 @@ func TestLaunch(t *testing.T) {
 		opt contract.ArgsOptions
 	}{
 		{ir.SubjectRef{Role: "dev", Mode: "m"}, contract.ArgsOptions{Copies: (&copies{}).of()}},
-		{ref: ir.SubjectRef{Role: "dev"}},
+		{ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Inline: true}},
 		{ir.SubjectRef{Role: "off"}, contract.ArgsOptions{FlagsOnly: true}},
 	} {
 		args, list := l.Args(res.Input(l), c.ref, c.opt)

@@ -38,7 +38,7 @@ func (copilot) Options() []contract.Option {
 func (copilot) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (copilot) Owns() []string {
-	return []string{format.SubjectsDir + "/**", format.AgentsDir + "/*.agent.md", format.ServersFile}
+	return []string{format.AgentsDir + "/*.agent.md", format.ServersFile}
 }
 
 // OwnsPlaced returns where a mode's own extra may place its agent.

@@ -327,7 +327,7 @@ func TestOrganisation(t *testing.T) {
 	} {
 		tree, diags := emit(t, p, c.options)
 		var list struct{ McpAllowlist []string }
-		text := tree[".cursor/modec/dev/permissions.json"]
+		text := tree["session:cursor/dev/permissions.json"]
 		if err := json.Unmarshal([]byte(text[strings.Index(text, "{"):]), &list); err != nil {
 			t.Fatal(err)
 		}
@@ -454,8 +454,8 @@ func TestSubject(t *testing.T) {
 		slices.Sort(list)
 		return list, diags
 	}
-	lists := []string{".cursor/mcp.json", ".cursor/modec/dev/permissions.json"}
-	profile := append([]string{".cursor/modec/dev/cli.json", ".cursor/modec/dev/hooks.json"}, lists...)
+	lists := []string{".cursor/mcp.json", "session:cursor/dev/permissions.json"}
+	profile := append([]string{"session:cursor/dev/cli.json", "session:cursor/dev/hooks.json"}, lists...)
 	for _, c := range []struct {
 		subject, baseline string
 		want              []string
@@ -463,7 +463,7 @@ func TestSubject(t *testing.T) {
 		{"", "dev", append([]string{".cursor/cli.json", ".cursor/hooks.json"}, lists...)},
 		{"role:dev", "", append([]string{".cursor/cli.json", ".cursor/hooks.json"}, lists...)},
 		{"code", "dev", append([]string{".cursor/cli.json", ".cursor/hooks.json",
-			".cursor/modec/mode%3Acode/permissions.json"}, profile...)},
+			"session:cursor/mode%3Acode/permissions.json"}, profile...)},
 		{"", "", profile},
 	} {
 		p.Baseline = c.baseline
@@ -570,7 +570,7 @@ func TestHooksFile(t *testing.T) {
 		}
 		p.Baseline = ""
 		tree, _ = emit(t, p, options{"hooks": hooks})
-		if tree[".cursor/hooks.json"] != "" || tree[".cursor/modec/it%27s%20%24%28me%29/hooks.json"] == "" {
+		if tree[".cursor/hooks.json"] != "" || tree["session:cursor/it%27s%20%24%28me%29/hooks.json"] == "" {
 			t.Errorf("hooks = %s writes no hooks into the profile", hooks)
 		}
 		p.Baseline = p.Roles[0].Name
@@ -704,7 +704,7 @@ func TestSilence(t *testing.T) {
 			name := ".cursor/" + base
 			switch base {
 			case "permissions.json":
-				name, text = ".cursor/modec/dev/"+base, fmt.Sprintf(provenance, "role dev")+text
+				name, text = "session:cursor/dev/"+base, fmt.Sprintf(provenance, "role dev")+text
 			case "hooks.json":
 				text = tree[name]
 			}

@@ -37,7 +37,7 @@ func Example() {
 		}
 	}
 	// Output:
-	// .cursor/modec/dev/permissions.json
+	// session:cursor/dev/permissions.json
 	// .cursor/cli.json
 	// {
 	//   "permissions": {

@@ -40,9 +40,13 @@ func (e *emitter) travelling(p *profile) []byte {
 // missing, failClosed blocks what fails otherwise, where it is known; else an event that
 // cannot ask goes on as without the hook. The braces are for the engine's hook runner, which
 // may append a here-document to the command: without them the payload would go to the last
-// command. The line names the project's own policy: Cursor runs the hooks in the project's root.
+// command. The line of a file of the project names the project's policy: Cursor runs its hooks in the project's root.
 func (e *emitter) hooksJSON(p *profile, without missing) []byte {
-	modec := "modec hook cursor --model " + contract.PolicyFile + " --subject " + contract.ShellQuote(p.label) +
+	reads := "--model " + contract.PolicyFile
+	if !p.chosen {
+		reads = e.in.SessionFlags()
+	}
+	modec := "modec hook cursor " + reads + " --subject " + contract.ShellQuote(p.label) +
 		" --digest " + e.in.Policy.Digest(p.ref)
 	var lines []string
 	for _, event := range hook.Events(e.stated(p)) {

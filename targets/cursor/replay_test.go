@@ -54,7 +54,7 @@ func TestReplay(t *testing.T) {
 	replay.Run(t, replay.Case{
 		Folder:    "e2e",
 		Packages:  []string{"@cursor/sdk"},
-		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".cursor/", ".modec/policy.json"),
+		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".cursor/", ".modec/policy.json", "session:cursor/"),
 		Actions:   a.actions(),
 		Want:      a.expected(),
 		Hooker:    cursor.New().(contract.Hooker),

@@ -80,8 +80,8 @@
 // # Hazards
 //
 //   - permissions.json in the home folder replaces the lists of the settings and,
-//     with any entry, switches off the user's own run mode. A build therefore
-//     writes it under .cursor/modec, and nothing else moves it.
+//     with any entry, switches off the user's own run mode. `modec args` therefore
+//     writes it into a folder that a person names, and nothing else moves it.
 //   - A repository's own .cursor/permissions.json is read, and its lists were not
 //     applied, up to 3.20.17; by the documentation they add to the user's own. It is written only for the
 //     role that lists = "role:NAME" names, without a run mode where the role leaves that to Cursor. One that no
@@ -182,8 +182,7 @@ func (cursor) Options() []contract.Option {
 			Doc: "Whether Cursor's settings protect MCP tools: its editor then asks about each, whatever is listed."},
 		{Name: optSubject, Type: contract.String, Holds: true,
 			Doc: "The role or mode that .cursor/cli.json and .cursor/hooks.json hold everybody to (\"role:NAME\", " +
-				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, only the profiles under " +
-				".cursor/modec are written."},
+				"\"mode:SLUG\" or the bare name). Default: the baseline. Without either, none is written."},
 	}
 }
 
@@ -191,8 +190,7 @@ func (cursor) Options() []contract.Option {
 func (cursor) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (cursor) Owns() []string {
-	return []string{format.ProfilesDir + "/**", projectFile(format.TokensFile), projectFile(format.HooksFile),
-		projectFile(format.ServersFile)}
+	return []string{projectFile(format.TokensFile), projectFile(format.HooksFile), projectFile(format.ServersFile)}
 }
 
 // OwnsPlaced returns the file that is written for the role of the option lists alone. Guards ask about the folder.
@@ -269,7 +267,7 @@ func (cursor) Import(src contract.Source) (contract.Imported, diag.List) {
 		delete(im.Options, optLists)
 		im.Note(contract.Left, role.Pos, "role "+role.Name, format.PermissionsFile,
 			"a build would write an entry of its lists in another way or not at all: it stays as it is, and what the "+
-				"source says of it is in a profile under "+format.ProfilesDir)
+				"source says of it is what modec args writes")
 	}
 	return im, diags
 }

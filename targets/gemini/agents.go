@@ -271,11 +271,7 @@ func (e *emitter) settings() {
 	o := contract.Object{}
 	var places []string
 	if b := e.everybody(); b != "" {
-		var paths []string
-		for _, f := range e.filesOf(ir.SubjectRef{Role: b}) {
-			paths = append(paths, f.Path)
-		}
-		if paths != nil {
+		if paths := e.projectPolicies(ir.SubjectRef{Role: b}); paths != nil {
 			o = append(o, "adminPolicyPaths", paths)
 			places = append(places, "/adminPolicyPaths/-")
 		}

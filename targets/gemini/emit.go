@@ -73,7 +73,7 @@ func (gemini) Emit(in contract.Input) ([]contract.File, diag.List) {
 
 const (
 	title = "# What %s may do in Gemini CLI, compiled by modec: edit the source, and run `modec build`.\n" +
-		"# Start it as `gemini %s`.\n" + reading
+		reading
 	titleOfAgents = "# What the modes may do as agents in Gemini CLI, compiled by modec: edit the source, and run " +
 		"`modec build`.\n# Every session has these rules beside its own, and the stricter one decides.\n" + reading
 	reading = "# The matching rule of the highest priority decides: 900 denies, 800 asks, 700 and 600 allow, and " +
@@ -160,21 +160,19 @@ func (e *emitter) listed(m *ir.Mode) bool {
 // policies writes the policies of all subjects, and that of the agents.
 func (e *emitter) policies() {
 	for _, of := range e.subjects {
-		file := format.PolicyFile(of.ref)
-		files := []string{file}
-		if len(e.agents) > 0 {
-			files = append(files, format.AgentsPolicy)
-		}
-		var args []string
-		for _, option := range []string{"--policy ", "--admin-policy "} {
-			for _, f := range files {
-				args = append(args, option+contract.ShellQuote(f))
-			}
-		}
-		head := fmt.Sprintf(title, contract.Comment(of.ref.String()), strings.Join(args, " "))
-		e.write(file, of.ref.String(), head, of.rules)
+		head := fmt.Sprintf(title, contract.Comment(of.ref.String()))
+		e.write(format.PolicyFile(of.ref), of.ref.String(), head, of.rules)
 	}
 	e.write(format.AgentsPolicy, "the modes", titleOfAgents, e.agents)
+}
+
+// projectPolicies writes the policies of a subject's sessions for the settings of the project too, and returns them.
+func (e *emitter) projectPolicies(ref ir.SubjectRef) (paths []string) {
+	for _, f := range e.filesOf(ref) {
+		f.Path = format.ProjectPolicy(f.Path)
+		e.files, paths = append(e.files, f), append(paths, f.Path)
+	}
+	return paths
 }
 
 // write writes a policy, where it has rules.

@@ -1,7 +1,6 @@
-// Package gemini emits the configuration of Gemini CLI: a policy for each role and each mode
-// (.gemini/modec/NAME.toml), one for the modes as agents (+modes.toml), an agent for each mode
-// (.gemini/agents/SLUG.md), and the settings that a project shares (.gemini/settings.json): its MCP servers, and the
-// policies of the baseline.
+// Package gemini emits the configuration of Gemini CLI: a policy for the sessions of each role and each
+// mode, one for the modes as agents, an agent for each mode (.gemini/agents/SLUG.md), and the settings that a project
+// shares (.gemini/settings.json): its MCP servers, and the policies of the baseline (.gemini/policies).
 //
 // Beside the emitter stand packages that do not know it: format reads the files, model answers what
 // Gemini CLI does with them, importer turns them into a source.

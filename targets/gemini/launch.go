@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,10 +47,7 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 	})
 	var policies, admin []string
 	for _, f := range e.filesOf(ref) {
-		at := filepath.Join(opt.Dir, filepath.FromSlash(f.Path))
-		if opt.Copies != nil {
-			at = opt.Copies.Put(f)
-		}
+		at := opt.Copies.Put(f)
 		if strings.Contains(at, ",") { // it separates files there
 			e.diags.Errorf(codeNoFlags, diag.Pos{},
 				"Gemini CLI takes the path %s, with a comma, for several files", at).

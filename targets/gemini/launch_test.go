@@ -2,6 +2,7 @@ package gemini_test
 
 import (
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -35,8 +36,11 @@ func TestArgs(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
+	in := func(dir string) contract.ArgsOptions {
+		return contract.ArgsOptions{Copies: &contract.Copies{Put: func(f contract.File) string { return dir + path.Base(f.Path) }}}
+	}
 	both := func(dir, file string) []string {
-		own, agents := dir+".gemini/modec/"+file, dir+".gemini/modec/+modes.toml"
+		own, agents := dir+file, dir+"+modes.toml"
 		return []string{"--policy=" + own, "--policy=" + agents, "--admin-policy=" + own, "--admin-policy=" + agents}
 	}
 	for _, c := range []struct {
@@ -45,13 +49,12 @@ func TestArgs(t *testing.T) {
 		want []string
 		code string
 	}{
-		{ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "up"}, both("up/", "dev.toml"), ""},
-		{ir.SubjectRef{Mode: "m"}, contract.ArgsOptions{}, both("", "mode%3Am.toml"), "gemini-prompt"},
-		{ir.SubjectRef{Role: "quiet"}, contract.ArgsOptions{},
-			[]string{"--policy=.gemini/modec/+modes.toml", "--admin-policy=.gemini/modec/+modes.toml"}, ""},
+		{ir.SubjectRef{Role: "dev"}, in("up/"), both("up/", "dev.toml"), ""},
+		{ir.SubjectRef{Mode: "m"}, in(""), both("", "mode%3Am.toml"), "gemini-prompt"},
+		{ir.SubjectRef{Role: "quiet"}, in(""), []string{"--policy=+modes.toml", "--admin-policy=+modes.toml"}, ""},
 		{ir.SubjectRef{Role: "dev", Mode: "m"}, contract.ArgsOptions{}, nil, "gemini-no-flags"},
 		{ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true}, nil, "gemini-no-flags"},
-		{ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Dir: "a,b"}, nil, "gemini-no-flags"},
+		{ir.SubjectRef{Role: "dev"}, in("a,b/"), nil, "gemini-no-flags"},
 	} {
 		args, list := l.Args(res.Input(l), c.ref, c.opt)
 		if code := ""; !slices.Equal(args, c.want) {

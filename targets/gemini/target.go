@@ -34,7 +34,7 @@ func (gemini) Options() []contract.Option {
 func (gemini) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (gemini) Owns() []string {
-	return []string{format.PoliciesDir + "/**", format.AgentsDir + "/*.md", format.SettingsFile}
+	return []string{format.PoliciesDir + "/*.toml", format.AgentsDir + "/*.md", format.SettingsFile}
 }
 
 // HoldsRoles marks that every role that says something has a policy.

@@ -40,7 +40,7 @@ func (kilo) Options() []contract.Option {
 func (kilo) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (kilo) Owns() []string {
-	return []string{format.FloorFile, format.ConfigFile, format.SessionsDir + "/*.json"}
+	return []string{format.FloorFile, format.ConfigFile}
 }
 
 // OwnsPlaced returns where the settings may lie (targets.kilo.file), and where agents.kilo.settings.file of a

@@ -41,7 +41,7 @@ func (opencode) Options() []contract.Option {
 func (opencode) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (opencode) Owns() []string {
-	return []string{format.ConfigFile, format.SessionsDir + "/*.json", format.HookFile}
+	return []string{format.ConfigFile, format.HookFile}
 }
 
 // OwnsPlaced returns where the settings may lie (targets.opencode.file), and where agents.opencode.settings.file of a

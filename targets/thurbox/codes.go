@@ -16,5 +16,4 @@ const (
 	codeName      diag.Code = "thurbox-name"
 	codeNoClaude  diag.Code = "thurbox-no-claude"
 	codeNoRoles   diag.Code = "thurbox-no-roles"
-	codeToken     diag.Code = "thurbox-token"
 )

@@ -9,7 +9,7 @@ import (
 	"modec.dev/modec/targets/thurbox"
 )
 
-// agents.toml needs the settings files of the target claude beside it.
+// Roles are for two ages of Thurbox.
 func ExampleNew() {
 	p := &ir.Project{Version: ir.Version, Name: "acme", ClosedInventory: true, Roles: []ir.Role{{Name: "dev"}}}
 	engine := policy.New(p)
@@ -20,15 +20,11 @@ func ExampleNew() {
 	}
 	in := contract.Input{Project: p, Policy: engine, Reach: reach,
 		Options: contract.NewOptions(thurbox.New().Options(), nil, nil)}
-	for _, beside := range [][]string{{"claude"}, nil} {
-		in.Beside = beside
-		files, _ := thurbox.New().Emit(in)
-		for _, f := range files {
-			fmt.Println(beside, f.Path)
-		}
+	files, _ := thurbox.New().Emit(in)
+	for _, f := range files {
+		fmt.Println(f.Path)
 	}
 	// Output:
-	// [claude] .thurbox/set_roles.json
-	// [claude] .thurbox/agents.toml
-	// [] .thurbox/set_roles.json
+	// .thurbox/set_roles.json
+	// .thurbox/agents.toml
 }

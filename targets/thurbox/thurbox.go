@@ -12,8 +12,8 @@
 //     have roles (schema v2 to v22; env since v8). A role is flags only: no rule to ask
 //     about, no hook, so that what only those hold back is left out, as a loss.
 //   - .thurbox/agents.toml, [[agents]] for versions since v23, which do not have roles: a
-//     command with arguments, to be copied into ~/.config/thurbox/agents.toml. It names the
-//     settings file that the target claude writes, and is exact.
+//     command with arguments, to be copied into ~/.config/thurbox/agents.toml. It is `modec run
+//     ROLE -- claude`, and as exact as that session.
 //
 // # What is lost in set_roles
 //
@@ -26,10 +26,8 @@
 // # What is lost in agents.toml
 //
 // Thurbox's own hooks extension appends arguments to agents by their name: to claude, and to
-// any with hook_schema = "claude", a --settings of its own. Claude Code 2.1.329 reads the
-// last --settings only, so that every rule and hook of the role would be gone. A role of
-// such a name is left out, and hook_schema is never written. {id} and {home} in a prompt are
-// Thurbox's to replace.
+// any with hook_schema = "claude", a --settings of its own, with which `modec run` starts
+// nothing. A role of such a name is left out, and hook_schema is never written.
 package thurbox
 
 import (
@@ -75,9 +73,9 @@ func (thurbox) Agent() contract.Agent {
 	return contract.Agent{Name: "Thurbox", Programs: []string{"thurbox"}}
 }
 
-func newAgent(name string, args []string) format.Agent {
+func newAgent(role string) format.Agent {
 	return format.Agent{
-		Name: name, Command: "claude", Args: args,
+		Name: role, Command: "modec", Args: format.RunArgs(role),
 		ResumeArgs:     []string{"--resume", "{id}"},
 		ForkArgs:       []string{"--resume", "{id}", "--fork-session"},
 		NewSessionArgs: []string{"--session-id", "{id}"},
@@ -87,9 +85,6 @@ func newAgent(name string, args []string) format.Agent {
 // patched are the agents to whose arguments Thurbox's hooks extension appends
 // (extensions/hooks/extension.toml, agent_patches).
 var patched = []string{"aider", "claude"}
-
-// tokens are what Thurbox replaces in arguments.
-var tokens = []string{"{home}", "{id}"}
 
 // emitter compiles roles for both artifacts.
 type emitter struct {
@@ -108,28 +103,12 @@ func (thurbox) Emit(in contract.Input) ([]contract.File, diag.List) {
 			Target("thurbox")
 		return nil, e.diags
 	}
-	withSettings := slices.Contains(in.Beside, "claude")
-	if !withSettings {
-		e.diags.Warnf(codeNoClaude, modecTOML, "agents.toml names the settings files of [targets.claude], "+
-			"which is not there: agents.toml is not written").
-			Hint("add [targets.claude]").
-			Target("thurbox").
-			Loses(diag.Text, "")
-	}
 	for i := range in.Project.Roles {
-		r := &in.Project.Roles[i]
-		args := e.args(r)
-		if withSettings {
-			e.agent(r, args)
-		}
-		e.prompt(r)
-		e.role(r)
+		e.agent(&in.Project.Roles[i])
+		e.role(&in.Project.Roles[i])
 	}
-	files := []contract.File{{Path: format.RolesPath, Data: e.setRoles()}}
-	if withSettings {
-		files = append(files, contract.File{Path: format.AgentsPath, Data: e.agentsTOML()})
-	}
-	return files, e.diags
+	return []contract.File{{Path: format.RolesPath, Data: e.setRoles()},
+		{Path: format.AgentsPath, Data: e.agentsTOML()}}, e.diags
 }
 
 // loss reports what a role loses.
@@ -148,41 +127,21 @@ func (e *emitter) inherit(losses diag.List) {
 	}
 }
 
-// args returns the arguments that start Claude Code as a role, by the settings file of the
-// target claude with its default options.
-func (e *emitter) args(r *ir.Role) []string {
-	in := e.in
-	in.Options, in.Shared = contract.NewOptions(claude.New().Options(), nil, nil), true
-	ref := ir.SubjectRef{Role: r.Name}
-	args, losses := claude.New().(contract.Launcher).Args(in, ref, contract.ArgsOptions{})
-	e.inherit(losses)
-	return args
-}
-
 // agent adds a role to agents.toml.
-func (e *emitter) agent(r *ir.Role, args []string) {
+func (e *emitter) agent(r *ir.Role) {
 	if slices.Contains(patched, r.Name) {
-		e.loss(r, codeAgentName, "Thurbox appends arguments of its own to the agent %q, which undo the role's: "+
-			"it is left out of agents.toml", r.Name).
+		e.loss(r, codeAgentName, "Thurbox appends arguments of its own to the agent %q, with which modec starts "+
+			"nothing: it is left out of agents.toml", r.Name).
 			Hint("give the role another name")
 		return
 	}
 	if !e.in.AlsoFor("thurbox", "claude", r.Name) {
-		e.loss(r, codeNoClaude, "agents.toml names the settings files of [targets.claude], which does not emit "+
-			"the role: it is left out of agents.toml").
+		e.loss(r, codeNoClaude, "the role is not for Claude Code, which the agents of agents.toml start: it is left "+
+			"out there").
 			Hint("add \"claude\" to its targets")
 		return
 	}
-	e.agents.Agents = append(e.agents.Agents, newAgent(r.Name, args))
-}
-
-// prompt reports a system prompt that Thurbox changes.
-func (e *emitter) prompt(r *ir.Role) {
-	if slices.ContainsFunc(tokens, func(token string) bool { return strings.Contains(r.AppendSystemPrompt, token) }) {
-		e.loss(r, codeToken, "Thurbox replaces {id} and {home} in the system prompt of agents.toml").
-			Hint("write { id } or { home }").
-			Loses(diag.Text, "")
-	}
+	e.agents.Agents = append(e.agents.Agents, newAgent(r.Name))
 }
 
 // role adds a role to set_roles.json.

@@ -17,11 +17,6 @@ import (
 
 func emit(t *testing.T, roles ...ir.Role) (map[string]string, diag.List) {
 	t.Helper()
-	return emitBeside(t, []string{"claude"}, roles...)
-}
-
-func emitBeside(t *testing.T, beside []string, roles ...ir.Role) (map[string]string, diag.List) {
-	t.Helper()
 	p := &ir.Project{Version: ir.Version, Name: "acme", Roles: roles, ClosedInventory: true}
 	e := policy.New(p)
 	reach, err := contract.NewReach(e)
@@ -29,7 +24,7 @@ func emitBeside(t *testing.T, beside []string, roles ...ir.Role) (map[string]str
 		t.Fatal(err)
 	}
 	options := contract.NewOptions(New().Options(), nil, nil)
-	in := contract.Input{Project: p, Policy: e, Reach: reach, Options: options, Beside: beside}
+	in := contract.Input{Project: p, Policy: e, Reach: reach, Options: options}
 	files, diags := New().Emit(in)
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -124,7 +119,7 @@ func TestLongName(t *testing.T) {
 	}
 }
 
-// agents.toml names the settings file and survives hostile names.
+// An agent of agents.toml is a session of its role, whatever its name.
 func TestAgents(t *testing.T) {
 	name := "it's \"ours\"\n[[agents]]"
 	files, _ := emit(t, ir.Role{Name: name, Can: commands(ir.Deny, "rm *")})
@@ -132,14 +127,13 @@ func TestAgents(t *testing.T) {
 	if err := toml.Unmarshal([]byte(files[format.AgentsPath]), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Agents) != 1 || got.Agents[0].Name != name || got.Agents[0].Command != "claude" {
+	if len(got.Agents) != 1 || got.Agents[0].Name != name || got.Agents[0].Command != "modec" {
 		t.Errorf("got %+v", got)
 	}
 	if diff := cmp.Diff([]string{"--session-id", "{id}"}, got.Agents[0].NewSessionArgs); diff != "" {
 		t.Error(diff)
 	}
-	settings := "--settings=.claude/modec/" + contract.PathName(name) + ".settings.json"
-	if diff := cmp.Diff([]string{"--setting-sources=user", settings}, got.Agents[0].Args); diff != "" {
+	if diff := cmp.Diff([]string{"run", "role:" + name, "--", "claude"}, got.Agents[0].Args); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -172,21 +166,6 @@ func TestPatchedNamesAreNoAgents(t *testing.T) {
 	}
 }
 
-func TestTokensInPrompts(t *testing.T) {
-	for prompt, want := range map[string]bool{
-		"in {home}": true, "see {id}": true, "in { home }": false, "${HOME}": false,
-	} {
-		_, diags := emit(t, ir.Role{Name: "a", AppendSystemPrompt: prompt})
-		got := false
-		for _, d := range diags {
-			got = got || d.Code == "thurbox-token" && d.Loss == diag.Text
-		}
-		if got != want {
-			t.Errorf("%q: got a loss %v, want %v", prompt, got, want)
-		}
-	}
-}
-
 // A torn allow would allow its pieces: it is left out, the others stay.
 func TestCommaInAllow(t *testing.T) {
 	can := commands(ir.Allow, "foo a,b", "foo c")
@@ -202,16 +181,5 @@ func TestCommaInAllow(t *testing.T) {
 	}
 	if !found {
 		t.Errorf("got %v, want thurbox-comma", diags)
-	}
-}
-
-// agents.toml names the settings files of the target claude.
-func TestWithoutClaude(t *testing.T) {
-	files, diags := emitBeside(t, []string{"roo"}, ir.Role{Name: "a"})
-	if _, ok := files[format.AgentsPath]; ok || files[format.RolesPath] == "" {
-		t.Errorf("got %d files, want set_roles.json alone", len(files))
-	}
-	if len(diags) == 0 || diags[0].Code != "thurbox-no-claude" {
-		t.Errorf("got %v, want thurbox-no-claude", diags)
 	}
 }

@@ -98,7 +98,7 @@ function verdict(result, log) {
   return `error: ${text.slice(0, 300)}`;
 }
 
-const settings = (role) => ['--setting-sources=user', `--settings=${join(root, `.claude/modec/${role}.settings.json`)}`];
+const settings = (role) => ['--setting-sources=user', `--settings=${join(root, `session:claude/${role}.settings.json`)}`];
 const bash = (command) => ({ name: 'Bash', input: { command } });
 const write = (file) => ({ name: 'Write', input: { file_path: join(root, file), content: 'x\n' } });
 const read = (file) => ({ name: 'Read', input: { file_path: join(root, file) } });

@@ -21,7 +21,7 @@ const record = new Record({
   agent: agent(here, '@anthropic-ai/claude-code'),
   actions: digest({ calls, subjects: subjects.map(({ role, agent, servers, flags }) => ({ role, agent, servers, flags })) }),
   scenario: digest(scenario),
-  artifacts: artifacts(acme, ['.claude/', '.mcp.json', '.modec/policy.json']),
+  artifacts: artifacts(acme, ['.claude/', '.mcp.json', '.modec/policy.json', 'session:claude/']),
 });
 
 before(listen);
@@ -32,7 +32,7 @@ after(() => {
 });
 
 // A role with settings of its own is started with them and without the project's, as modec args has it.
-const own = (role) => existsSync(join(acme, `.claude/modec/${role}.settings.json`));
+const own = (role) => existsSync(join(acme, `session:claude/${role}.settings.json`));
 
 // decide runs one session in a project of its own and returns a letter for each call.
 async function decide(name, subject, args, { hooks = true } = {}) {
@@ -44,7 +44,7 @@ async function decide(name, subject, args, { hooks = true } = {}) {
   }
   const tap = recording && new Tap(bin, modec);
   if (!tap) symlinkSync(modec, join(bin, 'modec'));
-  const profile = join(root, `.claude/modec/${subject.role}.settings.json`);
+  const profile = join(root, `session:claude/${subject.role}.settings.json`);
   if (existsSync(profile) && !hooks) {
     const settings = JSON.parse(readFileSync(profile, 'utf8'));
     settings.disableAllHooks = true;
@@ -76,14 +76,14 @@ function narrowerOrEqual(got, source, said) {
 }
 
 test('the artifacts are there', () => {
-  for (const s of subjects) assert.ok(existsSync(join(acme, s.agent ? `.claude/agents/${s.agent}.md` : own(s.role) ? `.claude/modec/${s.role}.settings.json` : '.claude/settings.json')));
+  for (const s of subjects) assert.ok(existsSync(join(acme, s.agent ? `.claude/agents/${s.agent}.md` : own(s.role) ? `session:claude/${s.role}.settings.json` : '.claude/settings.json')));
 });
 
 test('the agent decides as the decider says', { concurrency: 3 }, async (t) => {
   const all = [];
   const ask = (name, check, ...session) => all.push(t.test(name, async () => check(await decide(name, ...session))));
   for (const s of quick ? subjects.filter((s) => s.role === 'developer') : subjects) {
-    const start = s.agent ? [`--agent=${s.agent}`] : !own(s.role) ? [] : ['--setting-sources=user', `--settings=ROOT/.claude/modec/${s.role}.settings.json`];
+    const start = s.agent ? [`--agent=${s.agent}`] : !own(s.role) ? [] : ['--setting-sources=user', `--settings=ROOT/session:claude/${s.role}.settings.json`];
     const withHooks = (got) => {
       assert.deepEqual(table(got), table(s.withHooks));
       narrowerOrEqual(got, s.source, s.withHooks);

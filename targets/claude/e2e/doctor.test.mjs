@@ -34,10 +34,10 @@ test('doctor reports a bad rule, so that no report means something', () => {
   assert.match(said, complaint);
 });
 
-for (const file of readdirSync(join(acme, '.claude/modec')).filter((f) => f.endsWith('.settings.json'))) {
+for (const file of readdirSync(join(acme, 'session:claude')).filter((f) => f.endsWith('.settings.json'))) {
   test(`doctor finds nothing in ${file}`, () => {
     const said = doctor(file, (root) => {
-      copyFileSync(join(acme, '.claude/modec', file), join(root, '.claude/settings.json'));
+      copyFileSync(join(acme, 'session:claude', file), join(root, '.claude/settings.json'));
       copyFileSync(join(acme, '.mcp.json'), join(root, '.mcp.json'));
     });
     assert.doesNotMatch(said, complaint);

@@ -33,6 +33,18 @@ const (
 	UserServers     = ".claude.json"
 )
 
+// The endings of what a session of a role is started with.
+const (
+	OfSettings = ".settings.json"
+	OfServers  = ".mcp.json"     // alone
+	OfBeside   = ".servers.json" // beside the user's own
+)
+
+// Session returns where the model finds what a session of a role is started with, by its ending.
+func Session(role, ending string) string {
+	return contract.SessionPath("claude", contract.PathName(role)+ending)
+}
+
 // Skills returns the files of a project's skills, by their paths.
 func Skills(project fs.FS) (files []string) {
 	list, _ := fs.ReadDir(project, SkillsFolder) // one that cannot be read has none for the agent either

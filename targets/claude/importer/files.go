@@ -12,8 +12,6 @@ import (
 func Files() []contract.AgentFile {
 	files := []contract.AgentFile{
 		{Path: format.ProjectServers, Imported: true},
-		{Path: profiles + "/*" + profileSettings, Imported: true},
-		{Path: profiles + "/", Reason: contract.Settings, Why: "modec writes this folder"},
 	}
 	for _, f := range format.SettingsFiles {
 		file := contract.AgentFile{Path: f.Path, Imported: true}

@@ -41,14 +41,6 @@ const (
 	FormatArgs  = "claude-args" // a command line
 )
 
-// The files that modec writes for a role.
-const (
-	profiles        = ".claude/modec"
-	profileSettings = ".settings.json"
-	profileServers  = ".mcp.json"
-	profileBeside   = ".servers.json" // beside the user's own
-)
-
 // settingsRole is the role that the settings of a project become: the session that names
 // no other.
 const settingsRole = "claude"
@@ -161,9 +153,6 @@ func (im *importer) read() {
 	for _, f := range files {
 		im.agent(f)
 	}
-	if im.src.Files == nil {
-		im.profiles()
-	}
 }
 
 // named lists the files that were asked for.
@@ -245,33 +234,6 @@ func (im *importer) markdown(fsys fs.FS, dir string) []string {
 	return names
 }
 
-// profiles reads the settings that modec wrote for roles.
-func (im *importer) profiles() {
-	files, _ := fs.Glob(im.src.Root, profiles+"/*"+profileSettings)
-	for _, name := range files {
-		base := strings.TrimSuffix(name, profileSettings)
-		role, ok := format.SubjectName(path.Base(base))
-		data, there := im.file(im.src.Root, name, name)
-		if !ok || !there || im.written(name, data) {
-			continue
-		}
-		from := session{name: role, at: diag.Pos{File: name, Line: 1, Col: 1},
-			layers: append(slices.Clip(im.out.Layers), format.Layer{File: name, Data: data, Folder: path.Dir(name)})}
-		if list, ok := im.projectFile(base + profileServers); ok {
-			from.servers = append([]string{}, im.serversFile(base+profileServers, list)...)
-		} else if list, ok := im.projectFile(base + profileBeside); ok {
-			from.servers, from.users = append([]string{}, im.serversFile(base+profileBeside, list)...), true
-		}
-		if r, rules := im.role(from); rules != nil {
-			im.roles[role] = r
-			im.tree[profileOf(role)] = data
-		}
-	}
-}
-
-// profileOf returns the path of the settings that modec writes for a role.
-func profileOf(role string) string { return profiles + "/" + contract.PathName(role) + profileSettings }
-
 // settings joins the settings files into one role, as Claude Code does.
 func (im *importer) settings() {
 	layers := im.out.Layers
@@ -287,7 +249,7 @@ func (im *importer) settings() {
 	im.roles[settingsRole] = r
 	im.out.Baseline = settingsRole
 	im.shared = *rules
-	im.tree[profileOf(settingsRole)] = []byte("{}")
+	im.tree[format.Session(settingsRole, format.OfSettings)] = []byte("{}")
 }
 
 // joined makes the project of what was read.

@@ -85,56 +85,6 @@ func TestTheProjectsSubagentHolds(t *testing.T) {
 	}
 }
 
-// A role that modec started with servers of its own beside the user's has those of the user that its rules name, and none
-// of the project's other ones.
-func TestServersBesideTheUsers(t *testing.T) {
-	got, diags := Import(contract.Source{Root: fstest.MapFS{
-		".mcp.json":                       {Data: []byte(`{"mcpServers": {"b": {"command": "y"}}}`)},
-		".claude/modec/dba.settings.json": {Data: []byte(`{"permissions": {"allow": ["mcp__notes__read"], "deny": ["mcp__notes__drop"]}}`)},
-		".claude/modec/dba.servers.json":  {Data: []byte(`{"mcpServers": {"a": {"command": "x"}}}`)},
-	}})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	s, err := policy.New(got.Project).Subject(ir.SubjectRef{Role: "dba"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at, want := range map[[2]string]ir.Decision{{"a", "t"}: ir.Agent, {"b", "t"}: ir.Deny, {"notes", "read"}: ir.Allow,
-		{"notes", "drop"}: ir.Deny} {
-		if d := s.Decide(policy.Action{Group: ir.MCP, Server: at[0], Arg: at[1]}).Decision; d != want {
-			t.Errorf("%s:%s: got %s, want %s", at[0], at[1], d, want)
-		}
-	}
-}
-
-// A role that modec started with its own servers has no others.
-func TestOwnServersOfAProfile(t *testing.T) {
-	got, diags := Import(contract.Source{Root: fstest.MapFS{
-		".mcp.json": {Data: []byte(
-			`{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`)},
-		".claude/modec/dba.settings.json": {Data: []byte(`{}`)},
-		".claude/modec/dba.mcp.json":      {Data: []byte(`{"mcpServers": {"a": {"command": "x"}}}`)},
-	}})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	s, err := policy.New(got.Project).Subject(ir.SubjectRef{Role: "dba"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for server, want := range map[string]ir.Decision{"a": ir.Agent, "b": ir.Deny, "c": ir.Deny} {
-		if d := s.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: "t"}).Decision; d != want {
-			t.Errorf("server %s: got %s, want %s", server, d, want)
-		}
-	}
-	for _, n := range got.Notes {
-		if n.Kind == contract.Refused {
-			t.Errorf("got the note %v for the same server twice", n)
-		}
-	}
-}
-
 // Every key of a settings file that limits something is told of.
 func TestNotesOfSettings(t *testing.T) {
 	got, diags := Import(contract.Source{Root: fstest.MapFS{".claude/settings.json": {Data: []byte(`{

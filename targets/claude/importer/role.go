@@ -22,7 +22,6 @@ type session struct {
 	flags  *format.CommandLine // over the layers; nil: none
 	// servers are those of a session that has no others. nil: it has the project's.
 	servers []string
-	users   bool // it has the servers of the user's own settings too
 }
 
 // state is what an import knows of a session beside its rules: the mode, and which tools
@@ -141,7 +140,7 @@ func (im *importer) role(from session) (ir.Role, *importedRules) {
 			"which asks about nothing: a build writes \"default\" beside the rules that ask")
 	}
 	if from.servers != nil {
-		strictly(&role.Can, im.started(from), unlisted)
+		strictly(&role.Can, slices.Sorted(slices.Values(from.servers)), unlisted)
 	}
 	r.limit(unlisted)
 	return *role, &r.rules
@@ -430,19 +429,6 @@ func withoutResources(t *ir.MCPTable, at diag.Pos) {
 	if def.Decision > ir.Deny {
 		t.Entries = append([]ir.MCPEntry{{Key: "*", Pos: at, Default: &def, Resources: none}}, t.Entries...)
 	}
-}
-
-// started returns the servers that a session with a list of its own has. Of the user's own those are known that a rule
-// names.
-func (im *importer) started(s session) []string {
-	names := s.servers
-	for name, sv := range im.servers {
-		if s.users && sv.Type == ir.External {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // strictly leaves a role the servers of its own list alone.

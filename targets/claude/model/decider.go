@@ -32,6 +32,8 @@ const codeIgnored diag.Code = "claude-ignored"
 const (
 	root = "/srv/a/b/c/d/e/f/g/h/project" // deep, for denies above it
 	home = "/home/somebody"
+	// sessionsDir has what sessions are started with.
+	sessionsDir = home + "/.cache/modec/sessions"
 )
 
 // opener reads the artifacts of a project.
@@ -168,13 +170,13 @@ func (o *opener) decider() *decider {
 // is returns a session that has been joined.
 func is(s *session) func() *session { return func() *session { return s } }
 
-// roles reads the settings and servers of each role.
+// roles reads the settings and servers that the sessions of each role are started with.
 func (o *opener) roles() map[string]*settings {
 	roles := map[string]*settings{}
-	files, _ := fs.Glob(o.fsys, ".claude/modec/*.json")
+	files, _ := fs.Glob(o.fsys, contract.SessionPath("claude", "*.json"))
 	for _, name := range files {
-		base, isSettings := strings.CutSuffix(name, ".settings.json")
-		base, isServers := strings.CutSuffix(base, ".mcp.json")
+		base, isSettings := strings.CutSuffix(name, format.OfSettings)
+		base, isServers := strings.CutSuffix(base, format.OfServers)
 		role, ok := format.SubjectName(path.Base(base))
 		if !ok || !isSettings && !isServers {
 			continue
@@ -188,7 +190,7 @@ func (o *opener) roles() map[string]*settings {
 			s.strict, s.servers = true, o.serverNames(name)
 			continue
 		}
-		read := o.settings(name, o.read(name), path.Join(root, path.Dir(name)), ofUser)
+		read := o.settings(name, o.read(name), sessionsDir, ofUser)
 		read.strict, read.servers = s.strict, s.servers
 		*s = *read
 	}
@@ -311,16 +313,16 @@ func Lists(fsys fs.FS, role string) []string {
 	if role == "" {
 		return []string{format.ProjectServers}
 	}
-	own := func(suffix string) (name string, there bool) {
-		name = ".claude/modec/" + contract.PathName(role) + suffix
+	own := func(ending string) (name string, there bool) {
+		name = format.Session(role, ending)
 		_, err := fs.Stat(fsys, name)
 		return name, err == nil
 	}
-	_, apart := own(".settings.json")
-	if name, strict := own(".mcp.json"); strict {
+	_, apart := own(format.OfSettings)
+	if name, strict := own(format.OfServers); strict {
 		return []string{name}
 	}
-	if name, given := own(".servers.json"); given && apart {
+	if name, given := own(format.OfBeside); given && apart {
 		return []string{name}
 	} else if given {
 		return []string{name, format.ProjectServers}

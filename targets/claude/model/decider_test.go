@@ -28,7 +28,7 @@ func permissions(mode string, allow, ask, deny []string) string {
 // opened is the decider of a project with one role r.
 func opened(t testing.TB, settings string, more fstest.MapFS) contract.Decider {
 	t.Helper()
-	fsys := fstest.MapFS{".claude/modec/r.settings.json": {Data: []byte(settings)}}
+	fsys := fstest.MapFS{"session:claude/r.settings.json": {Data: []byte(settings)}}
 	for name, f := range more {
 		fsys[name] = f
 	}
@@ -239,7 +239,8 @@ func hooked(t testing.TB, mode, line string, rules ...string) contract.Decider {
 	settings := strings.TrimSuffix(permissions(mode, rules, []string{"Bash(asked *)"}, []string{"Bash(held *)"}), "}") +
 		`,"hooks":{"PreToolUse":[{"matcher":"*","hooks":[{"type":"command","command":` + string(command) + `}]}]}}`
 	return opened(t, settings, fstest.MapFS{
-		".modec/policy.json": {Data: policyFile(t)},
+		".modec/policy.json":  {Data: policyFile(t)},
+		"session:policy.json": {Data: policyFile(t)},
 		".claude/agents/m.md": {Data: []byte(`---
 name: m
 description: d
@@ -257,8 +258,9 @@ You code.
 	})
 }
 
-const hookLine = `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" ` +
-	`--subject role:dev --may-allow || exit 2`
+const hookLine = `modec hook claude --model session:policy.json --root . --subject role:dev --may-allow || exit 2`
+
+const projectLine = `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject role:dev || exit 2`
 
 // A hook that reads another policy than the project's may allow anything.
 func TestDecideHookOfAnotherPolicy(t *testing.T) {
@@ -268,13 +270,14 @@ func TestDecideHookOfAnotherPolicy(t *testing.T) {
 		t.Errorf("got %s by %s, want what holds without the hook", v.Decision, v.Rule)
 	}
 	for line, want := range map[string]bool{
-		line:                              false,
-		hookLine:                          true,
+		strings.Replace(projectLine, "policy.json", "other.json", 1): false,
+		hookLine:                          false, // which lies in no file of a project
+		projectLine:                       true,
 		Allows("PreToolUse"):              true,
 		`echo "{}"`:                       true,
 		`echo "${ANSWER}"`:                false,
 		"./gate.sh":                       false,
-		hookLine + "; ./gate.sh":          false,
+		projectLine + "; ./gate.sh":       false,
 		"modec hook cursor --model x":     false,
 		`echo {\"decision\":\"approve\"}`: true,
 	} {
@@ -387,12 +390,12 @@ func TestDecideMode(t *testing.T) {
 // What Claude Code does not load or leaves out is reported with its place.
 func TestOpenReports(t *testing.T) {
 	fsys := fstest.MapFS{
-		".claude/modec/r.settings.json": {Data: []byte(
+		"session:claude/r.settings.json": {Data: []byte(
 			"{\"permissions\":{\"allow\":[\"Bash(git\",\n\"Write(docs/**)\",\"mcp__*\", 3]}}")},
-		".claude/modec/broken.settings.json":    {Data: []byte("{")},
-		".claude/modec/mode.settings.json":      {Data: []byte(`{"permissions":{"defaultMode":"never"}}`)},
-		".claude/modec/%E4%B8%80.settings.json": {Data: []byte(`{}`)},
-		".claude/agents/none.md":                {Data: []byte("no front matter")},
+		"session:claude/broken.settings.json":    {Data: []byte("{")},
+		"session:claude/mode.settings.json":      {Data: []byte(`{"permissions":{"defaultMode":"never"}}`)},
+		"session:claude/%E4%B8%80.settings.json": {Data: []byte(`{}`)},
+		".claude/agents/none.md":                 {Data: []byte("no front matter")},
 		".claude/settings.json": {Data: []byte(
 			`{"permissions":{"deny":["Read(x)"],"defaultMode":"auto"}}`)},
 		".claude/settings.local.json": {Data: []byte(`{"permissions":{"allow":["Edit(y)"]}}`)},
@@ -453,7 +456,7 @@ func TestHolesOfBypass(t *testing.T) {
 // A rule about a program that runs another one takes a shell and its line among the arguments, too: the source looks
 // at that line.
 func TestShellsAmongArguments(t *testing.T) {
-	fsys := memfs.FS{".claude/modec/r.settings.json": []byte(permissions("default",
+	fsys := memfs.FS{"session:claude/r.settings.json": []byte(permissions("default",
 		[]string{"Bash(xargs:*)", "Bash(sudo *)", "Bash(bash x.sh)"}, nil, nil))}
 	deciders, _ := Open(fsys, "")
 	for line, hole := range map[string]bool{
@@ -476,7 +479,7 @@ func TestShellsAmongArguments(t *testing.T) {
 
 func TestOpenArgs(t *testing.T) {
 	settings := permissions("plan", []string{"Bash(foo *)"}, nil, nil)
-	fsys := fstest.MapFS{".claude/modec/r.settings.json": {Data: []byte(settings)}}
+	fsys := fstest.MapFS{"session:claude/r.settings.json": {Data: []byte(settings)}}
 	for _, c := range []struct {
 		args []string
 		a    policy.Action
@@ -496,9 +499,9 @@ func TestOpenArgs(t *testing.T) {
 		{[]string{"--tools", "default"}, policy.Action{Group: ir.Read, Arg: "x"}, ir.Allow},
 		{[]string{"--tools", "Read"}, policy.Action{Group: ir.MCP, Server: "s", Arg: "t"}, ir.Ask},
 		{[]string{"--strict-mcp-config"}, policy.Action{Group: ir.MCP, Server: "s", Arg: "t"}, ir.Deny},
-		{[]string{"--settings=.claude/modec/r.settings.json", "--permission-mode=acceptEdits"},
+		{[]string{"--settings=session:claude/r.settings.json", "--permission-mode=acceptEdits"},
 			policy.Action{Group: ir.Edit, Arg: "x"}, ir.Allow},
-		{[]string{"--settings", ".claude/modec/r.settings.json", "--append-system-prompt=--tools"},
+		{[]string{"--settings", "session:claude/r.settings.json", "--append-system-prompt=--tools"},
 			policy.Action{Group: ir.Command, Arg: "foo x"}, ir.Allow},
 		{[]string{"--permission-mode", "plan"}, policy.Action{Group: ir.Command, Arg: "foo x"},
 			ir.Allow}, // the classifier of auto may say so
@@ -568,7 +571,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"permissions":{"deny":["Edit(\\)","Edit([)","Bash(\\*)","Edit(a[]-b]c)"]}}`),
 		[]byte("---\nname: [\n---"), "time ! (a) & b")
 	f.Fuzz(func(t *testing.T, settings, agent []byte, arg string) {
-		fsys := fstest.MapFS{".claude/modec/r.settings.json": {Data: settings}, ".claude/agents/m.md": {Data: agent},
+		fsys := fstest.MapFS{"session:claude/r.settings.json": {Data: settings}, ".claude/agents/m.md": {Data: agent},
 			".modec/policy.json": {Data: agent}, ".mcp.json": {Data: settings}}
 		deciders, _ := Open(fsys, "")
 		for _, d := range deciders {

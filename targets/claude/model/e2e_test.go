@@ -102,7 +102,11 @@ func goldenTree(t *testing.T, golden string) memfs.FS {
 		below := os.DirFS(filepath.Join(golden, dir))
 		err := fs.WalkDir(below, ".", func(p string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
-				tree[p], err = fs.ReadFile(below, p)
+				at := p
+				if name, ok := strings.CutPrefix(p, "session/"); ok {
+					at = contract.SessionPath("claude", name)
+				}
+				tree[at], err = fs.ReadFile(below, p)
 			}
 			return err
 		})
@@ -110,6 +114,7 @@ func goldenTree(t *testing.T, golden string) memfs.FS {
 			t.Fatal(err)
 		}
 	}
+	tree[contract.SessionPolicy.File] = tree[contract.PolicyFile]
 	return tree
 }
 

@@ -12,7 +12,7 @@ import (
 
 // A role is a session with its settings file.
 func ExampleOpen() {
-	deciders, diags := model.Open(memfs.FS{".claude/modec/dev.settings.json": []byte(`{"permissions": {
+	deciders, diags := model.Open(memfs.FS{"session:claude/dev.settings.json": []byte(`{"permissions": {
 		"allow": ["Bash(make *)"], "deny": ["Read(.env)", "Write(docs/**)"]}}`)}, "")
 	fmt.Println(diags[0].Message)
 	for _, a := range []policy.Action{

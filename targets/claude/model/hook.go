@@ -122,12 +122,15 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 	}
 	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, keeps: l.Refuses,
 		ofModes: l.Otherwise == abstains, text: "the hook of " + l.Subject}
-	if l.Model != policyOfProject {
-		o.warn(at, "got the policy %q, want %s: what it decides by another one, modec does not know", l.Model,
-			policyOfProject)
+	want, file := policyOfProject, policyPath
+	if contract.IsSession(at.File) {
+		want, file = contract.SessionPolicy.File, contract.SessionPolicy.File
+	}
+	if l.Model != want {
+		o.warn(at, "got the policy %q, want %s: what it decides by another one, modec does not know", l.Model, want)
 		return nil
 	}
-	e := o.engine(policyPath)
+	e := o.engine(file)
 	if e == nil {
 		o.warn(at, "the policy is not there or cannot be read: the hook refuses everything")
 		return h

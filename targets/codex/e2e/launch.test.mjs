@@ -66,7 +66,7 @@ test('what an administrator requires takes nothing from a role, and holds whoeve
   const etc = join(work, 'etc');
   mkdirSync(join(etc, 'codex'), { recursive: true });
   for (const file of ['passwd', 'group', 'hosts', 'nsswitch.conf', 'resolv.conf']) existsSync(`/etc/${file}`) && cpSync(`/etc/${file}`, join(etc, file), { dereference: true });
-  cpSync(join(at, '.codex/modec/requirements.toml'), join(etc, 'codex/requirements.toml'));
+  cpSync(join(at, '.codex/requirements.toml'), join(etc, 'codex/requirements.toml'));
   const calls = [shell('git status'), shell('git push'), shell('git push --force origin'), patch('src/a.ts'), patch('infra/a.tf'), ['web_search', {}]];
   const held = await session({ at, bin, home: join(work, 'admin-home'), args: args('developer'), calls, etc });
   assert.deepEqual(held.became, ['allow', 'ask', 'deny', 'allow', 'ask', 'deny'], JSON.stringify(held.outputs));

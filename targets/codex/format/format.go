@@ -23,8 +23,6 @@ const (
 	AgentsDir  = Dir + "/agents"
 	RulesDir   = Dir + "/rules"
 	HooksFile  = Dir + "/hooks.json"
-	// SubjectsDir contains a configuration for each subject, with which a session is started.
-	SubjectsDir = Dir + "/modec"
 )
 
 const (
@@ -32,9 +30,9 @@ const (
 	agentEnding  = ".toml"
 )
 
-// SubjectFile returns the configuration of a subject.
+// SubjectFile returns where the model finds the configuration of a subject's sessions.
 func SubjectFile(ref ir.SubjectRef) string {
-	return SubjectsDir + "/" + contract.SubjectName(ref) + configEnding
+	return contract.SessionPath("codex", contract.SubjectName(ref)+configEnding)
 }
 
 // FileSubject returns the subject of a configuration by its path.

@@ -9,7 +9,7 @@ import (
 )
 
 // RequirementsFile has what an administrator is to place at [Requirements].
-const RequirementsFile = SubjectsDir + "/requirements.toml"
+const RequirementsFile = Dir + "/requirements.toml"
 
 // AdminFile is where Codex reads what an administrator requires of every session of a machine.
 const AdminFile = "/etc/codex/requirements.toml"

@@ -10,7 +10,6 @@ func Files() []contract.AgentFile {
 	return []contract.AgentFile{
 		{Path: format.ConfigFile, Imported: true},
 		{Path: format.AgentsDir + "/*.toml", Imported: true},
-		{Path: format.SubjectsDir + "/", Reason: contract.Settings, Why: "modec writes this folder"},
 		{Path: format.RulesDir + "/", Reason: contract.Permission,
 			Why: "rules of commands, which hold by the first words of a command alone, and have an allowed one run " +
 				"outside of the sandbox, which can has no word for: they stay in force in a folder that is trusted, " +

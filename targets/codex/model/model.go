@@ -21,7 +21,7 @@ import (
 // project those of its servers.
 func Governs(file string, g ir.Group) contract.Halves {
 	switch {
-	case path.Dir(file) == format.SubjectsDir:
+	case contract.IsSession(file):
 		return contract.Both
 	case file == format.ConfigFile && g == ir.MCP:
 		return contract.Both
@@ -87,7 +87,7 @@ func (r *reader) ignored(at diag.Pos, message string, args ...any) {
 }
 
 func (r *reader) readSessions() {
-	files, _ := fs.Glob(r.fsys, format.SubjectsDir+"/*.toml")
+	files, _ := fs.Glob(r.fsys, contract.SessionPath("codex", "*.toml"))
 	for _, file := range files {
 		ref, ok := format.FileSubject(file)
 		if !ok {

@@ -23,7 +23,7 @@ func TestReplay(t *testing.T) {
 	ask(t, script, res)
 	script.Replay(t, *update, "codex", replay.Case{
 		Packages:  []string{"@openai/codex"},
-		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".codex/", ".modec/policy.json"),
+		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".codex/", ".modec/policy.json", "session:codex/"),
 	})
 }
 
@@ -83,7 +83,7 @@ func actions(p *ir.Project) (out []policy.Action) {
 var paths = []string{
 	"README.md", "src/a.go", "docs/a.md", "docs/legal/x.md", "docs/../src/b.go", "./docs/b.md", "/etc/modec-test", "../x.md",
 	".env", "x/.env", ".ENV", "secrets/a", "SECRETS/a", "key.pem", "adr/0001-plan.md", "docs/adr/0001-plan.md", "modec.toml",
-	"x/modec.toml", "modec/roles/a.cue", ".git/config", "x/.git/hooks/a", ".codex/config.toml", ".codex/modec/developer.config.toml",
+	"x/modec.toml", "modec/roles/a.cue", ".git/config", "x/.git/hooks/a", ".codex/config.toml", ".codex/agents/code.toml",
 	".claude/settings.json", "package.json", "web/package.json", "infra/main.tf", "db/migrations/applied/1.sql",
 	"docs/日本語.md", "docs/a b.md", "finance/q1.md", "reports/a.md",
 }

@@ -73,7 +73,7 @@ test('a hook of a trusted project changes a call behind that of a session', asyn
   const view = [['view', { path: 'modec.toml' }]];
   const before = await project.session('role:developer', view);
   assert.match(before.outputs[0], /Acme web shop/);
-  const run = join(project.home, '.local/state/modec/run');
+  const run = join(project.home, '.cache/modec/sessions');
   const folder = readdirSync(run).find((name) => name.endsWith('-copilot-developer'));
   writeFileSync(join(run, folder, 'config.json'), JSON.stringify({ trustedFolders: [project.at] }));
   // The hook in Claude Code's settings, which Copilot runs there too, judges the changed call.

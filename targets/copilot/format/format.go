@@ -28,8 +28,6 @@ const (
 	SettingsDir = ".github/copilot"
 	// HooksDir contains hooks of every session where the folder is trusted.
 	HooksDir = ".github/hooks"
-	// SubjectsDir contains what a session of each subject is started with.
-	SubjectsDir = ".modec/copilot"
 )
 
 // The surfaces: sessions that `modec run` starts, and agents to which a person turns in a session of their own.
@@ -61,9 +59,9 @@ const (
 	agentEnding   = ".agent.md"
 )
 
-// SubjectFile returns the session of a subject.
+// SubjectFile returns where the model finds the session of a subject.
 func SubjectFile(ref ir.SubjectRef) string {
-	return SubjectsDir + "/" + contract.SubjectName(ref) + sessionEnding
+	return contract.SessionPath("copilot", contract.SubjectName(ref)+sessionEnding)
 }
 
 // FileSubject returns the subject of a session by its path.

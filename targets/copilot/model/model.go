@@ -8,7 +8,6 @@ package model
 
 import (
 	"io/fs"
-	"path"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -22,7 +21,7 @@ import (
 // those of its servers.
 func Governs(file string, g ir.Group) contract.Halves {
 	switch {
-	case path.Dir(file) == format.SubjectsDir, strings.HasPrefix(file, format.AgentsDir+"/"):
+	case contract.IsSession(file), strings.HasPrefix(file, format.AgentsDir+"/"):
 		return contract.Both
 	case file == format.ServersFile && g == ir.MCP:
 		return contract.Access
@@ -96,7 +95,7 @@ func (r *reader) ignored(at diag.Pos, message string, args ...any) {
 }
 
 func (r *reader) readSessions(d *decider) {
-	files, _ := fs.Glob(r.fsys, format.SubjectsDir+"/*.json")
+	files, _ := fs.Glob(r.fsys, contract.SessionPath("copilot", "*.json"))
 	for _, file := range files {
 		ref, ok := format.FileSubject(file)
 		if !ok {

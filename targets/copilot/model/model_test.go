@@ -29,7 +29,7 @@ func TestEdited(t *testing.T) {
 		t.Fatal(diags)
 	}
 	target := replay.Target(t, targets.All(), "copilot")
-	const session, agent = ".modec/copilot/r.json", ".github/agents/m.agent.md"
+	const session, agent = "session:copilot/r.json", ".github/agents/m.agent.md"
 	command := func(line string) policy.Action { return policy.Action{Group: ir.Command, Arg: line} }
 	edit := policy.Action{Group: ir.Edit, Arg: "src/a"}
 	tool := func(server, name string) policy.Action {
@@ -91,7 +91,7 @@ func TestEdited(t *testing.T) {
 			of: edit, want: ir.Deny},
 	} {
 		files := memfs.FS{}
-		for name, data := range replay.Artifacts(res.Outputs, res.Common, ".github/", ".modec/") {
+		for name, data := range replay.Artifacts(res.Outputs, append(res.Common, res.Sessions()...), "session:", ".github/", ".modec/") {
 			files[name] = data
 		}
 		if text := string(files[c.file]); c.old != "" && !strings.Contains(text, c.old) {

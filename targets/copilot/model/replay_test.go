@@ -23,7 +23,7 @@ func TestReplay(t *testing.T) {
 	ask(t, script, res)
 	script.Replay(t, *update, "copilot", replay.Case{
 		Packages:  []string{"@github/copilot-linux-x64"},
-		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".github/", ".modec/policy.json", ".modec/copilot/"),
+		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".github/", ".modec/policy.json", "session:copilot/"),
 	})
 }
 
@@ -90,7 +90,7 @@ func actions(p *ir.Project) (out []policy.Action) {
 var paths = []string{
 	"README.md", "src/a.go", "docs/a.md", "docs/legal/x.md", "docs/../src/b.go", "./docs/b.md", "/etc/modec-test", "../x.md",
 	".env", "x/.env", ".ENV", "secrets/a", "SECRETS/a", "key.pem", "adr/0001-plan.md", "docs/adr/0001-plan.md", "modec.toml",
-	"x/modec.toml", "modec/roles/a.cue", ".git/config", "x/.git/hooks/a", ".github/copilot/settings.json", ".modec/copilot/developer.json",
+	"x/modec.toml", "modec/roles/a.cue", ".git/config", "x/.git/hooks/a", ".github/copilot/settings.json", ".github/agents/code.agent.md",
 	".claude/settings.json", "package.json", "web/package.json", "infra/main.tf", "db/migrations/applied/1.sql",
 	"docs/日本語.md", "docs/a b.md", "finance/q1.md", "reports/a.md",
 }

@@ -10,10 +10,10 @@ import { parse } from 'jsonc-parser';
 import picomatch from 'picomatch';
 
 const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURE: fixture } = process.env;
-const profiles = readdirSync(join(acme, '.cursor/modec'));
+const profiles = readdirSync(join(acme, 'session:cursor'));
 const text = (...p) => readFileSync(join(acme, ...p), 'utf8');
 // A subject has no lists for what it leaves to Cursor.
-const lists = (p) => (existsSync(join(acme, '.cursor/modec', p, 'permissions.json')) ? text('.cursor/modec', p, 'permissions.json') : '{}');
+const lists = (p) => (existsSync(join(acme, 'session:cursor', p, 'permissions.json')) ? text('session:cursor', p, 'permissions.json') : '{}');
 
 test('the allowlist is JSONC with known keys and the safe grammar', () => {
   assert.ok(profiles.some((p) => lists(p) !== '{}'));
@@ -50,7 +50,7 @@ test('what the lists approve and deny is what the source says, tool by tool', ()
   const { servers } = JSON.parse(text('modec.model.json'));
   for (const p of profiles) {
     const { mcpAllowlist = [] } = parse(lists(p));
-    const { permissions } = JSON.parse(text(p === 'developer' ? '.cursor' : `.cursor/modec/${p}`, 'cli.json'));
+    const { permissions } = JSON.parse(text(p === 'developer' ? '.cursor' : `session:cursor/${p}`, 'cli.json'));
     assert.deepEqual(Object.keys(permissions), ['allow', 'deny']);
     const mcp = (list) => list.filter((t) => t.startsWith('Mcp(')).map((t) => t.slice(4, -1));
     for (const s of servers) {

@@ -28,7 +28,7 @@ const record = new Record({
     files: replay.files.map(({ text }) => text),
   }),
   scenario: '',
-  artifacts: artifacts(acme, ['.cursor/', '.modec/policy.json']),
+  artifacts: artifacts(acme, ['.cursor/', '.modec/policy.json', 'session:cursor/']),
 });
 after(() => recording && record.write(fileURLToPath(new URL('testdata/record.json', import.meta.url))));
 

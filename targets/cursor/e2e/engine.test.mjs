@@ -3,7 +3,7 @@
 // MODEC_FIXTURES the other projects.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -11,9 +11,9 @@ import { hooks, permissions } from './engine.mjs';
 
 const { MODEC_OUT: acme, MODEC_BIN: modec, MODEC_FIXTURE: fixture, MODEC_FIXTURES: fixtures } = process.env;
 const json = (...p) => JSON.parse(readFileSync(join(...p), 'utf8'));
-const profiles = readdirSync(join(acme, '.cursor/modec'));
+const profiles = readdirSync(join(acme, 'session:cursor'));
 // The tokens of the baseline are the project's.
-const tokens = (build, p) => json(build, p === 'developer' ? '.cursor' : `.cursor/modec/${p}`, 'cli.json');
+const tokens = (build, p) => json(build, p === 'developer' ? '.cursor' : `session:cursor/${p}`, 'cli.json');
 const path = `${dirname(modec)}:${process.env.PATH}`;
 
 function explain(project, subject, group, arg) {
@@ -89,7 +89,8 @@ test('without hooks the tokens hold what the source denies', async () => {
   const out = mkdtempSync(join(tmpdir(), 'modec-cursor-'));
   execFileSync(modec, ['-q', 'build', '-C', project, '--out', out, '--target', 'cursor'], { stdio: ['ignore', 'ignore', 'inherit'] });
   assert.throws(() => json(out, '.cursor/hooks.json'));
-  for (const subject of readdirSync(join(out, '.cursor/modec'))) {
+  cpSync(join(fixtures, '../golden/hooks-off/cursor/session'), join(out, 'session:cursor'), { recursive: true });
+  for (const subject of readdirSync(join(out, 'session:cursor'))) {
     const engine = permissions(tokens(out, subject).permissions);
     for (const line of ['go test', 'go test ./...', 'go test -exec rm', 'curl x', 'curl https://a.b/c', 'make', './run.sh', '/usr/bin/x']) {
       const want = explain(project, `role:${subject}`, 'command', line);

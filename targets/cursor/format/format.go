@@ -10,6 +10,7 @@
 package format
 
 import (
+	"path"
 	"strings"
 	"unicode"
 
@@ -19,10 +20,6 @@ import (
 
 // Dir is the folder of Cursor's files, in a project and in the home folder.
 const Dir = ".cursor"
-
-// ProfilesDir contains a folder for each subject: the files that hold a session of
-// Cursor to it. Users copy or link them to where Cursor reads them.
-const ProfilesDir = Dir + "/modec"
 
 // The files of Cursor, by their names in a folder.
 const (
@@ -35,11 +32,12 @@ const (
 	StateFile       = "state.vscdb"  // the IDE's settings
 )
 
+// ProfilesDir is where the model finds a folder for each subject: the files that hold a session of Cursor to it.
+// `modec args` writes them, and users copy or link them to where Cursor reads them.
+var ProfilesDir = path.Clean(contract.SessionPath("cursor", ""))
+
 // ProfileDir returns the folder of a subject's profile.
 func ProfileDir(ref ir.SubjectRef) string { return ProfilesDir + "/" + contract.SubjectName(ref) }
-
-// ProfileSubject returns the subject of a profile by the last segment of its folder.
-func ProfileSubject(folder string) (ir.SubjectRef, bool) { return contract.NamedSubject(folder) }
 
 // RunMode is how the IDE decides whether a tool waits for its user: a value of
 // approvalMode in permissions.json.

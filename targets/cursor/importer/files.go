@@ -16,7 +16,6 @@ func Files() []contract.AgentFile {
 		{Path: inDir(format.PermissionsFile), Imported: true},
 		{Path: inDir(format.TokensFile), Imported: true},
 		{Path: inDir(format.ConfigFile), Imported: true},
-		{Path: format.ProfilesDir + "/", Reason: contract.Settings, Why: "modec writes this folder"},
 		{Path: ".cursor/agents/", Reason: contract.Settings,
 			Why: "a subagent of Cursor has all of the session's tools"},
 		{Path: inDir(format.HooksFile), Reason: contract.Programs, Why: hooksDecide, Look: hooks},

@@ -104,9 +104,6 @@ func (im *importer) read() {
 	}
 	im.each(in.servers, im.serversFile)
 	im.each(in.lists, im.permissionsFile)
-	if im.src.Files == nil {
-		im.profiles()
-	}
 	for _, f := range in.settings {
 		im.settings(f)
 	}

@@ -59,12 +59,16 @@ func files(t *testing.T, more map[string]string) fstest.MapFS {
 		t.Fatal(err)
 	}
 	out := fstest.MapFS{}
-	all := map[string]string{".modec/policy.json": string(model), ".cursor/modec/dev/permissions.json": devPermissions,
-		".cursor/modec/dev/cli.json": devCLI, ".cursor/modec/dev/hooks.json": hooksOf(entryOf(devHook))}
+	all := map[string]string{".modec/policy.json": string(model), "session:cursor/dev/permissions.json": devPermissions,
+		"session:cursor/dev/cli.json": devCLI, "session:cursor/dev/hooks.json": hooksOf(entryOf(devHook))}
 	for name, data := range more {
 		all[name] = data
 	}
+	all[contract.SessionPolicy.File] = all[contract.PolicyFile]
 	for name, data := range all {
+		if contract.IsSession(name) && name != contract.SessionPolicy.File {
+			data = strings.ReplaceAll(data, "--model .modec/policy.json", contract.SessionPolicy.Flags())
+		}
 		if data != "" {
 			out[name] = &fstest.MapFile{Data: []byte(data)}
 		}
@@ -356,7 +360,7 @@ func TestForeignHooks(t *testing.T) {
 		{"a hook that may allow", hooksOf(strings.Replace(modecEntry, " || exit 2", " --may-allow || exit 2", 1)),
 			policy.Action{Group: ir.MCP, Server: "docs", Arg: "other"}, ir.Allow, ir.Ask, ""},
 	} {
-		ide, cli, diags := openFiles(t, files(t, map[string]string{".cursor/modec/dev/hooks.json": c.hooks}))
+		ide, cli, diags := openFiles(t, files(t, map[string]string{"session:cursor/dev/hooks.json": c.hooks}))
 		for d, want := range map[contract.Decider]ir.Decision{ide: c.ide, cli: c.cli} {
 			if v := d.Decide(dev, c.a); v.Decision != want {
 				t.Errorf("%s, %s: got %s by %q, want %s", c.name, d.Surface(), v.Decision, v.Rule, want)
@@ -381,7 +385,7 @@ func TestTheHooksOwnPolicy(t *testing.T) {
 	}
 	hooks := hooksOf(entryOf(strings.Replace(devHook, ".modec/policy.json", "sub/policy.json", 1)))
 	ide, cli, diags := openFiles(t, files(t, map[string]string{
-		".cursor/modec/dev/hooks.json": hooks, "sub/policy.json": string(data),
+		"session:cursor/dev/hooks.json": hooks, "sub/policy.json": string(data),
 	}))
 	if len(diags) > 0 {
 		t.Errorf("got %v, want no warning", diags)
@@ -399,8 +403,8 @@ func TestTheHooksOwnPolicy(t *testing.T) {
 // engine, and what no token was there for is not.
 func TestSpellingHoles(t *testing.T) {
 	_, cli, _ := openFiles(t,
-		files(t, map[string]string{".cursor/modec/dev/hooks.json": "",
-			".cursor/modec/dev/cli.json": `{"permissions": {
+		files(t, map[string]string{"session:cursor/dev/hooks.json": "",
+			"session:cursor/dev/cli.json": `{"permissions": {
 			"allow": ["Shell(ls)"], "deny": ["Read(**/secrets/**)", "Shell(rm*)", "Shell(*)"]}}`}))
 	for _, c := range []struct {
 		group    ir.Group
@@ -434,7 +438,7 @@ func TestSpellingHoles(t *testing.T) {
 
 // Which files decide for whom.
 func TestFiles(t *testing.T) {
-	const guided = ".cursor/modec/dev/"
+	const guided = "session:cursor/dev/"
 	open := `{"permissions": {"allow": ["Mcp(*:*)", "Shell(*)"], "deny": []}}`
 	create := policy.Action{Group: ir.MCP, Server: "github", Arg: "create_issue"}
 	for _, c := range []struct {
@@ -611,8 +615,8 @@ func TestAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	ide, cli, diags := openFiles(t, files(t, map[string]string{".modec/policy.json": string(model),
-		".cursor/modec/quiet/hooks.json": hooks,
-		".cursor/modec/quiet/cli.json":   `{"permissions": {"allow": [], "deny": []}}`}))
+		"session:cursor/quiet/hooks.json": hooks,
+		"session:cursor/quiet/cli.json":   `{"permissions": {"allow": [], "deny": []}}`}))
 	if len(diags) > 0 {
 		t.Errorf("got %v, want no warning", diags)
 	}
@@ -652,9 +656,9 @@ func TestAlone(t *testing.T) {
 // project's own files are.
 func TestProjectWideWithoutPolicy(t *testing.T) {
 	quietly := map[string]string{
-		".modec/policy.json":           "",
-		".cursor/modec/dev/hooks.json": "",
-		".cursor/cli.json":             devCLI,
+		".modec/policy.json":            "",
+		"session:cursor/dev/hooks.json": "",
+		".cursor/cli.json":              devCLI,
 	}
 	for _, c := range []struct {
 		subject, baseline string
@@ -698,8 +702,8 @@ func FuzzOpen(f *testing.F) {
 		"::mcpScope:")
 	f.Fuzz(func(t *testing.T, permissions, cli, hooks, path, line, server, tool string) {
 		fsys := files(t,
-			map[string]string{".cursor/modec/dev/permissions.json": permissions, ".cursor/modec/dev/cli.json": cli,
-				".cursor/modec/dev/hooks.json": hooks, ".cursor/hooks.json": hooks})
+			map[string]string{"session:cursor/dev/permissions.json": permissions, "session:cursor/dev/cli.json": cli,
+				"session:cursor/dev/hooks.json": hooks, ".cursor/hooks.json": hooks})
 		deciders, diags := Open(fsys, contract.Options{}, hook.Answer)
 		if diags.HasErrors() {
 			t.Fatalf("got errors: %v", diags)

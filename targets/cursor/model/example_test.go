@@ -14,7 +14,7 @@ import (
 
 // What the CLI does by the tokens of a profile, without hooks.
 func ExampleOpen() {
-	files := memfs.FS{".cursor/modec/developer/cli.json": []byte(`{"permissions": {
+	files := memfs.FS{"session:cursor/developer/cli.json": []byte(`{"permissions": {
 		"allow": ["Shell(npm test)"],
 		"deny": ["Shell(git push)"]
 	}}`)}

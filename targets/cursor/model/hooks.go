@@ -104,6 +104,9 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		without = read([]byte(line.Otherwise))
 	}
 	model, here := modelPath(line.Model)
+	if contract.IsSession(h.At.File) && line.Model == contract.SessionPolicy.File {
+		model, here = line.Model, true
+	}
 	switch {
 	case line.Agent != "cursor":
 		e.Role = contract.HookRefuses // modec refuses a payload that is not of its agent
@@ -124,7 +127,9 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		e.lack = r.lacks(h.At, "the policy %q is not this project's: what this hook answers is not known",
 			line.Model)
 	default:
-		e.root = filepath.Join(r.disk.Root, filepath.FromSlash(path.Dir(path.Dir(model))))
+		if e.root = r.disk.Root; !contract.IsSession(model) {
+			e.root = filepath.Join(e.root, filepath.FromSlash(path.Dir(path.Dir(model))))
+		}
 		if err = e.Follow(model, &line, r.policies); err != nil {
 			r.ignored(h.At, "%v", err)
 		}

@@ -107,6 +107,9 @@ func (r *reader) readProject() {
 		r.listed = append(r.listed, s.Name)
 	}
 	e, err := r.policies.Read(contract.PolicyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		e, err = r.policies.Read(contract.SessionPolicy.File)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return
@@ -218,7 +221,7 @@ func (r *reader) file(dir, base string) (name string, data []byte, ok bool) {
 // profileOf returns the subject of a profile by its folder's name.
 func (o *opened) profileOf(dir string) (ir.SubjectRef, bool) {
 	if o.project == nil {
-		return format.ProfileSubject(dir)
+		return contract.NamedSubject(dir)
 	}
 	for _, ref := range o.project.Subjects() {
 		if path.Base(format.ProfileDir(ref)) == dir {

@@ -10,10 +10,10 @@ import (
 
 func TestPatterns(t *testing.T) {
 	ide, cli, _ := openFiles(t, files(t, map[string]string{
-		".cursor/modec/dev/cli.json": `{"permissions": {
+		"session:cursor/dev/cli.json": `{"permissions": {
 			"allow": ["Shell(npm:ci)", "Mcp(a:b)", "WebFetch(*.docs.example)", "WebFetch(10.0.0.0/8)", "Read(~/x)"],
 			"deny": ["Shell(git push)", "Shell(git push)", "Shell()", "Read(**/.env)", "Write(src/**)"]}}`,
-		".cursor/modec/dev/permissions.json": `{"terminalAllowlist": ["make"]}`,
+		"session:cursor/dev/permissions.json": `{"terminalAllowlist": ["make"]}`,
 	}))
 	for d, want := range map[contract.Decider]map[ir.Group]string{
 		cli: {ir.Command: "[git push * npm ci]", ir.Web: "[*.docs.example]", ir.Read: "[**/.env]", ir.Edit: "[src/**]",

@@ -56,7 +56,7 @@ type replayHookFile struct {
 
 var replayPaths = []string{"README.md", "src/index.ts", ".env", "a/.env.local", "config/.ENV", "server.pem",
 	"secrets/key", "a/secrets/b/c", "package.json", "apps/web/package.json", ".github/workflows/ci.yml",
-	"infra/main.tf", ".cursor/hooks.json", ".cursor/modec/developer/cli.json", "modec/modes/x.cue", "modec.toml",
+	"infra/main.tf", ".cursor/hooks.json", ".cursor/cli.json", "modec/modes/x.cue", "modec.toml",
 	".modec/policy.json", ".git/config", "CLAUDE.md", "docs/CLAUDE.md", "db/migrations/applied/1.sql", ".roomodes",
 	"../x", "../../etc/passwd", "a/../.env", "./.env", "/etc/passwd", "~/.ssh/id_rsa", "C:/x",
 	"e\u0301/.env", "a\nb/.env", "a b/*.pem", "", "."}
@@ -77,12 +77,16 @@ func TestReplay(t *testing.T) {
 				return err
 			}
 			data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(p)))
+			if name, ok := strings.CutPrefix(p, "session/"); ok {
+				p = contract.SessionPath("cursor", name)
+			}
 			build[p] = &fstest.MapFile{Data: bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))}
 			return err
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	build[contract.SessionPolicy.File] = build[contract.PolicyFile]
 	deciders, diags := Open(build, contract.Options{}, hook.Answer)
 	if len(deciders) != 2 || len(diags) > 0 {
 		t.Fatalf("got %d deciders, %v", len(deciders), diags)
@@ -152,7 +156,7 @@ func (r *replay) lines(t *testing.T) []byte {
 // replay asks the model about one profile.
 func (d *decider) replay(t *testing.T, role string) replayProfile {
 	r := replayer{t: t, decider: d, setup: d.setups[ir.SubjectRef{Role: role}][0], calls: map[string]bool{}}
-	r.Dir = ".cursor/modec/" + contract.PathName(role)
+	r.Dir = "session:cursor/" + contract.PathName(role)
 	if role == "developer" { // the baseline
 		r.Dir = ".cursor"
 	}

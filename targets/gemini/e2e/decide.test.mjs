@@ -23,13 +23,13 @@ const record = new Record({
   agent: agent(here, '@google/gemini-cli-core'),
   actions: digest(asked.Sessions.map((s) => ({ project: s.Project, policies: s.Policies, subagent: s.Subagent, calls: s.Calls.map((c) => c.slice(0, 3)) }))),
   scenario: '',
-  artifacts: Object.fromEntries(names.flatMap((n) => Object.entries(artifacts(builds[n], ['.gemini/'])).map(([f, sum]) => [`${n}/${f}`, sum]))),
+  artifacts: Object.fromEntries(names.flatMap((n) => Object.entries(artifacts(builds[n], ['.gemini/', 'session:gemini/'])).map(([f, sum]) => [`${n}/${f}`, sum]))),
 });
 after(() => recording && record.write(join(here, 'testdata/record.json')));
 
 test('the engine loads every policy whole', async () => {
   for (const n of names) {
-    const folder = join(builds[n], '.gemini/modec');
+    const folder = join(builds[n], 'session:gemini');
     for (const file of readdirSync(folder)) {
       const text = readFileSync(join(folder, file), 'utf8');
       const { errors, rules } = await session([join(folder, file)], work);

@@ -24,8 +24,8 @@ const Dir = ".gemini"
 const (
 	SettingsFile = Dir + "/settings.json"
 	AgentsDir    = Dir + "/agents"
-	// PoliciesDir contains a file for each subject, with which a session is started.
-	PoliciesDir = Dir + "/modec"
+	// PoliciesDir contains the policies that the settings name.
+	PoliciesDir = Dir + "/policies"
 )
 
 // The endings of these files.
@@ -34,18 +34,24 @@ const (
 	agentEnding  = ".md"
 )
 
-// AgentsPolicy is the policy of the modes as agents, which every session has beside its own. No subject's file has the
+// agentsPolicy is the policy of the modes as agents, which every session has beside its own. No subject's file has the
 // name.
-const AgentsPolicy = PoliciesDir + "/+modes" + policyEnding
+const agentsPolicy = "+modes" + policyEnding
 
-// PolicyFile returns the file of a subject.
+// AgentsPolicy is where the model finds it.
+var AgentsPolicy = contract.SessionPath("gemini", agentsPolicy)
+
+// PolicyFile returns where the model finds the policy of a subject's sessions.
 func PolicyFile(ref ir.SubjectRef) string {
-	return PoliciesDir + "/" + contract.SubjectName(ref) + policyEnding
+	return contract.SessionPath("gemini", contract.SubjectName(ref)+policyEnding)
 }
+
+// ProjectPolicy returns where the settings of a project name a policy.
+func ProjectPolicy(file string) string { return PoliciesDir + "/" + path.Base(file) }
 
 // PolicySubject returns the subject of a policy by its path.
 func PolicySubject(file string) (ir.SubjectRef, bool) {
-	if path.Base(file) == path.Base(AgentsPolicy) {
+	if path.Base(file) == agentsPolicy {
 		return ir.SubjectRef{}, false
 	}
 	name, ok := strings.CutSuffix(path.Base(file), policyEnding)

@@ -11,7 +11,6 @@ func Files() []contract.AgentFile {
 		{Path: format.SettingsFile, Imported: true},
 		{Path: format.AgentsDir + "/_*.md", Reason: contract.NotRead, Why: "Gemini CLI does not load it"},
 		{Path: format.AgentsDir + "/*.md", Imported: true},
-		{Path: format.PoliciesDir + "/", Reason: contract.Settings, Why: "modec writes this folder"},
 		{Path: format.Dir + "/policies/", Reason: contract.NotRead,
 			Why: "Gemini CLI 0.61 reads no policies of a project's but those that the settings or a command line name"},
 		{Path: format.Dir + "/commands/", Reason: contract.Prompts, Why: "prompts, no permissions"},

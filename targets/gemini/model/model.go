@@ -25,7 +25,7 @@ import (
 // what it has at all.
 func Governs(file string, g ir.Group) contract.Halves {
 	switch {
-	case path.Dir(file) == format.PoliciesDir:
+	case path.Dir(file) == format.PoliciesDir, contract.IsSession(file):
 		return contract.Both
 	case path.Dir(file) == format.AgentsDir:
 		return contract.Access
@@ -105,10 +105,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	for i := range rules {
 		r.settings = append(r.settings, &rules[i])
 	}
-	files, err := fs.Glob(fsys, format.PoliciesDir+"/*.toml")
-	if err != nil {
-		r.diags.Errorf(format.BadFile, diag.Pos{File: format.PoliciesDir}, "%v", err).Target("gemini")
-	}
+	files, _ := fs.Glob(fsys, contract.SessionPath("gemini", "*.toml"))
 	var shared []string // what every session has beside
 	if slices.Contains(files, format.AgentsPolicy) {
 		shared = append(shared, format.AgentsPolicy)
@@ -121,14 +118,10 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	d.other = r.setup(shared)
 	if ref := o.Everybody(); ref != (ir.SubjectRef{}) {
 		own := d.setups[ref] != nil
-		usual := shared
-		if own {
-			usual = append([]string{format.PolicyFile(ref)}, shared...)
-		}
 		switch list := adminPolicies(fsys, settings, &r.diags); {
-		case len(list) > 0 && !slices.Equal(list, usual):
+		case len(list) > 0:
 			d.setups[ref] = append(d.setups[ref], r.setup(list))
-		case len(list) == 0 && len(usual) > 0:
+		case own || len(shared) > 0:
 			d.setups[ref] = append(d.setups[ref], r.setup(nil))
 			d.bare = &bare{ref, diag.Pos{File: format.SettingsFile, Line: 1, Col: 1}}
 			if paths := settings.Get("adminPolicyPaths"); paths != nil {

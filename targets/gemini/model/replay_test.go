@@ -41,7 +41,7 @@ func TestReplay(t *testing.T) {
 	artifacts := map[string][]byte{}
 	for _, name := range []string{"acme", "gemini"} {
 		res := compiled(t, name)
-		for file, data := range replay.Artifacts(res.Outputs, nil, ".gemini/") {
+		for file, data := range replay.Artifacts(res.Outputs, nil, ".gemini/", "session:gemini/") {
 			artifacts[name+"/"+file] = data
 		}
 		today.Sessions = append(today.Sessions, sessions(t, name, res)...)
@@ -170,7 +170,7 @@ var paths = []string{
 	"docs/draft-1.md", "docs/../src/a.go", "./docs/a.md", "docs//a.md", "/etc/passwd", "/project/docs/a.md", "../x.md",
 	".env", "x/.env", ".ENV", ".env.local", "secrets/a", "SECRETS/a", "a/secrets", "key.pem", "deep/er/key.pem",
 	"adr/0001-plan.md", "docs/adr/0001-plan.md", "docs/adr/1-plan.md", "modec.toml", "modec/roles/a.cue", ".git/config",
-	".gemini/settings.json", ".gemini/modec/developer.toml", ".GEMINI/x", "package.json", "web/package.json",
+	".gemini/settings.json", ".gemini/policies/developer.toml", ".GEMINI/x", "package.json", "web/package.json",
 	"package-lock.json", "infra/main.tf", "db/migrations/applied/1.sql", "DB/migrations/applied/1.sql",
 	"db/./migrations/applied/1.sql", "notes/a1.txt", "notes/c1.txt", "x.csv", "docs/日本語.md", "docs/ｅ.md", "docs/a\".md",
 	"docs/a\\b.md", "docs/a .md", "docs/a.", "docs/a b.md", "~/x", "finance/q1.md", "Dockerfile", "x\ny", "docs/ſecrets/x",

@@ -18,8 +18,6 @@ import (
 // Program is what is asked.
 type Program struct {
 	Name, Package string
-	// Sessions is the folder with a file for each session.
-	Sessions string
 	// Files are those of a project that every session reads.
 	Files []string
 	// Here are the files that a session finds beside what all do.
@@ -61,7 +59,7 @@ type Does interface {
 func (a *Asked) Add(t *testing.T, name string, p *ir.Project, built []contract.Artifacts, target contract.Judged,
 	o contract.Options) {
 	t.Helper()
-	prefixes := append([]string{a.Sessions + "/"}, a.Files...)
+	prefixes := append([]string{contract.SessionPath(a.Name, "")}, a.Files...)
 	for file, data := range replay.Artifacts(built, nil, prefixes...) {
 		a.artifacts[name+"/"+file] = data
 	}
@@ -76,7 +74,7 @@ func (a *Asked) Add(t *testing.T, name string, p *ir.Project, built []contract.A
 	}
 	// The files of sessions are asked about alone: what every session reads has the same agents.
 	fsys := memfs.FS{}
-	for file, data := range replay.Artifacts(built, nil, a.Sessions+"/") {
+	for file, data := range replay.Artifacts(built, nil, contract.SessionPath(a.Name, "")) {
 		fsys[file] = data
 	}
 	d, ok := replay.Decider(t, target, fsys, o).(Does)
@@ -98,7 +96,7 @@ func (a *Asked) Add(t *testing.T, name string, p *ir.Project, built []contract.A
 		if ref.Role != "" {
 			of.Mode = ""
 		}
-		s := session{Project: name, File: format.SessionIn(a.Sessions, of), Agent: ref.Mode}
+		s := session{Project: name, File: format.SessionOf(a.Name, of), Agent: ref.Mode}
 		if s.Agent == "" {
 			s.Agent = ref.Role
 		}

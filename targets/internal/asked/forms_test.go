@@ -231,7 +231,7 @@ var project = map[string]func(c question) memfs.FS{
 		if c.Mode || bytes.Contains(c.Config, []byte("default.rules")) || bytes.Contains(config, []byte("default_permissions")) {
 			return nil
 		}
-		return memfs.FS{".codex/modec/session.config.toml": bytes.ReplaceAll(config, []byte("$URL"), []byte("http://x"))}
+		return memfs.FS{"session:codex/session.config.toml": bytes.ReplaceAll(config, []byte("$URL"), []byte("http://x"))}
 	},
 	"cursor": func(c question) memfs.FS {
 		return memfs.FS{".cursor/cli.json": c.files()["cli.json"]}
@@ -240,7 +240,7 @@ var project = map[string]func(c question) memfs.FS{
 		if c.Mode {
 			return nil
 		}
-		return memfs.FS{".gemini/modec/session.toml": c.lines("policy.toml")}
+		return memfs.FS{"session:gemini/session.toml": c.lines("policy.toml")}
 	},
 }
 

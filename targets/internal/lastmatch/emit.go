@@ -364,7 +364,7 @@ func (e *Emitter) roleSession(r *ir.Role, w *writer) (Session, bool) {
 	o = append(append(o, "mode", "primary"), w.permissions()...)
 	s.Agents = append(contract.Object{s.Start, o}, modes...)
 	if slices.ContainsFunc(subjects, e.hooks) {
-		s.Plugins = e.plugins(e.agent.SessionFile(w.ref), w.ref)
+		s.Plugins = e.plugins(w.ref)
 	}
 	s.Usable = func(sv *ir.Server) bool {
 		return slices.ContainsFunc(subjects, func(s *policy.Subject) bool { return contract.Usable(s, sv) })
@@ -382,7 +382,7 @@ func (e *Emitter) enters(s *policy.Subject, r *ir.Role, m *ir.Mode) bool {
 func (e *Emitter) modeSession(m *ir.Mode, w *writer) (Session, bool) {
 	s := Session{Start: e.agentName(m), Agents: contract.Object{e.agentName(m), e.agentObject(m, w)}}
 	if e.hooks(w.subject) {
-		s.Plugins = e.plugins(e.agent.SessionFile(w.ref), w.ref)
+		s.Plugins = e.plugins(w.ref)
 	}
 	subjects := []*policy.Subject{w.subject}
 	for i := range e.in.Project.Modes {
@@ -496,7 +496,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 			continue
 		}
 		if base == nil && e.hooks(w.subject) {
-			agents = append(agents, e.agentName(m), e.hookLine(w.ref))
+			agents = append(agents, e.agentName(m), e.hookLine(w.ref, projectPolicy))
 		}
 		alone := names(w.said)
 		if base != nil {
@@ -523,9 +523,9 @@ func (e *Emitter) Project() (out Project, ok bool) {
 	out.Servers = e.servers(e.shared)
 	switch {
 	case hooked:
-		out.Plugins = e.plugins(e.File(), of.ref)
+		out.Plugins = e.projectPlugins(contract.Object{format.HookCommand, e.hookLine(of.ref, projectPolicy)})
 	case len(agents) > 0:
-		out.Plugins = e.pluginsWith(e.File(), contract.Object{format.HookAgents, agents})
+		out.Plugins = e.projectPlugins(contract.Object{format.HookAgents, agents})
 	}
 	return out, true
 }

@@ -1,7 +1,6 @@
 package lastmatch
 
 import (
-	"path"
 	"slices"
 
 	"modec.dev/modec/compiler/contract"
@@ -37,12 +36,12 @@ func (a *Agent) ofRedirects() string {
 	return hint
 }
 
-// hookLine returns the command that asks for a subject. Where modec does not answer, the call is refused.
-func (e *Emitter) hookLine(ref ir.SubjectRef) string {
-	reads := "--model " + contract.PolicyFile
-	if e.copies != nil {
-		reads = e.copies.Policy.Flags()
-	}
+// projectPolicy reads the project's own policy.
+const projectPolicy = "--model " + contract.PolicyFile
+
+// hookLine returns the command that asks for a subject, by the policy that it reads. Where modec does not answer, the
+// call is refused.
+func (e *Emitter) hookLine(ref ir.SubjectRef, reads string) string {
 	name := "mode:" + ref.Mode
 	if ref.Role != "" {
 		name = "role:" + ref.Role
@@ -51,21 +50,16 @@ func (e *Emitter) hookLine(ref ir.SubjectRef) string {
 		" --digest " + e.in.Policy.Digest(ref) + contract.Closed("modec did not decide: the call is refused")
 }
 
-// plugins returns a list with the hook of a subject's sessions, for a file.
-func (e *Emitter) plugins(from string, ref ir.SubjectRef) []any {
-	return e.pluginsWith(from, contract.Object{format.HookCommand, e.hookLine(ref)})
+// plugins returns the hook of a subject's sessions as the list of a session has it.
+func (e *Emitter) plugins(ref ir.SubjectRef) []any {
+	at := format.SessionHook
+	if e.copies != nil {
+		at = e.copies.Put(*e.agent.Hook)
+	}
+	return []any{[]any{at, contract.Object{format.HookCommand, e.hookLine(ref, e.in.SessionFlags())}}}
 }
 
-// pluginsWith returns one by what stands beside the path of the hook.
-func (e *Emitter) pluginsWith(from string, says contract.Object) []any {
-	at := e.agent.Hook.Path
-	switch {
-	case e.copies != nil:
-		at = e.copies.Put(*e.agent.Hook)
-	case e.root != "":
-		at = path.Join(e.root, at)
-	default:
-		at = format.BesideFile(from, at)
-	}
-	return []any{[]any{at, says}}
+// projectPlugins returns the hook as the file of the project has it, by what stands beside its path.
+func (e *Emitter) projectPlugins(says contract.Object) []any {
+	return []any{[]any{format.BesideFile(e.File(), e.agent.Hook.Path), says}}
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const recording = process.env.MODEC_RECORD === '1';
@@ -18,11 +18,17 @@ export function digest(value) {
   return sha256(JSON.stringify(value, sorted).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'));
 }
 
-// built compiles a fixture below work. It returns the folder of the build.
+// built compiles a fixture below work. It returns the folder of the build, with what sessions are started with where the
+// models find it.
 export function built(work, name) {
-  const out = join(work, 'out', name), source = join(import.meta.dirname, '../../../fixtures', name);
-  const { status, stderr } = spawnSync(process.env.MODEC_BIN, ['build', '-C', source, '--out', out], { encoding: 'utf8' });
+  const top = join(import.meta.dirname, '../../..'), out = join(work, 'out', name);
+  const { status, stderr } = spawnSync(process.env.MODEC_BIN, ['build', '-C', join(top, 'fixtures', name), '--out', out], { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
+  const golden = join(top, 'golden', name);
+  for (const target of readdirSync(golden)) {
+    const session = join(golden, target, 'session');
+    if (existsSync(session)) cpSync(session, join(out, `session:${target}`), { recursive: true });
+  }
   return out;
 }
 

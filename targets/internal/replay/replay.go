@@ -112,11 +112,12 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Artifacts returns the files of a build whose paths begin with one of the prefixes.
+// Artifacts returns the files of a build, and of what sessions are started with, whose paths begin with one of the
+// prefixes.
 func Artifacts(outputs []contract.Artifacts, common []contract.File, prefixes ...string) map[string][]byte {
 	files := slices.Clone(common)
 	for _, o := range outputs {
-		files = append(files, o.Files...)
+		files = slices.Concat(files, o.Files, o.Sessions)
 	}
 	read := map[string][]byte{}
 	for _, f := range files {

@@ -2,4 +2,4 @@
 import { decides } from '../../internal/asked/decide.mjs';
 import { program } from './program.mjs';
 
-decides(import.meta.dirname, program, ['.modec/kilo/', 'kilo.json', '.kilo/kilo.json']);
+decides(import.meta.dirname, program, ['session:kilo/', 'kilo.json', '.kilo/kilo.json']);

@@ -33,8 +33,6 @@ const (
 	// ModesFile has modes of the extension before. Kilo makes agents of them, and reads it even where it reads no other
 	// file of the project.
 	ModesFile = ".kilocodemodes"
-	// SessionsDir contains a file for each role, with which a session is started.
-	SessionsDir = ".modec/kilo"
 	// Schema is what a file names in $schema: Kilo rewrites one without it.
 	Schema = "https://app.kilo.ai/config.json"
 )
@@ -73,7 +71,7 @@ const BadFile diag.Code = "bad-kilo-file"
 var OldServerFiles = []string{OldDir + "/mcp.json", Dir + "/mcp.json"}
 
 // SessionFile returns the file of the sessions of a role, or of a mode by itself.
-func SessionFile(ref ir.SubjectRef) string { return format.SessionIn(SessionsDir, ref) }
+func SessionFile(ref ir.SubjectRef) string { return format.SessionOf("kilo", ref) }
 
 // Default is the agent of a session for which no file names one.
 const Default = "code"

@@ -28,7 +28,7 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	if shared := renamed(readProject(r)); shared != nil {
 		openShared(d, fsys, shared, o)
 	}
-	r.Sessions(format.SessionsDir, func(ref ir.SubjectRef, c func() *opencode.Config, agent string) {
+	r.Sessions("kilo", func(ref ir.SubjectRef, c func() *opencode.Config, agent string) {
 		add(d, ref, c, agent)
 	})
 	return d.List(), r.Diags

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite what the program is asked")
 // TestReplay writes with -update what Kilo is asked, and holds the model against what it did (`make agents`).
 func TestReplay(t *testing.T) {
 	today := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	a := asked.New(&asked.Program{Name: "kilo", Package: "@kilocode/cli-linux-x64", Sessions: format.SessionsDir,
+	a := asked.New(&asked.Program{Name: "kilo", Package: "@kilocode/cli-linux-x64",
 		Files:    []string{format.FloorFile, format.ConfigFile},
 		Every:    20,
 		Here:     []string{"x/y", "a/secrets/y", "finance/y"}, // Kilo asks nothing about a file of no folder

@@ -296,28 +296,6 @@ func ofRole(view func(*Model, *ir.Role) (any, error)) func(*Model, string) (any,
 	}
 }
 
-// views returns the views of a scheme, those of a role that a target adds included.
-func views(scheme string, targets []contract.Target) []part {
-	list := slices.Clip(parts[scheme])
-	if scheme != "role" {
-		return list
-	}
-	for _, t := range targets {
-		if forms, ok := t.(contract.RoleForms); ok {
-			for _, f := range forms.RoleForms() {
-				list = append(list, part{f.Suffix, f.Title, jsonType, ofRole(func(m *Model, r *ir.Role) (any, error) {
-					in, err := m.input(t)
-					if err != nil {
-						return nil, err
-					}
-					return f.Content(in, r, m.Root)
-				})})
-			}
-		}
-	}
-	return list
-}
-
 // schemes are those of the resources, in the order in which they are listed.
 var schemes = []string{"mode", "role", "server"}
 
@@ -355,7 +333,7 @@ func resources(m *Model) (out []*sdk.Resource) {
 		names, describe := m.named(scheme)
 		for _, name := range names {
 			title, description := describe(name)
-			for _, p := range views(scheme, m.targets) {
+			for _, p := range parts[scheme] {
 				r := &sdk.Resource{
 					Name:        strings.TrimSuffix(name+"/"+p.suffix, "/"),
 					Title:       title,
@@ -391,7 +369,7 @@ func resources(m *Model) (out []*sdk.Resource) {
 func (sc *scope) templates() {
 	variable := map[string]string{"mode": "slug", "role": "name", "server": "name"}
 	for _, scheme := range schemes {
-		for _, p := range views(scheme, sc.Model().targets) {
+		for _, p := range parts[scheme] {
 			t := &sdk.ResourceTemplate{
 				Name:        strings.TrimSuffix(scheme+"_"+p.suffix, "_"),
 				Title:       strings.TrimSpace("A " + scheme + " " + p.title),
@@ -437,7 +415,7 @@ func view(m *Model, uri string) (text, mime string, err error) {
 	if !ok {
 		return "", "", missing(resourceNotFound)
 	}
-	list := views(scheme, m.targets)
+	list := parts[scheme]
 	if names, _ := m.named(scheme); !slices.Contains(names, name) { // of nobody there is no part either
 		return "", "", missing(absent[scheme])
 	}

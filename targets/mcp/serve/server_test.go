@@ -433,7 +433,7 @@ func TestResources(t *testing.T) {
 			}
 			n++
 		}
-		if want := 6*3 + 2*5 + 2 + 6; n != want {
+		if want := 6*3 + 2*3 + 2 + 6; n != want {
 			t.Errorf("got %d resources, want %d", n, want)
 		}
 		templates := 0
@@ -443,7 +443,7 @@ func TestResources(t *testing.T) {
 			}
 			templates++
 		}
-		if templates != 9 {
+		if templates != 7 {
 			t.Errorf("got %d templates", templates)
 		}
 		if text, err := read("mode://architect/system_prompt"); err != nil || text != planPrompt {
@@ -452,10 +452,7 @@ func TestResources(t *testing.T) {
 		if text, err := read("mode://architect/config"); err != nil || !strings.Contains(text, `"groups": [`) {
 			t.Errorf("got %q, %v", text, err)
 		}
-		if text, err := read("role://dev/claude_args"); err != nil || !strings.Contains(text, "--settings=") {
-			t.Errorf("got %q, %v", text, err)
-		}
-		for uri, want := range map[string]code{"mode://nope": modeNotFound, "mode://code/": resourceNotFound, "mode://code/else": resourceNotFound, "role://nope/settings": roleNotFound,
+		for uri, want := range map[string]code{"mode://nope": modeNotFound, "mode://code/": resourceNotFound, "mode://code/else": resourceNotFound, "role://nope/config": roleNotFound,
 			"server://nope": serverNotFound, "skill://modes/nope/SKILL.md": resourceNotFound, "file:///etc/passwd": resourceNotFound, "mode://code\x1b": resourceNotFound, "mode://": modeNotFound, "mode://..%2f": modeNotFound} {
 			_, err := read(uri)
 			if err == nil {
@@ -756,7 +753,7 @@ roles: {"senior dev": {can: read: "allow"}, "a:b": {}, "ré/sumé": {}}
 	}
 	defer s.Close()
 	cs := connect(t, s, "", eras[1], nil)
-	for _, uri := range []string{"role://senior%20dev", "role://a%3Ab/settings", "role://r%C3%A9%2Fsum%C3%A9/config", "server://git%20hub", "server://a%25b"} {
+	for _, uri := range []string{"role://senior%20dev", "role://a%3Ab/config", "role://r%C3%A9%2Fsum%C3%A9/config", "server://git%20hub", "server://a%25b"} {
 		if _, err := cs.ReadResource(context.Background(), &sdk.ReadResourceParams{URI: uri}); err != nil {
 			t.Errorf("%s: %v", uri, err)
 		}
@@ -867,7 +864,7 @@ func TestEnvIsHidden(t *testing.T) {
 	look := func(when string) {
 		l, _ := call[listRolesOutput](t, cs, "list_roles", nil)
 		text := fmt.Sprint(l)
-		for _, uri := range []string{"role://ci", "role://ci/config", "role://ci/settings", "role://ci/claude_args"} {
+		for _, uri := range []string{"role://ci", "role://ci/config"} {
 			res, err := cs.ReadResource(context.Background(), &sdk.ReadResourceParams{URI: uri})
 			if err != nil {
 				t.Fatal(err)

@@ -3,4 +3,4 @@
 import { decides } from '../../internal/asked/decide.mjs';
 import { program } from './program.mjs';
 
-decides(import.meta.dirname, program, ['.modec/opencode/', 'opencode.json']);
+decides(import.meta.dirname, program, ['session:opencode/', 'opencode.json']);

@@ -29,8 +29,6 @@ const (
 	ConfigFile = "opencode.json"
 	// Dir is the folder in which people have agents, commands and plugins.
 	Dir = ".opencode"
-	// SessionsDir contains a file for each role, with which a session is started.
-	SessionsDir = ".modec/opencode"
 	// Schema is what a file names in $schema: opencode rewrites one without it.
 	Schema = "https://opencode.ai/config.json"
 
@@ -38,16 +36,16 @@ const (
 	modePrefix    = "mode:"
 )
 
-// SessionFile returns the file of the sessions of a role, or of a mode by itself.
-func SessionFile(ref ir.SubjectRef) string { return SessionIn(SessionsDir, ref) }
+// SessionFile returns where the model finds what sessions of a role, or of a mode by itself, are started with.
+func SessionFile(ref ir.SubjectRef) string { return SessionOf("opencode", ref) }
 
-// SessionIn returns that file in a folder.
-func SessionIn(dir string, ref ir.SubjectRef) string {
+// SessionOf returns that of a target.
+func SessionOf(target string, ref ir.SubjectRef) string {
 	name := ref.Role
 	if name == "" {
 		name = modePrefix + ref.Mode
 	}
-	return dir + "/" + contract.PathName(name) + sessionEnding
+	return contract.SessionPath(target, contract.PathName(name)+sessionEnding)
 }
 
 // SessionSubject returns the role, or the mode, of a session's file.

@@ -7,12 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/located"
 )
 
 // HookFile is the plugin by which opencode asks modec about every call.
-const HookFile = SessionsDir + "/hook.js"
+const HookFile = ".modec/opencode/hook.js"
+
+// SessionHook is where the model finds it beside what a session is started with.
+var SessionHook = contract.SessionPath("opencode", "hook.js")
 
 // HookText is what the file says.
 //
@@ -78,7 +82,8 @@ func BesideFile(file, other string) string {
 // IsHook reports whether an item of a list of plugins is the hook, by its path in a file.
 func IsHook(file string, item *located.Value) bool {
 	name := PluginName(item)
-	return strings.HasPrefix(name, ".") && path.Join(path.Dir(file), name) == HookFile
+	return contract.IsSession(file) && name == SessionHook ||
+		strings.HasPrefix(name, ".") && path.Join(path.Dir(file), name) == HookFile
 }
 
 // readHook returns the hook in the list of a file, of several the last; nil for none.

@@ -1,11 +1,12 @@
 package model_test
 
 import (
-	"path"
+	"slices"
 	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
@@ -46,13 +47,13 @@ func TestHook(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := memfs.FS{}
-			for _, f := range res.Files() {
+			for _, f := range slices.Concat(res.Files(), res.Sessions()) {
 				files[f.Path] = f.Data
 			}
 			changed := 0
 			for name, data := range files {
 				switch {
-				case c.file == "" || name != c.file && (c.file != format.ConfigFile || path.Dir(name) != format.SessionsDir):
+				case c.file == "" || name != c.file && (c.file != format.ConfigFile || !contract.IsSession(name)):
 				case c.old == "":
 					delete(files, name)
 					changed++

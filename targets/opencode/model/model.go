@@ -134,7 +134,7 @@ func Open(fsys fs.FS, o contract.Options, run Hook) ([]contract.Decider, diag.Li
 			}
 		}
 	}
-	r.Sessions(format.SessionsDir, add)
+	r.Sessions("opencode", add)
 	if len(asked.known) > 0 {
 		d.assumes = append(slices.Clone(assumes), withHook)
 	}

@@ -61,13 +61,14 @@ func (r *Reader) bytes(file string) ([]byte, error) {
 	return fs.ReadFile(r.FS, file)
 }
 
-// Sessions reads the files of sessions in a folder: of each the subject that it starts as, and a role in the modes that
-// are agents there. Each has its role's whole file, which is kept as its bytes and read again when it is asked for.
-func (r *Reader) Sessions(dir string, add func(ref ir.SubjectRef, c func() *format.Config, agent string)) {
+// Sessions reads what a target's sessions are started with: of each the subject that it starts as, and a role in the
+// modes that are agents there. Each has its role's whole file, which is kept as its bytes and read again when it is
+// asked for.
+func (r *Reader) Sessions(target string, add func(ref ir.SubjectRef, c func() *format.Config, agent string)) {
 	r.files = cache.New[string, *format.Config](reading)
-	files, err := fs.Glob(r.FS, dir+"/*.json")
+	files, err := fs.Glob(r.FS, contract.SessionPath(target, "*.json"))
 	if err != nil {
-		r.Diags.Errorf(r.Bad, diag.Pos{File: dir}, "%v", err).Target(r.Target)
+		r.Diags.Errorf(r.Bad, diag.Pos{}, "%v", err).Target(r.Target)
 	}
 	for _, file := range files {
 		ref, ok := format.SessionSubject(file)

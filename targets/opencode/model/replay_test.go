@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite what the program is asked")
 // TestReplay writes with -update what opencode is asked, and holds the model against what it did (`make agents`).
 func TestReplay(t *testing.T) {
 	today := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	a := asked.New(&asked.Program{Name: "opencode", Package: "opencode-linux-x64", Sessions: format.SessionsDir,
+	a := asked.New(&asked.Program{Name: "opencode", Package: "opencode-linux-x64",
 		Files: []string{format.ConfigFile}, Every: 7})
 	for _, name := range []string{"acme", "opencode"} {
 		req := compiler.Request{FS: replay.Fixture(t, name), Targets: targets.All(), Today: today}

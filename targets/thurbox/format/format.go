@@ -110,8 +110,11 @@ type Agents struct {
 type Agent struct {
 	Name           string   `toml:"name"`
 	Command        string   `toml:"command"`
-	Args           []string `toml:"args,multiline"`
+	Args           []string `toml:"args"`
 	ResumeArgs     []string `toml:"resume_args"`
 	ForkArgs       []string `toml:"fork_args"`
 	NewSessionArgs []string `toml:"new_session_args"`
 }
+
+// RunArgs are the arguments of modec that start Claude Code as a role.
+func RunArgs(role string) []string { return []string{"run", "role:" + role, "--", "claude"} }

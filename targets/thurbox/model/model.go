@@ -7,6 +7,8 @@ package model
 import (
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -64,7 +66,9 @@ func Open(fsys fs.FS) ([]contract.Decider, diag.List) {
 		d := &decider{surface: a.surface, assumes: a.assumes, fsys: fsys, sessions: map[string]*claude.Session{}}
 		a.read(d, data)
 		diags = append(diags, d.diags...)
-		deciders = append(deciders, d)
+		if len(d.sessions) > 0 {
+			deciders = append(deciders, d)
+		}
 	}
 	diags.Sort()
 	return deciders, diags
@@ -138,7 +142,8 @@ func (d *decider) roles(data []byte) {
 	}
 }
 
-// agents reads [[agents]]. An agent that does not run claude is not judged.
+// agents reads [[agents]]. An agent that modec starts as the role of its name is one of Claude Code's own sessions; one
+// that runs anything but claude else is not judged.
 func (d *decider) agents(data []byte) {
 	var file format.Agents
 	at := diag.Pos{File: format.AgentsPath}
@@ -151,8 +156,12 @@ func (d *decider) agents(data []byte) {
 		return
 	}
 	for _, a := range file.Agents {
-		if a.Command != "claude" {
-			d.warn(at, "the agent %q runs %q, want claude", a.Name, a.Command)
+		switch {
+		case a.Command == "modec" && slices.Equal(a.Args, format.RunArgs(a.Name)):
+			continue
+		case a.Command != "claude":
+			d.warn(at, "the agent %q runs %q, want claude, or modec %s", a.Name, a.Command,
+				strings.Join(format.RunArgs(a.Name), " "))
 			continue
 		}
 		d.open(a.Name, a.Args, at)

@@ -56,12 +56,12 @@ func TestDecideRoles(t *testing.T) {
 
 func TestDecideAgents(t *testing.T) {
 	d := open(t, fstest.MapFS{
-		".claude/modec/r.settings.json": {Data: []byte(
+		"session:claude/r.settings.json": {Data: []byte(
 			`{"permissions": {"deny": ["Read(.env)"], "defaultMode": "plan"}}`)},
 		format.AgentsPath: {Data: []byte(`[[agents]]
 name = 'r'
 command = 'claude'
-args = ['--settings=.claude/modec/r.settings.json', '--permission-mode=acceptEdits']
+args = ['--settings=session:claude/r.settings.json', '--permission-mode=acceptEdits']
 [[agents]]
 name = 'gone'
 command = 'claude'

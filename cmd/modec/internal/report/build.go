@@ -147,6 +147,9 @@ func (u *Printer) files(r TargetReport) {
 		}
 	}
 	head := fmt.Sprintf("%s: %s, %s", r.Name, Count(n, "file"), Size(total))
+	if n == 0 && r.Sessions {
+		head = r.Name + ": no files, what its sessions need is made when they start"
+	}
 	if u.Verbose {
 		u.Note("%s  (%s)\n", head, r.Title)
 		for _, c := range r.Files {
@@ -410,6 +413,8 @@ type TargetReport struct {
 	Losses diag.List       `json:"losses" jsonschema:"what the format cannot say"`
 	Title  string          `json:"-"` // what the target is
 	Emits  bool            `json:"-"` // it is a target of the source
+	// Sessions is set where sessions of its agent are started with files of their own.
+	Sessions bool `json:"-"`
 }
 
 // FirstDifference returns the first place where a file differs from what a build would write.
