@@ -88,6 +88,9 @@ func (e *env) place(file string) (_ string, line int, err error) {
 			file, line = file[:i], n
 		}
 	}
+	if contract.IsSession(file) {
+		return file, line, nil
+	}
 	full := e.abs(file)
 	if _, err := os.Stat(full); err != nil && !filepath.IsAbs(file) {
 		full = filepath.Join(e.dir, file)
@@ -141,6 +144,9 @@ func printCauses(u *report.Printer, r lineReport) {
 // on disk, where people may have written too.
 func (e *env) emittedLine(file string, line int, emitted []byte) (made int, text string, err error) {
 	data, err := contract.ReadPlain(filepath.Join(e.dir, filepath.FromSlash(file)))
+	if contract.IsSession(file) {
+		data, err = emitted, nil
+	}
 	if err != nil {
 		return 0, "", fmt.Errorf("%s does not exist: `modec build` writes it", file)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -86,12 +87,12 @@ type launch struct {
 // write writes the files that the arguments name.
 func (l *launch) write() error { return l.session.Write(slices.Concat(l.args, l.env)) }
 
-// launch compiles the project for the launcher's target alone and returns the arguments
-// for a subject. Their files go into the folder out; "": into one of the user's.
-func (e *env) launch(launcher contract.Launcher, subject, out string, opt contract.ArgsOptions) (
+// launch compiles the project for a target alone and returns the arguments for a subject: of an agent that modec does
+// not start, what its sessions need. Their files go into the folder out; "": into one of the user's.
+func (e *env) launch(target contract.Target, subject, out string, opt contract.ArgsOptions) (
 	*launch, diag.List, error) {
 	req := e.request()
-	req.Only = []string{launcher.Name()}
+	req.Only = []string{target.Name()}
 	res, diags := compiler.Compile(e.ctx, req)
 	if diags.HasErrors() {
 		return nil, diags, nil
@@ -100,8 +101,8 @@ func (e *env) launch(launcher contract.Launcher, subject, out string, opt contra
 	if err != nil {
 		return nil, nil, err
 	}
-	if !opt.Inline && !opt.FlagsOnly {
-		if err := e.fresh(res); err != nil {
+	if !opt.FlagsOnly {
+		if err := e.fresh(res, target); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -110,24 +111,36 @@ func (e *env) launch(launcher contract.Launcher, subject, out string, opt contra
 		return nil, nil, err
 	}
 	opt.Copies = session.Copies()
-	opt.Dir = e.relativeDir()
-	if e.cwd != e.dir {
-		opt.Root, opt.Below = e.dir, strings.HasPrefix(e.cwd, e.dir+string(filepath.Separator))
-	}
-	as, ok := contract.InView(launcher, res.Project, ref)
+	opt.Root, opt.Elsewhere = e.dir, e.cwd != e.dir
+	opt.Below = strings.HasPrefix(e.cwd, e.dir+string(filepath.Separator))
+	as, ok := contract.InView(target, res.Project, ref)
 	if !ok {
-		return nil, nil, fmt.Errorf("%s is not emitted for %s: its targets name others", ref, launcher.Name())
+		return nil, nil, fmt.Errorf("%s is not emitted for %s: its targets name others", ref, target.Name())
 	}
-	in := res.Input(launcher)
+	in := res.Input(target)
 	in.Session = session.Policy()
-	args, list := launcher.Args(in, as, opt)
+	l := &launch{res: res, ref: ref, session: session}
+	var list diag.List
+	if a, ok := target.(contract.Launcher); ok {
+		l.args, list = a.Args(in, as, opt)
+	} else {
+		files, _ := target.Emit(in)
+		for _, f := range files {
+			if strings.HasPrefix(f.Path, contract.SessionPath(target.Name(), contract.SubjectName(as)+"/")) {
+				l.args = append(l.args, opt.Copies.Put(f))
+			}
+		}
+		if l.args == nil {
+			return nil, nil, fmt.Errorf("%s has nothing of its own as %s: the files of the project say it all",
+				target.Name(), ref)
+		}
+	}
 	diags = append(diags, list...)
-	var vars []string
-	if l, ok := launcher.(contract.EnvironmentLauncher); ok && !diags.HasErrors() {
-		vars, list = l.Environment(in, as, opt)
+	if a, ok := target.(contract.EnvironmentLauncher); ok && !diags.HasErrors() {
+		l.env, list = a.Environment(in, as, opt)
 		diags = append(diags, list...)
 	}
-	return &launch{res, ref, args, vars, session}, diags, nil
+	return l, diags, nil
 }
 
 // environment returns a process's variables with those of a launch in the place of its own.
@@ -148,7 +161,12 @@ func (l *launch) environment(own []string) []string {
 func (e *env) session(res *compiler.Result, out string) (*output.Session, error) {
 	if out != "" {
 		out = e.abs(out)
-		if rel, err := filepath.Rel(e.dir, out); err == nil && filepath.IsLocal(rel) {
+		there, err := contract.ResolveLinks(out)
+		dir, failed := contract.ResolveLinks(e.dir)
+		if err = errors.Join(err, failed); err != nil {
+			return nil, err
+		}
+		if rel, err := filepath.Rel(dir, there); err == nil && filepath.IsLocal(rel) {
 			return nil, fmt.Errorf("--out %s lies in the project, where the session may edit what it is held by: "+
 				"name a folder outside of it", out)
 		}
@@ -220,8 +238,12 @@ func homeDir() string {
 	return dir
 }
 
-// fresh reports an error where the artifacts on disk are not those of the source.
-func (e *env) fresh(res *compiler.Result) error {
+// fresh reports an error where the artifacts of a target on disk are not those of the source.
+func (e *env) fresh(res *compiler.Result, target contract.Target) error {
+	emitted := func(t config.Target) bool { return t.Target == target }
+	if !slices.ContainsFunc(res.Config.Targets, emitted) {
+		return fmt.Errorf("%s is no target of modec.toml: add [targets.%[1]s], and run `modec build`", target.Name())
+	}
 	changes, list := res.Write(e.ctx, output.Options{Dir: e.dir, Version: version(), DryRun: true, Force: true})
 	if list.HasErrors() {
 		return e.ui.Fail(list)

@@ -46,8 +46,19 @@ func run(ctx context.Context, all []contract.Target, args []string, stdin io.Rea
 			code = int(c)
 		}
 	}()
+	list := called(args)
+	isCommand := func(arg string) bool { return slices.ContainsFunc(list, func(c entry) bool { return c.name == arg }) }
+	said := &counting{Writer: stdout}
+	if i := slices.IndexFunc(args, isCommand); i >= 0 && args[i] == "args" && !slices.Contains(args, "--json") {
+		stdout = said
+		defer func() { // of a command line that is wrong, too
+			if code != 0 && said.n == 0 {
+				fmt.Fprintln(stdout, argsFailed)
+			}
+		}()
+	}
 	var grammar cli
-	parser, err := newParser(&grammar, called(args), all, stdout, stderr)
+	parser, err := newParser(&grammar, list, all, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "modec: %v\n", err)
 		return int(report.ExitUsage)
@@ -69,6 +80,17 @@ func run(ctx context.Context, all []contract.Target, args []string, stdin io.Rea
 		return e.exit(err)
 	}
 	return e.exit(parsed.Run(e))
+}
+
+// counting counts what is written.
+type counting struct {
+	io.Writer
+	n int
+}
+
+func (c *counting) Write(data []byte) (int, error) {
+	c.n += len(data)
+	return c.Writer.Write(data)
 }
 
 // kongExit is thrown where kong would exit: after --help and --version.

@@ -62,13 +62,13 @@ func (p *peer) modec(code int, args ...string) string {
 	return out
 }
 
-// peerSession is a folder beside the project.
-const peerSession = "../session"
+// peerSession begins the folders beside the project, one for each target.
+const peerSession = "../session-"
 
 // session writes what sessions of a role are started with.
 func (p *peer) session(role, target string) {
 	p.Helper()
-	p.modec(0, "args", role, "--target", target, "--accept", "--out", filepath.Join(p.dir, peerSession))
+	p.modec(0, "args", role, "--target", target, "--accept", "--out", filepath.Join(p.dir, peerSession+target))
 }
 
 func (p *peer) has(name, text string, want bool) {
@@ -112,9 +112,9 @@ var peers = map[string]func(*testing.T){
 		p.session("other", "claude")
 		p.session("other", "cursor")
 		for dev, other := range map[string]string{
-			".claude/settings.json": peerSession + "/other.settings.json",
-			".cursor/cli.json":      peerSession + "/cli.json",
-			".cursor/hooks.json":    peerSession + "/hooks.json",
+			".claude/settings.json": peerSession + "claude/other.settings.json",
+			".cursor/cli.json":      peerSession + "cursor/cli.json",
+			".cursor/hooks.json":    peerSession + "cursor/hooks.json",
 		} {
 			if p.read(dev) == p.read(other) {
 				t.Errorf("%s and %s: the same", dev, other)
@@ -122,8 +122,8 @@ var peers = map[string]func(*testing.T){
 		}
 		p.has(".claude/settings.json", "Bash(git diff *)", true)
 		p.has(".claude/settings.json", "Bash(make *)", false)
-		p.has(peerSession+"/other.settings.json", "Bash(make *)", true)
-		p.has(peerSession+"/other.settings.json", "git diff", false)
+		p.has(peerSession+"claude/other.settings.json", "Bash(make *)", true)
+		p.has(peerSession+"claude/other.settings.json", "git diff", false)
 	},
 	"04 a deny of a command matches in Cursor's own grammar": func(t *testing.T) {
 		p := newPeer(t, nil)
@@ -309,7 +309,7 @@ modes: m: {name: "M", roleDefinition: "r", can: mcp: docs: "ask"}`))
 		p := newPeer(t, more(`roles: other: disallowedTools: ["Write(docs/**)"]`))
 		p.modec(0, "build")
 		p.session("other", "claude")
-		p.has(peerSession+"/other.settings.json", "Write(docs", false)
-		p.has(peerSession+"/other.settings.json", "Edit(", true)
+		p.has(peerSession+"claude/other.settings.json", "Write(docs", false)
+		p.has(peerSession+"claude/other.settings.json", "Edit(", true)
 	},
 }

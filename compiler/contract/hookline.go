@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -56,6 +57,11 @@ func (l *HookLine) SubjectIn(e *policy.Engine) (ir.SubjectRef, error) {
 		return ref, errors.New("the policy is not the one of the build that wrote this hook: it refuses every call")
 	}
 	return ref, nil
+}
+
+// Elsewhere reports whether a line that lies in a project is about another folder, or names what only sessions have.
+func (l *HookLine) Elsewhere(policy string) bool {
+	return l.Root != "" || IsSession(path.Clean(policy))
 }
 
 // PolicyCopy is a copy of the compiled policy outside the repository, where no agent edits it.

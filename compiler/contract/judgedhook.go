@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"errors"
 	"slices"
 
 	"modec.dev/modec/compiler/ir"
@@ -27,8 +28,13 @@ type JudgedHook struct {
 	Allows  bool // --may-allow
 }
 
-// Follow has a hook decide by a policy, for the subject of its line. The error says why it refuses every call.
-func (h *JudgedHook) Follow(name string, line *HookLine, policies *HookPolicies) (err error) {
+// Follow has a hook of a file decide by a policy, for the subject of its line. The error says why it refuses every
+// call, or why nobody knows what it answers.
+func (h *JudgedHook) Follow(name string, line *HookLine, file string, policies *HookPolicies) (err error) {
+	if !IsSession(file) && line.Elsewhere(name) {
+		h.Role = HookStranger
+		return errors.New("the hook is about another folder, or its policy is nobody's: what it answers is not known")
+	}
 	h.Role, h.Allows = HookModec, line.MayAllow
 	if h.Policy, h.Subject, err = policies.Of(name, line); err != nil {
 		h.Role = HookRefuses

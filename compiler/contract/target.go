@@ -446,10 +446,9 @@ type Folder struct {
 
 // ArgsOptions say which form the arguments have.
 type ArgsOptions struct {
-	Dir       string // the directory of the artifacts, put before their paths
-	Root      string // the project as an absolute path where the session starts elsewhere, else ""
-	Below     bool   // with Root: the session starts in a folder of the project
-	Inline    bool   // settings as JSON in the argument instead of a file
+	Root      string // the project's folder, as an absolute path
+	Elsewhere bool   // the session starts in another folder
+	Below     bool   // which is one of the project's
 	FlagsOnly bool   // flags only; what they cannot express is a diagnostic
 	// Copies puts the files that the arguments name; nil only where there is none to name.
 	Copies *Copies

@@ -197,7 +197,7 @@ func (p *Project) Sort() {
 // Server is an MCP server of the inventory.
 type Server struct {
 	Name string   `json:"name"`
-	Pos  diag.Pos `json:"pos"`
+	Pos  diag.Pos `json:"pos,omitzero"`
 	Place
 
 	// Type is "stdio", "http" (streamable HTTP), "sse", or External.
@@ -259,7 +259,7 @@ func (s *Server) AddTool(t Tool) {
 // Tool is a tool of an MCP server.
 type Tool struct {
 	Name        string   `json:"name"`
-	Pos         diag.Pos `json:"pos"`
+	Pos         diag.Pos `json:"pos,omitzero"`
 	Description string   `json:"description,omitempty"`
 	Risk        string   `json:"risk,omitempty"` // read, write, destructive; "" unknown
 }
@@ -267,7 +267,7 @@ type Tool struct {
 // Mode is a persona an agent works in: prompt and permissions.
 type Mode struct {
 	Slug string   `json:"slug"`
-	Pos  diag.Pos `json:"pos"`
+	Pos  diag.Pos `json:"pos,omitzero"`
 	Place
 	Name               string           `json:"name"`
 	Description        string           `json:"description,omitempty"`
@@ -286,7 +286,7 @@ type Mode struct {
 // Role is a permission profile of a session or a person.
 type Role struct {
 	Name string   `json:"name"`
-	Pos  diag.Pos `json:"pos"`
+	Pos  diag.Pos `json:"pos,omitzero"`
 	Place
 	Description       string   `json:"description,omitempty"`
 	PermissionMode    string   `json:"permissionMode,omitempty"` // one of Claude Code's six; "" unsaid
@@ -332,13 +332,13 @@ func (r *Role) Enters(slug string) bool { return r.Modes == nil || slices.Contai
 type RuleFile struct {
 	Name string   `json:"name"` // base name, unique in its mode
 	Text string   `json:"text"`
-	Pos  diag.Pos `json:"pos"`
+	Pos  diag.Pos `json:"pos,omitzero"`
 }
 
 // Extra is what a subject says for one target alone; the target checks it.
 type Extra struct {
 	Fields map[string]any `json:"fields"`
-	Pos    diag.Pos       `json:"pos"`
+	Pos    diag.Pos       `json:"pos,omitzero"`
 }
 
 // NativeRule is a rule in the grammar of one agent that the neutral vocabulary cannot
@@ -347,7 +347,7 @@ type NativeRule struct {
 	Target   string   `json:"target"` // whose grammar it is: "claude"
 	Decision Decision `json:"decision"`
 	Text     string   `json:"text"`
-	Pos      diag.Pos `json:"pos"`
+	Pos      diag.Pos `json:"pos,omitzero"`
 	From     string   `json:"from,omitempty"`
 	// Own is set for a rule in extra, which stays as it is written although the neutral vocabulary
 	// could say it for every agent.
@@ -409,7 +409,7 @@ func (c *Can) Mentions(g Group) bool {
 // Default is a decision for whatever no rule matches.
 type Default struct {
 	Decision Decision `json:"decision"`
-	Pos      diag.Pos `json:"pos"`
+	Pos      diag.Pos `json:"pos,omitzero"`
 	From     string   `json:"from,omitempty"` // "policy readonly": where it was inherited from; "" own
 }
 
@@ -431,7 +431,7 @@ type Table struct {
 type Rule struct {
 	Decision Decision `json:"decision"`
 	Pattern  Pattern  `json:"pattern"`
-	Pos      diag.Pos `json:"pos"`
+	Pos      diag.Pos `json:"pos,omitzero"`
 	From     string   `json:"from,omitempty"`
 	// Times are set for an allow in Timed, and for the rule that stands in its place at other times.
 	Times Times `json:"times,omitzero"`
@@ -494,7 +494,7 @@ type MCPEntry struct {
 	// server's resources and prompts; nil: they follow the default.
 	Resources *Default `json:"resources,omitempty"`
 	Prompts   *Default `json:"prompts,omitempty"`
-	Pos       diag.Pos `json:"pos"`
+	Pos       diag.Pos `json:"pos,omitzero"`
 	From      string   `json:"from,omitempty"`
 }
 
@@ -505,20 +505,20 @@ type MCPRestrictions struct {
 	DisallowedServers *[]Item    `json:"disallowedServers,omitempty"`
 	AllowedTools      *[]ToolRef `json:"allowedTools,omitempty"`
 	DisallowedTools   *[]ToolRef `json:"disallowedTools,omitempty"`
-	Pos               diag.Pos   `json:"pos"`
+	Pos               diag.Pos   `json:"pos,omitzero"`
 }
 
 // Item is a name or pattern with its place.
 type Item struct {
 	Name string   `json:"name"`
-	Pos  diag.Pos `json:"pos"`
+	Pos  diag.Pos `json:"pos,omitzero"`
 }
 
 // ToolRef names tools by two patterns (`*` and `?`).
 type ToolRef struct {
 	Server string   `json:"serverName"`
 	Tool   string   `json:"toolName"`
-	Pos    diag.Pos `json:"pos"`
+	Pos    diag.Pos `json:"pos,omitzero"`
 }
 
 // SubjectRef names a mode, a role, or a role working in a mode.

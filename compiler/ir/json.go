@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
+
+	"modec.dev/modec/compiler/diag"
 )
 
 // Marshal writes the model as JSON: deterministic, indented by one tab,
@@ -105,4 +108,48 @@ func Unmarshal(r io.Reader) (*Project, error) {
 		return nil, err
 	}
 	return &p, nil
+}
+
+// WithoutPlaces returns the model without the places of the source and its digest: what else the source says stays.
+func (p *Project) WithoutPlaces() (*Project, error) {
+	data, err := p.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	q, err := Unmarshal(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	q.SourceHash = ""
+	withoutPlaces(reflect.ValueOf(q))
+	return q, nil
+}
+
+// withoutPlaces clears the places in a value of the model that can be set.
+func withoutPlaces(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			withoutPlaces(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			withoutPlaces(v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() { // what a map has cannot be set in it
+			item := reflect.New(v.Type().Elem()).Elem()
+			item.Set(v.MapIndex(key))
+			withoutPlaces(item)
+			v.SetMapIndex(key, item)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[diag.Pos]() {
+			v.SetZero()
+			return
+		}
+		for i := range v.NumField() {
+			withoutPlaces(v.Field(i))
+		}
+	}
 }

@@ -629,16 +629,15 @@ func (e *editor) rename(in *imports, t contract.Target, res *compiler.Result) {
 	for _, r := range p.Roles {
 		renameServers(&r.Can, nil, servers)
 		r.Can.RenameModes(modes)
-		profile := strings.Contains(r.Pos.File, "/modec/") // for sessions of this role
 		_, ours := emitted[r.Pos.File]
 		i := slices.IndexFunc(from.Roles, func(x ir.Role) bool { return x.Place.Name(name, x.Name) == r.Name })
 		switch {
 		case r.Name == in.config.baseline: // of the target alone: the project's may be another agent's
 			r.Name = cmp.Or(opt.Chosen(), from.Baseline)
-		case e.chooses(t) && !profile && !ours && !e.known(r.Pos.File): // nobody knows what it said before
+		case e.chooses(t) && !ours && !e.known(r.Pos.File): // nobody knows what it said before
 			in.notes = slices.DeleteFunc(in.notes, func(n contract.Note) bool { return n.Pos.File == r.Pos.File })
 			continue
-		case e.chooses(t) && !profile && ours:
+		case e.chooses(t) && ours:
 			by := "subject"
 			if c, ok := t.(contract.FileChooser); ok {
 				by = c.ChosenBy(r.Pos.File)

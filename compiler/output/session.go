@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -107,11 +108,17 @@ func (s *Session) Write(args []string) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("cannot make the folder for the session: %w", err)
 	}
-	d, err := openDisk(s.dir)
+	if info, err := os.Lstat(s.dir); err != nil || info.Mode().Type() == fs.ModeSymlink {
+		return fmt.Errorf("%s is a link: a session is started with files of one's own", s.dir)
+	}
+	d, err := takeDisk(context.Background(), s.dir, Progress{})
 	if err != nil {
 		return err
 	}
 	defer d.close()
+	if err := s.ownFolder(&d); err != nil {
+		return err
+	}
 	d.mode = 0o600
 	now := time.Now()
 	var missing transaction
@@ -143,6 +150,21 @@ func (s *Session) Write(args []string) error {
 	return d.forgetBefore(now.Add(-keptFor))
 }
 
+// ownFolder fails where a folder that a person names has what no session is started with: it may be somebody's.
+func (s *Session) ownFolder(d *disk) error {
+	if !s.named {
+		return nil
+	}
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	for _, entry := range entries {
+		ours := func(f contract.File) bool { return s.name(f) == entry.Name() }
+		if !slices.ContainsFunc(s.files, ours) {
+			return fmt.Errorf("%s has %s already: name a folder of its own for the session", s.dir, entry.Name())
+		}
+	}
+	return err
+}
+
 // alone removes what lies beside the copies in the folders that have nothing else.
 func (s *Session) alone(d *disk) error {
 	for _, dir := range s.only {
@@ -168,7 +190,7 @@ func (d *disk) forgetBefore(t time.Time) error {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	for _, entry := range entries {
 		info, err := entry.Info()
-		copied := err == nil && (info.Mode().IsRegular() || info.IsDir() && folderName().MatchString(entry.Name()))
+		copied := err == nil && (info.Mode().IsRegular() || info.IsDir()) && digested().MatchString(entry.Name())
 		if !copied || !info.ModTime().Before(t) {
 			continue
 		}
@@ -179,5 +201,5 @@ func (d *disk) forgetBefore(t time.Time) error {
 	return err
 }
 
-// folderName is the name of a folder that a session put here.
-var folderName = lazy.Regexp(`\A[0-9a-f]{32}-`)
+// digested is the name of what a session put here.
+var digested = lazy.Regexp(`\A[0-9a-f]{32}-`)

@@ -209,6 +209,7 @@ func Join(list, more []string) []string {
 // several values are written with "=" and one value, so that they cannot take what follows.
 func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) ([]string, diag.List) {
 	e := newEmitter(in)
+	e.session = true
 	var args []string
 	if r := in.Project.Role(ref.Role); r != nil {
 		args = e.roleArgs(r, opt)
@@ -247,18 +248,16 @@ func (e *emitter) modeArgs(m *ir.Mode, opt contract.ArgsOptions) []string {
 			Hint("leave out --flags-only")
 		return nil
 	}
-	hook := e.ofMode(m)
-	hook.refuses = true
-	text, err := contract.Object{"disableAllHooks", false, "hooks", preToolUse(e.command(hook))}.MarshalJSON()
+	text, err := contract.Object{"disableAllHooks", false, "hooks", preToolUse(e.command(e.ofMode(m)))}.MarshalJSON()
 	if err != nil {
 		e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
 		return nil
 	}
-	return []string{"--settings=" + fileOrText(opt, format.Session(m.Slug, format.OfSettings), text)}
+	return []string{"--settings=" + put(opt, format.Session("mode:"+m.Slug, format.OfSettings), text)}
 }
 
 func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string) {
-	if e.elsewhere = opt.Root != ""; e.elsewhere && opt.FlagsOnly {
+	if e.elsewhere = opt.Elsewhere; e.elsewhere && opt.FlagsOnly {
 		e.loss("role "+r.Name, r.Pos, "", codeFlags,
 			"flags name files below the folder in which the session starts: start it in the project")
 	}
@@ -283,7 +282,7 @@ func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string)
 		}
 		if s := e.profile(r, c); len(s) > 0 {
 			at := format.Session(r.Name, format.OfSettings)
-			args = append(args, "--settings="+fileOrText(opt, at, contract.JSON(s)))
+			args = append(args, "--settings="+put(opt, at, contract.JSON(s)))
 		}
 		if c.mode != "" && !e.inProject(r) {
 			args = append(args, "--permission-mode="+c.mode)
@@ -367,23 +366,21 @@ func (e *emitter) agentsFlag(r *ir.Role) []string {
 // project, which a session without the project's files does not read.
 func (e *emitter) serverFlags(r *ir.Role, opt contract.ArgsOptions) []string {
 	list, own := e.roleServers(r)
-	if opt.Root != "" {
-		for i, sv := range list {
-			if sv.Gateway != nil { // it looks for the project where the session starts
-				there := *sv
-				there.Args = append([]string{"-C", opt.Root}, sv.Args...)
-				list[i] = &there
-			}
+	for i, sv := range list {
+		if sv.Gateway != nil { // it looks for the project where it is started
+			there := *sv
+			there.Args = append([]string{"-C", opt.Root}, sv.Args...)
+			list[i] = &there
 		}
 	}
 	switch {
 	case own == listAlone:
-		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r, own), serversJSON(list)),
+		return []string{"--mcp-config=" + put(opt, serversPath(r, own), serversJSON(list)),
 			"--strict-mcp-config"}
 	case own == listBeside:
-		return []string{"--mcp-config=" + fileOrText(opt, serversPath(r, own), serversJSON(list))}
+		return []string{"--mcp-config=" + put(opt, serversPath(r, own), serversJSON(list))}
 	case len(list) > 0 && !e.inProject(r):
-		return []string{"--mcp-config=" + fileOrText(opt, format.ProjectServers, serversJSON(list))}
+		return []string{"--mcp-config=" + put(opt, format.ProjectServers, serversJSON(list))}
 	}
 	return nil
 }
@@ -400,10 +397,7 @@ func permissionFlags(f contract.RoleFlags) []string {
 	return args
 }
 
-// fileOrText returns the value of a flag: the path of a file, or its text.
-func fileOrText(opt contract.ArgsOptions, path string, data []byte) string {
-	if opt.Copies != nil && !opt.Inline {
-		return opt.Copies.Put(contract.File{Path: path, Data: data})
-	}
-	return strings.TrimSpace(string(data))
+// put returns where a session finds what it is started with.
+func put(opt contract.ArgsOptions, path string, data []byte) string {
+	return opt.Copies.Put(contract.File{Path: path, Data: data})
 }

@@ -221,6 +221,8 @@ type emitter struct {
 	flagsOnly bool
 	// elsewhere is set where a session starts in another folder than the project's.
 	elsewhere bool
+	// session is set for what a session is started with.
+	session bool
 }
 
 func newEmitter(in contract.Input) *emitter {

@@ -149,8 +149,8 @@ func TestWithoutHooks(t *testing.T) {
 	}
 }
 
-// put says of a file where the models find it.
-var put = &contract.Copies{Put: func(f contract.File) string { return f.Path }}
+// putting says of a file where the models find it.
+var putting = &contract.Copies{Put: func(f contract.File) string { return f.Path }}
 
 // No rule or prompt is torn apart: each is one argument.
 func TestArgs(t *testing.T) {
@@ -158,7 +158,7 @@ func TestArgs(t *testing.T) {
 	p.Roles[0].AppendSystemPrompt = "--dangerous\n\"x\" $(y)"
 	p.Roles[0].Tools = &[]string{"Bash", "Read"}
 	in := inputOf(t, p, nil)
-	args, diags := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Copies: put})
+	args, diags := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Copies: putting})
 	if len(diags) > 0 {
 		t.Error(diags)
 	}
@@ -173,14 +173,14 @@ func TestArgs(t *testing.T) {
 	if !slices.Equal(args, want) {
 		t.Errorf("got %q, want %q", args, want)
 	}
-	args, _ = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
+	args, _ = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true, Copies: putting})
 	denied, allowed := "--disallowedTools=Bash(git push *)", "--allowedTools=Bash(git status)"
 	if !slices.Contains(args, denied) || !slices.Contains(args, allowed) {
 		t.Errorf("got %q: the deny and the allow must be there", args)
 	}
 	p.Roles[0].Can.Command.Rules = append(p.Roles[0].Can.Command.Rules, ruleOf(ir.Ask, "git *"))
 	in = inputOf(t, p, nil)
-	args, diags = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
+	args, diags = New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true, Copies: putting})
 	if slices.Contains(args, allowed) {
 		t.Errorf("got %q: an allow beside a question of its tool must not be there", args)
 	}
@@ -204,7 +204,7 @@ func TestArgsBesideExternalServers(t *testing.T) {
 	flags := func(notes ir.Decision) []string {
 		p.Roles[0].Can.MCP = &ir.MCPTable{Entries: []ir.MCPEntry{entry("admin", ir.Allow), entry("notes", notes)}}
 		in := inputOf(t, p, nil)
-		args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Copies: put})
+		args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Copies: putting})
 		files, _ := New().Emit(in)
 		for _, f := range files {
 			if strings.HasPrefix(f.Path, "session:claude/dev.") && !strings.HasSuffix(f.Path, ".settings.json") &&
@@ -327,12 +327,15 @@ func TestNarrowedIsSaid(t *testing.T) {
 // run everywhere.
 func TestModeHasSettings(t *testing.T) {
 	in := inputOf(t, project(), nil)
-	args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Mode: "code"}, contract.ArgsOptions{Inline: true})
-	if len(args) != 2 || !strings.HasPrefix(args[0], `--settings={"disableAllHooks":false,"hooks":`) ||
-		!strings.Contains(args[0], `--subject mode:code`) || !strings.Contains(args[0], `|| exit 2`) {
-		t.Errorf("got %q, want settings with the hook of the mode, which refuses without modec", args)
+	text := ""
+	copies := &contract.Copies{Put: func(f contract.File) string { text = string(f.Data); return f.Path }}
+	args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Mode: "code"}, contract.ArgsOptions{Copies: copies})
+	if len(args) != 2 || args[0] != "--settings=session:claude/mode%3Acode.settings.json" ||
+		!strings.HasPrefix(text, `{"disableAllHooks":false,"hooks":`) ||
+		!strings.Contains(text, `--subject mode:code`) || !strings.Contains(text, `|| exit 2`) {
+		t.Errorf("got %q with %s, want settings with the hook of the mode, which refuses without modec", args, text)
 	}
-	_, diags := New().(contract.Launcher).Args(in, ir.SubjectRef{Mode: "code"}, contract.ArgsOptions{FlagsOnly: true})
+	_, diags := New().(contract.Launcher).Args(in, ir.SubjectRef{Mode: "code"}, contract.ArgsOptions{FlagsOnly: true, Copies: putting})
 	if len(diags) != 1 || diags[0].Code != codeFlags {
 		t.Errorf("got %v, want the loss of the hook", diags)
 	}
@@ -587,7 +590,7 @@ func TestBaseline(t *testing.T) {
 		}
 	}
 	args := func(role string) []string {
-		args, _ := claude{}.Args(inputOf(t, p, nil), ir.SubjectRef{Role: role}, contract.ArgsOptions{})
+		args, _ := claude{}.Args(inputOf(t, p, nil), ir.SubjectRef{Role: role}, contract.ArgsOptions{Copies: putting})
 		return args
 	}
 	if got := args("dev"); len(got) > 0 {

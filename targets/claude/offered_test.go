@@ -83,7 +83,7 @@ func TestFlagsDeny(t *testing.T) {
 		p.Roles[0].Can.Command = &ir.Table{Default: &ir.Default{Decision: ir.Agent},
 			Rules: []ir.Rule{ruleOf(ir.Ask, pattern)}}
 		in := inputOf(t, p, nil)
-		args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true})
+		args, _ := New().(contract.Launcher).Args(in, ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true, Copies: putting})
 		if got := slices.Contains(args, "--disallowedTools=Bash("+pattern+")"); got != want {
 			t.Errorf("%s: got denied %v, want %v", pattern, got, want)
 		}

@@ -19,7 +19,7 @@ func (e *emitter) ofRole(r *ir.Role) hookLine {
 // ofMode returns the hook of a mode's subagent.
 func (e *emitter) ofMode(m *ir.Mode) hookLine {
 	digest := e.in.Policy.Digest(ir.SubjectRef{Mode: m.Slug})
-	return hookLine{subject: "mode:" + m.Slug, digest: digest, travels: true}
+	return hookLine{subject: "mode:" + m.Slug, digest: digest, travels: true, refuses: e.session}
 }
 
 // environment returns a role's variables but those that may undo what its settings hold.

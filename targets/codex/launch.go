@@ -37,10 +37,6 @@ func (codex) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions
 		return fail(r.Pos, "Codex starts no session as a role in a mode",
 			"start it as the role: what it hands to the mode's agent is held to both")
 	}
-	project, err := filepath.Abs(opt.Dir)
-	if err != nil {
-		return fail(diag.Pos{}, "the project's folder cannot be found: "+err.Error(), "change into it")
-	}
 	o, ok := e.config(ref, diag.Pos{})
 	if !ok || e.diags.HasErrors() {
 		return nil, e.diags
@@ -64,7 +60,7 @@ func (codex) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions
 		if slices.Contains(o, any(string(format.Workspace))) { // the user's own folders and network would join it
 			args = append(args, "-c", "sandbox_workspace_write={ writable_roots = [], network_access = false }")
 		}
-		args = append(args, "-c", "projects="+contract.InlineTOML(untrusted(project)))
+		args = append(args, "-c", "projects="+contract.InlineTOML(untrusted(opt.Root)))
 	}
 	return args, nil
 }

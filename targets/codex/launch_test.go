@@ -60,6 +60,11 @@ func TestArgs(t *testing.T) {
 		{ref: ir.SubjectRef{Role: "dev"}, opt: contract.ArgsOptions{FlagsOnly: true}, code: "codex-no-flags"},
 		{ref: ir.SubjectRef{Role: "off"}, opt: contract.ArgsOptions{FlagsOnly: true}, untrusts: true},
 	} {
+		here, err := filepath.Abs("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.opt.Root = here
 		c.opt.Copies = &contract.Copies{Put: func(f contract.File) string { return "/run/" + f.Path }}
 		args, list := l.Args(res.Input(l), c.ref, c.opt)
 		if c.code != "" {
@@ -86,10 +91,6 @@ func TestArgs(t *testing.T) {
 		}
 		if strings.Contains(all, "--dangerously-bypass-hook-trust") != c.hooked {
 			t.Errorf("%s: got %q, want hooks %t", c.ref, args, c.hooked)
-		}
-		here, err := filepath.Abs("")
-		if err != nil {
-			t.Fatal(err)
 		}
 		lock := "projects={ " + contract.QuoteTOML(here) + ` = { trust_level = "untrusted" }`
 		if strings.Contains(all, lock) != c.untrusts {

@@ -31,7 +31,8 @@ func (copilot) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptio
 		args = append([]string{"--no-remote"}, s.args()...)
 	}
 	if list := s.servers(); len(list) > 0 && s.says() {
-		file := contract.File{Path: "mcp.json", Data: contract.JSON(contract.Object{format.ServersKey, list})}
+		file := contract.File{Path: contract.SubjectName(ref) + ".mcp.json",
+			Data: contract.JSON(contract.Object{format.ServersKey, list})}
 		args = append(args, "--additional-mcp-config=@"+opt.Copies.Put(file))
 	}
 	if ref.Mode != "" {
@@ -109,12 +110,12 @@ func (e *emitter) started(ref ir.SubjectRef, opt contract.ArgsOptions) (*session
 		return nil, e.diags
 	}
 	e.diags = nil // the build reports them
-	if (opt.Inline || opt.FlagsOnly) && (len(s.members()) > 0 || ref.Mode != "") {
+	if opt.FlagsOnly && (len(s.members()) > 0 || ref.Mode != "") {
 		return fail(codeNoFlags, diag.Pos{}, ref.String()+" needs a folder in the place of the user's own",
 			"start it by `modec run`, which lays one out")
 	}
 	if s.hooked {
-		if file, at := hooksOff(opt); file != "" {
+		if file, at := hooksOff(opt.Root); file != "" {
 			return fail(codeHooksOff, at, file+" turns every hook off, also that of "+ref.String(),
 				"take it out of the file")
 		}
@@ -123,11 +124,7 @@ func (e *emitter) started(ref ir.SubjectRef, opt contract.ArgsOptions) (*session
 }
 
 // hooksOff returns a file of the project that turns hooks off.
-func hooksOff(opt contract.ArgsOptions) (string, diag.Pos) {
-	root := opt.Root
-	if root == "" {
-		root = opt.Dir
-	}
+func hooksOff(root string) (string, diag.Pos) {
 	for _, file := range format.Settings {
 		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 		if err != nil {

@@ -61,7 +61,7 @@ func TestLaunch(t *testing.T) {
 		hooked    string // agents that ask by themselves
 	}{
 		{ref: ir.SubjectRef{Role: "dev"},
-			args:  "--no-remote --excluded-tools=create,edit,apply_patch --disable-builtin-mcps --additional-mcp-config=@/run/mcp.json",
+			args:  "--no-remote --excluded-tools=create,edit,apply_patch --disable-builtin-mcps --additional-mcp-config=@/run/dev.mcp.json",
 			env:   "A=1 B=2 COPILOT_HOME=/run/copilot-dev " + always,
 			files: "agents/m.agent.md copilot-instructions.md hooks/modec.json"},
 		{ref: ir.SubjectRef{Role: "told"}, env: "COPILOT_HOME=/run/copilot-told " + always,
@@ -102,7 +102,7 @@ func TestLaunch(t *testing.T) {
 				t.Errorf("%s, %s: got %q, want %q", c.ref, x.what, x.got, x.want)
 			}
 		}
-		if c.ref.Role == "dev" && !strings.Contains(at.files["mcp.json"], `"tools": [
+		if c.ref.Role == "dev" && !strings.Contains(at.files["dev.mcp.json"], `"tools": [
         "get"
       ]`) {
 			t.Errorf("got the servers %s", slices.Collect(maps.Values(at.files)))
@@ -113,7 +113,7 @@ func TestLaunch(t *testing.T) {
 		opt contract.ArgsOptions
 	}{
 		{ir.SubjectRef{Role: "dev", Mode: "m"}, contract.ArgsOptions{Copies: (&copies{}).of()}},
-		{ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{Inline: true}},
+		{ir.SubjectRef{Role: "dev"}, contract.ArgsOptions{FlagsOnly: true}},
 		{ir.SubjectRef{Role: "off"}, contract.ArgsOptions{FlagsOnly: true}},
 	} {
 		args, list := l.Args(res.Input(l), c.ref, c.opt)

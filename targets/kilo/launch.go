@@ -31,7 +31,7 @@ func (kilo) Environment(in contract.Input, ref ir.SubjectRef, opt contract.ArgsO
 	if len(l.Agents) == 0 {
 		return vars, diags
 	}
-	for _, n := range joined(lastmatch.ProjectRoot(opt), &l) {
+	for _, n := range joined(opt.Root, &l) {
 		diags.Errorf(codeLegacy, diag.Pos{File: n.file}, "Kilo would join %s with what %s may do", n.what, ref).
 			Hint("take what it says into the source (`modec migrate --from kilo`), and delete it").
 			Target(name).

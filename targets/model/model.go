@@ -1,8 +1,7 @@
 // Package model emits the resolved model itself, modec.model.json: every
-// subject with inheritance applied, every rule with its place, every prompt
-// inlined. It is the debugging view of a source and what a server can load
-// without CUE. Its form is package ir's, versioned by ir.Version; nothing is
-// lost.
+// subject with inheritance applied, every rule, every prompt inlined, and no
+// place of the source, so that a comment changes nothing in it. It is what a
+// server can load without CUE. Its form is package ir's, versioned by ir.Version.
 package model
 
 import (
@@ -32,7 +31,11 @@ func (model) EmitsWhole() {}
 func (model) Governs(string, ir.Group) contract.Halves { return contract.Neither }
 
 func (model) Emit(in contract.Input) ([]contract.File, diag.List) {
-	b, err := in.Project.Marshal()
+	p, err := in.Project.WithoutPlaces()
+	var b []byte
+	if err == nil {
+		b, err = p.Marshal()
+	}
 	if err != nil {
 		return nil, diag.List{{Code: diag.BadModel, Target: "model", Message: err.Error()}}
 	}

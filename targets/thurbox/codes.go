@@ -11,9 +11,8 @@ var codesText string
 
 // The codes that the emitter reports. codes.md documents every code of the target.
 const (
-	codeAgentName diag.Code = "thurbox-agent-name"
-	codeComma     diag.Code = "thurbox-comma"
-	codeName      diag.Code = "thurbox-name"
-	codeNoClaude  diag.Code = "thurbox-no-claude"
-	codeNoRoles   diag.Code = "thurbox-no-roles"
+	codeComma    diag.Code = "thurbox-comma"
+	codeName     diag.Code = "thurbox-name"
+	codeNoClaude diag.Code = "thurbox-no-claude"
+	codeNoRoles  diag.Code = "thurbox-no-roles"
 )

@@ -19,7 +19,7 @@ func ExampleNew() {
 		return
 	}
 	in := contract.Input{Project: p, Policy: engine, Reach: reach,
-		Options: contract.NewOptions(thurbox.New().Options(), nil, nil)}
+		Options: contract.NewOptions(thurbox.New().Options(), nil, nil), Beside: []string{"claude"}}
 	files, _ := thurbox.New().Emit(in)
 	for _, f := range files {
 		fmt.Println(f.Path)

@@ -27,7 +27,7 @@
 //
 // Thurbox's own hooks extension appends arguments to agents by their name: to claude, and to
 // any with hook_schema = "claude", a --settings of its own, with which `modec run` starts
-// nothing. A role of such a name is left out, and hook_schema is never written.
+// nothing. hook_schema is never written.
 package thurbox
 
 import (
@@ -82,10 +82,6 @@ func newAgent(role string) format.Agent {
 	}
 }
 
-// patched are the agents to whose arguments Thurbox's hooks extension appends
-// (extensions/hooks/extension.toml, agent_patches).
-var patched = []string{"aider", "claude"}
-
 // emitter compiles roles for both artifacts.
 type emitter struct {
 	in     contract.Input
@@ -129,16 +125,10 @@ func (e *emitter) inherit(losses diag.List) {
 
 // agent adds a role to agents.toml.
 func (e *emitter) agent(r *ir.Role) {
-	if slices.Contains(patched, r.Name) {
-		e.loss(r, codeAgentName, "Thurbox appends arguments of its own to the agent %q, with which modec starts "+
-			"nothing: it is left out of agents.toml", r.Name).
-			Hint("give the role another name")
-		return
-	}
-	if !e.in.AlsoFor("thurbox", "claude", r.Name) {
+	if !slices.Contains(e.in.Beside, "claude") || !e.in.AlsoFor("thurbox", "claude", r.Name) {
 		e.loss(r, codeNoClaude, "the role is not for Claude Code, which the agents of agents.toml start: it is left "+
 			"out there").
-			Hint("add \"claude\" to its targets")
+			Hint("add [targets.claude], and \"claude\" to the role's targets")
 		return
 	}
 	e.agents.Agents = append(e.agents.Agents, newAgent(r.Name))

@@ -24,7 +24,7 @@ func emit(t *testing.T, roles ...ir.Role) (map[string]string, diag.List) {
 		t.Fatal(err)
 	}
 	options := contract.NewOptions(New().Options(), nil, nil)
-	in := contract.Input{Project: p, Policy: e, Reach: reach, Options: options}
+	in := contract.Input{Project: p, Policy: e, Reach: reach, Options: options, Beside: []string{"claude"}}
 	files, diags := New().Emit(in)
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -135,34 +135,6 @@ func TestAgents(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"run", "role:" + name, "--", "claude"}, got.Agents[0].Args); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// Thurbox appends a --settings of its own to an agent of the name claude, and
-// the last one wins: such a role would run without its rules.
-func TestPatchedNamesAreNoAgents(t *testing.T) {
-	files, diags := emit(t, ir.Role{Name: "aider"}, ir.Role{Name: "claude"}, ir.Role{Name: "claude-strict"})
-	var got format.Agents
-	if err := toml.Unmarshal([]byte(files[format.AgentsPath]), &got); err != nil {
-		t.Fatal(err)
-	}
-	if len(got.Agents) != 1 || got.Agents[0].Name != "claude-strict" {
-		t.Errorf("got %+v, want claude-strict alone", got)
-	}
-	if strings.Contains(files[format.AgentsPath], "hook_schema") {
-		t.Error("hook_schema brings the same --settings")
-	}
-	var subjects []string
-	for _, d := range diags {
-		if d.Code == "thurbox-agent-name" && d.Loss == diag.Narrowing {
-			subjects = append(subjects, d.Subject)
-		}
-	}
-	if diff := cmp.Diff([]string{"role aider", "role claude"}, subjects); diff != "" {
-		t.Error(diff)
-	}
-	if n := len(roles(t, files).Roles); n != 3 {
-		t.Errorf("got %d roles in set_roles, want all 3: they are no agents there", n)
 	}
 }
 

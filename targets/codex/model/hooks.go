@@ -54,7 +54,7 @@ func (r *reader) hookEntry(event string, h format.Hook) *hookEntry {
 		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the hook is about some tools alone")
 	default:
-		if err = e.Follow(line.Model, &line, r.policies); err != nil {
+		if err = e.Follow(line.Model, &line, h.At.File, r.policies); err != nil {
 			r.ignored(h.At, "%v", err)
 		}
 		e.Allows = e.Allows && event == hook.Permission

@@ -104,7 +104,9 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		without = read([]byte(line.Otherwise))
 	}
 	model, here := modelPath(line.Model)
-	if contract.IsSession(h.At.File) && line.Model == contract.SessionPolicy.File {
+	if !contract.IsSession(h.At.File) {
+		here = here && !line.Elsewhere(model)
+	} else if line.Model == contract.SessionPolicy.File {
 		model, here = line.Model, true
 	}
 	switch {
@@ -130,7 +132,7 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		if e.root = r.disk.Root; !contract.IsSession(model) {
 			e.root = filepath.Join(e.root, filepath.FromSlash(path.Dir(path.Dir(model))))
 		}
-		if err = e.Follow(model, &line, r.policies); err != nil {
+		if err = e.Follow(model, &line, h.At.File, r.policies); err != nil {
 			r.ignored(h.At, "%v", err)
 		}
 	}

@@ -58,13 +58,14 @@ func TestAdminPolicies(t *testing.T) {
 // TestNoAdminPolicies: settings that name no policy leave the sessions of everybody without one, whatever those have that
 // modec starts.
 func TestNoAdminPolicies(t *testing.T) {
+	const denies = "[[rule]]\ntoolName = \"*\"\ndecision = \"deny\"\npriority = 900\n"
 	ref := ir.SubjectRef{Role: "r"}
 	own := format.PolicyFile(ref)
 	for settings, want := range map[string]ir.Decision{
-		fmt.Sprintf(`{"adminPolicyPaths": [%q]}`, own): ir.Deny, `{"adminPolicyPaths": []}`: ir.Ask, `{}`: ir.Ask,
+		fmt.Sprintf(`{"adminPolicyPaths": [%q]}`, format.ProjectPolicy(own)): ir.Deny, `{"adminPolicyPaths": []}`: ir.Ask, `{}`: ir.Ask,
 	} {
 		files := memfs.FS{format.SettingsFile: []byte(settings),
-			own: []byte("[[rule]]\ntoolName = \"*\"\ndecision = \"deny\"\npriority = 900\n")}
+			own: []byte(denies), format.ProjectPolicy(own): []byte(denies)}
 		list, diags := model.Open(files, contract.NewOptions(nil, map[string]any{"subject": "role:r"}, nil))
 		if len(list) != 1 || len(diags) > 0 {
 			t.Fatalf("%s: %d deciders, %v", settings, len(list), diags)

@@ -237,7 +237,7 @@ func adminPolicies(fsys fs.FS, settings *located.Value, diags *diag.List) (out [
 		switch {
 		case !ok:
 			continue
-		case strings.Contains(text, "$") || !fs.ValidPath(name):
+		case strings.Contains(text, "$") || !fs.ValidPath(name) || contract.IsSession(name):
 			diags.Errorf(diag.ForeignWidening, item.Pos, "Gemini CLI goes by the policy %q above all others, "+
 				"and it is not judged: where it lies is not known here", text).
 				Hint("name a file or a folder of the project, without a variable, or take it out").

@@ -60,7 +60,8 @@ func (e *Emitter) Emitted() ([]contract.File, diag.List) {
 	if e.Diags.HasErrors() {
 		return nil, e.Diags
 	}
-	if slices.ContainsFunc(e.Files, func(f contract.File) bool { return contract.RunsHook(f.Data) }) {
+	asks := func(f contract.File) bool { return !contract.IsSession(f.Path) && contract.RunsHook(f.Data) }
+	if slices.ContainsFunc(e.Files, asks) {
 		e.Files = append(e.Files, *e.agent.Hook)
 	}
 	return e.Files, e.Diags

@@ -21,7 +21,7 @@ var keptKeys = []string{"compaction", "disabled_providers", "enabled_providers",
 // Settings returns the variable by which a session has these in spite of not reading the project's files: they stand in
 // a file of their own, below everything else that the session has. None where a person has set the variable.
 func (p Places) Settings(opt contract.ArgsOptions, variable, schema string) []string {
-	root := ProjectRoot(opt)
+	root := opt.Root
 	if opt.Copies == nil || os.Getenv(variable) != "" {
 		return nil
 	}

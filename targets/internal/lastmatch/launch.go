@@ -46,12 +46,12 @@ const mostVariable = 128*1024 - 64
 // Launch returns what starts a session of a subject.
 func (a *Agent) Launch(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) (l Launch, _ diag.List) {
 	e := New(a, in)
-	e.root, e.copies = filepath.ToSlash(ProjectRoot(opt)), opt.Copies
+	e.root, e.copies = filepath.ToSlash(opt.Root), opt.Copies
 	var s Session
 	says := false
 	var at diag.Pos
 	// AGENTS.md is read with the project's files alone.
-	instructions := []string{filepath.Join(ProjectRoot(opt), "AGENTS.md")}
+	instructions := []string{filepath.Join(opt.Root, "AGENTS.md")}
 	switch r, m := in.Project.Role(ref.Role), in.Project.Mode(ref.Mode); {
 	case r != nil:
 		at = r.Pos
@@ -90,18 +90,6 @@ func (a *Agent) Launch(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOp
 	}
 	l.Content, l.Agents, l.Servers = content.String(), names(s.Agents), names(e.of(s))
 	return l, e.Diags
-}
-
-// ProjectRoot returns the folder of the project.
-func ProjectRoot(opt contract.ArgsOptions) string {
-	if opt.Root != "" {
-		return opt.Root
-	}
-	root, err := filepath.Abs(opt.Dir)
-	if err != nil {
-		return opt.Dir
-	}
-	return root
 }
 
 // names returns the keys of an object.

@@ -77,7 +77,7 @@ func (h *hooks) judge(j *judged, line string) {
 	}
 	of, err := contract.ParseHookLine(line)
 	switch {
-	case !h.loads:
+	case !h.loads && !contract.IsSession(j.at.File): // which has a copy of its own
 		j.Role = contract.HookAbsent
 		ignored("the plugin " + format.HookFile + " is missing, or is not as modec writes it: it holds nothing")
 	case line == "":
@@ -90,8 +90,11 @@ func (h *hooks) judge(j *judged, line string) {
 		j.Role = contract.HookRefuses // modec refuses a payload that is not of its agent
 		ignored("the command of the plugin is for " + of.Agent + ": it refuses every call")
 	default:
-		if err = j.Follow(of.Model, &of, h.policies); err != nil {
+		if err = j.Follow(of.Model, &of, j.at.File, h.policies); err != nil {
 			ignored(err.Error())
+		}
+		if j.Role == contract.HookStranger { // which cannot allow
+			j.Role = contract.HookAbsent
 		}
 	}
 }
