@@ -24,7 +24,7 @@ func (e *env) confirm(question, flag string) error {
 	fmt.Fprintf(e.ui.Err, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(e.stdin).ReadString('\n')
 	if yes := strings.ToLower(strings.TrimSpace(answer)); err != nil || yes != "y" && yes != "yes" {
-		return errors.New("nothing was changed")
+		return errors.New("nobody said yes, and nothing was done")
 	}
 	return nil
 }

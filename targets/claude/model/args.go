@@ -89,7 +89,7 @@ func (o *opener) givenSettings(value string, at diag.Pos) (*settings, error) {
 	}
 	file := path.Clean(value)
 	data := o.read(file)
-	if data == nil {
+	if data == nil || contract.IsSession(file) { // which is a name for the models alone
 		return nil, fmt.Errorf("the settings file %q is not there", value)
 	}
 	return o.settings(file, data, path.Join(root, path.Dir(file)), ofUser), nil

@@ -479,7 +479,7 @@ func TestShellsAmongArguments(t *testing.T) {
 
 func TestOpenArgs(t *testing.T) {
 	settings := permissions("plan", []string{"Bash(foo *)"}, nil, nil)
-	fsys := fstest.MapFS{"session:claude/r.settings.json": {Data: []byte(settings)}}
+	fsys := fstest.MapFS{"r.settings.json": {Data: []byte(settings)}}
 	for _, c := range []struct {
 		args []string
 		a    policy.Action
@@ -499,9 +499,9 @@ func TestOpenArgs(t *testing.T) {
 		{[]string{"--tools", "default"}, policy.Action{Group: ir.Read, Arg: "x"}, ir.Allow},
 		{[]string{"--tools", "Read"}, policy.Action{Group: ir.MCP, Server: "s", Arg: "t"}, ir.Ask},
 		{[]string{"--strict-mcp-config"}, policy.Action{Group: ir.MCP, Server: "s", Arg: "t"}, ir.Deny},
-		{[]string{"--settings=session:claude/r.settings.json", "--permission-mode=acceptEdits"},
+		{[]string{"--settings=r.settings.json", "--permission-mode=acceptEdits"},
 			policy.Action{Group: ir.Edit, Arg: "x"}, ir.Allow},
-		{[]string{"--settings", "session:claude/r.settings.json", "--append-system-prompt=--tools"},
+		{[]string{"--settings", "r.settings.json", "--append-system-prompt=--tools"},
 			policy.Action{Group: ir.Command, Arg: "foo x"}, ir.Allow},
 		{[]string{"--permission-mode", "plan"}, policy.Action{Group: ir.Command, Arg: "foo x"},
 			ir.Allow}, // the classifier of auto may say so

@@ -159,6 +159,12 @@ func (d *decider) agents(data []byte) {
 		switch {
 		case a.Command == "modec" && slices.Equal(a.Args, format.RunArgs(a.Name)):
 			continue
+		case a.Command == "modec":
+			d.diags.Errorf(diag.ForeignWidening, at, "modec %s does not start the agent %q as the role of its name",
+				strings.Join(a.Args, " "), a.Name).
+				Hint("`modec build --force` writes the file again").
+				Target("thurbox")
+			continue
 		case a.Command != "claude":
 			d.warn(at, "the agent %q runs %q, want claude, or modec %s", a.Name, a.Command,
 				strings.Join(format.RunArgs(a.Name), " "))
