@@ -143,9 +143,9 @@ func printCauses(u *report.Printer, r lineReport) {
 // emittedLine returns the line of the emitted artifact that stands at a line of the file
 // on disk, where people may have written too.
 func (e *env) emittedLine(file string, line int, emitted []byte) (made int, text string, err error) {
-	data, err := contract.ReadPlain(filepath.Join(e.dir, filepath.FromSlash(file)))
-	if contract.IsSession(file) {
-		data, err = emitted, nil
+	data := emitted
+	if !contract.IsSession(file) {
+		data, err = contract.ReadPlain(filepath.Join(e.dir, filepath.FromSlash(file)))
 	}
 	if err != nil {
 		return 0, "", fmt.Errorf("%s does not exist: `modec build` writes it", file)

@@ -59,9 +59,9 @@ func (l *HookLine) SubjectIn(e *policy.Engine) (ir.SubjectRef, error) {
 	return ref, nil
 }
 
-// Elsewhere reports whether a line that lies in a project is about another folder, or names what only sessions have.
-func (l *HookLine) Elsewhere(policy string) bool {
-	return l.Root != "" || IsSession(path.Clean(policy))
+// Elsewhere reports whether a line in a file of a project is about another folder, or names what only sessions have.
+func (l *HookLine) Elsewhere(file, policy string) bool {
+	return !IsSession(file) && (l.Root != "" || IsSession(path.Clean(policy)))
 }
 
 // PolicyCopy is a copy of the compiled policy outside the repository, where no agent edits it.

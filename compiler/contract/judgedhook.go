@@ -31,7 +31,7 @@ type JudgedHook struct {
 // Follow has a hook of a file decide by a policy, for the subject of its line. The error says why it refuses every
 // call, or why nobody knows what it answers.
 func (h *JudgedHook) Follow(name string, line *HookLine, file string, policies *HookPolicies) (err error) {
-	if !IsSession(file) && line.Elsewhere(name) {
+	if line.Elsewhere(file, name) {
 		h.Role = HookStranger
 		return errors.New("the hook is about another folder, or its policy is nobody's: what it answers is not known")
 	}

@@ -110,46 +110,42 @@ func Unmarshal(r io.Reader) (*Project, error) {
 	return &p, nil
 }
 
-// WithoutPlaces returns the model without the places of the source and its digest: what else the source says stays.
-func (p *Project) WithoutPlaces() (*Project, error) {
-	data, err := p.Marshal()
-	if err != nil {
-		return nil, err
-	}
-	q, err := Unmarshal(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
+// WithoutPlaces returns a copy of the model without the places of the source and its digest.
+func (p *Project) WithoutPlaces() *Project {
+	q := withoutPlaces(reflect.ValueOf(p)).Interface().(*Project)
 	q.SourceHash = ""
-	withoutPlaces(reflect.ValueOf(q))
-	return q, nil
+	return q
 }
 
-// withoutPlaces clears the places in a value of the model that can be set.
-func withoutPlaces(v reflect.Value) {
+// withoutPlaces returns a copy of a value of the model without the places in it.
+func withoutPlaces(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	switch {
+	case v.IsZero(), v.Type() == reflect.TypeFor[diag.Pos]():
+		return out
+	case v.Kind() == reflect.Pointer:
+		out.Set(reflect.New(v.Type().Elem()))
+		out.Elem().Set(withoutPlaces(v.Elem()))
+		return out
+	}
+	out.Set(v)
 	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			withoutPlaces(v.Elem())
-		}
 	case reflect.Slice:
+		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
 		for i := range v.Len() {
-			withoutPlaces(v.Index(i))
+			out.Index(i).Set(withoutPlaces(v.Index(i)))
 		}
 	case reflect.Map:
-		for _, key := range v.MapKeys() { // what a map has cannot be set in it
-			item := reflect.New(v.Type().Elem()).Elem()
-			item.Set(v.MapIndex(key))
-			withoutPlaces(item)
-			v.SetMapIndex(key, item)
+		out.Set(reflect.MakeMap(v.Type()))
+		for _, key := range v.MapKeys() {
+			out.SetMapIndex(key, withoutPlaces(v.MapIndex(key)))
 		}
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[diag.Pos]() {
-			v.SetZero()
-			return
-		}
 		for i := range v.NumField() {
-			withoutPlaces(v.Field(i))
+			if out.Field(i).CanSet() {
+				out.Field(i).Set(withoutPlaces(v.Field(i)))
+			}
 		}
 	}
+	return out
 }

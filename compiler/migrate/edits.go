@@ -575,9 +575,7 @@ func (e *editor) base(res *compiler.Result) memfs.FS {
 		}
 		tree[f.Path] = data
 	}
-	for _, f := range res.Sessions() {
-		tree[f.Path] = f.Data
-	}
+	maps.Copy(tree, contract.InMemory(res.Sessions()))
 	return tree
 }
 

@@ -478,7 +478,7 @@ func (f *foreign) judgeServer(
 	}
 	found := firstWider(ctx, verify.Request{
 		Policy:   in.Policy,
-		Targets:  []verify.Target{{Target: judged, Input: in, Files: f.req.Root}},
+		Targets:  []verify.Target{{Target: judged, Input: in, Files: res.Over(f.req.Root)}},
 		Subjects: in.Project.Subjects(),
 		Actions:  actions,
 	})
@@ -567,7 +567,7 @@ func (f *foreign) widened(
 	if with == nil {
 		return nil
 	}
-	in, disk := res.Input(t), source.Over(f.req.Root, memfs.FS{with.Path: with.Data})
+	in, disk := res.Input(t), source.Over(res.Over(f.req.Root), memfs.FS{with.Path: with.Data})
 	var roles []ir.SubjectRef
 	for i := range in.Project.Roles {
 		roles = append(roles, ir.SubjectRef{Role: in.Project.Roles[i].Name})
@@ -642,7 +642,7 @@ func (f *foreign) wider(
 	}
 	return firstWider(ctx, verify.Request{
 		Policy:   in.Policy,
-		Targets:  []verify.Target{{Target: judged, Input: in, Files: lacking{f.req.Root, "", twins}}},
+		Targets:  []verify.Target{{Target: judged, Input: in, Files: res.Over(lacking{f.req.Root, "", twins})}},
 		Subjects: []ir.SubjectRef{{Role: project.Baseline, Mode: ref.Mode}},
 	})
 }

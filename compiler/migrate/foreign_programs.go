@@ -61,7 +61,7 @@ func (f *foreign) allowed(
 	report, err := verify.Run(ctx, verify.Request{
 		Policy: in.Policy,
 		Targets: []verify.Target{{Target: t, Input: in, Compiled: f.written,
-			Files: source.Over(f.req.Root, memfs.FS{with.Path: with.Data})}},
+			Files: source.Over(res.Over(f.req.Root), memfs.FS{with.Path: with.Data})}},
 		Subjects: in.Project.Subjects(),
 	})
 	if err != nil {

@@ -253,7 +253,8 @@ func (e *emitter) modeArgs(m *ir.Mode, opt contract.ArgsOptions) []string {
 		e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
 		return nil
 	}
-	return []string{"--settings=" + put(opt, format.Session("mode:"+m.Slug, format.OfSettings), text)}
+	name := contract.SubjectName(ir.SubjectRef{Mode: m.Slug}) + format.OfSettings
+	return []string{"--settings=" + put(opt, contract.SessionPath("claude", name), text)}
 }
 
 func (e *emitter) roleArgs(r *ir.Role, opt contract.ArgsOptions) (args []string) {

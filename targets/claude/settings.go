@@ -19,7 +19,7 @@ func (e *emitter) ofRole(r *ir.Role) hookLine {
 // ofMode returns the hook of a mode's subagent.
 func (e *emitter) ofMode(m *ir.Mode) hookLine {
 	digest := e.in.Policy.Digest(ir.SubjectRef{Mode: m.Slug})
-	return hookLine{subject: "mode:" + m.Slug, digest: digest, travels: true, refuses: e.session}
+	return hookLine{subject: "mode:" + m.Slug, digest: digest, travels: true}
 }
 
 // environment returns a role's variables but those that may undo what its settings hold.
@@ -106,21 +106,19 @@ type hookLine struct {
 	// forModes is set where the file's rules hold without the hook: it then decides about
 	// subagents, and abstains where modec is missing.
 	forModes bool
-	// refuses is set where a call is refused all the same that modec does not answer.
-	refuses bool
 }
 
 // command returns the command of a hook.
 func (e *emitter) command(h hookLine) string {
 	policy := projectPolicy
-	if !h.travels || h.refuses {
+	if !h.travels || e.session {
 		policy = e.in.SessionFlags()
 	}
 	line := "modec hook claude " + policy + " --subject " + contract.ShellQuote(h.subject) + " --digest " + h.digest
 	if !h.travels {
 		line += " --may-allow"
 	}
-	if !h.travels || h.refuses || e.hooks == contract.Always {
+	if !h.travels || e.session || e.hooks == contract.Always {
 		return line + " || exit 2"
 	}
 	if h.forModes {

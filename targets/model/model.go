@@ -31,11 +31,7 @@ func (model) EmitsWhole() {}
 func (model) Governs(string, ir.Group) contract.Halves { return contract.Neither }
 
 func (model) Emit(in contract.Input) ([]contract.File, diag.List) {
-	p, err := in.Project.WithoutPlaces()
-	var b []byte
-	if err == nil {
-		b, err = p.Marshal()
-	}
+	b, err := in.Project.WithoutPlaces().Marshal()
 	if err != nil {
 		return nil, diag.List{{Code: diag.BadModel, Target: "model", Message: err.Error()}}
 	}

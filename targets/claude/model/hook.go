@@ -126,7 +126,7 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 	if contract.IsSession(at.File) {
 		want, file = contract.SessionPolicy.File, contract.SessionPolicy.File
 	}
-	if l.Model != want || !contract.IsSession(at.File) && l.Elsewhere(l.Model) {
+	if l.Model != want || l.Elsewhere(at.File, l.Model) {
 		o.warn(at, "got the policy %q, want %s: what it decides by another one, modec does not know", l.Model, want)
 		return nil
 	}

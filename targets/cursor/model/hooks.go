@@ -104,9 +104,10 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		without = read([]byte(line.Otherwise))
 	}
 	model, here := modelPath(line.Model)
-	if !contract.IsSession(h.At.File) {
-		here = here && !line.Elsewhere(model)
-	} else if line.Model == contract.SessionPolicy.File {
+	switch {
+	case line.Elsewhere(h.At.File, model):
+		here = false
+	case contract.IsSession(h.At.File) && line.Model == contract.SessionPolicy.File:
 		model, here = line.Model, true
 	}
 	switch {
