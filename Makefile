@@ -115,13 +115,14 @@ installed = for dir in $(sort $(dir $(wildcard $(foreach t,$(1),$(dir $t)package
 		fi; \
 	done
 
-# What the showcase becomes, and beside it what sessions are started with, where the models find it.
+# What the showcase becomes, and beside it what sessions are started with, where the models find it, and the source by
+# which the hooks decide.
 acme:
 	@go build -trimpath -o $(BIN)/modec ./cmd/modec
 	@rm -rf $(BIN)/acme
 	@$(BIN)/modec -q build -C fixtures/acme --out $(BIN)/acme > /dev/null
 	@for s in golden/acme/*/session; do cp -r $$s $(BIN)/acme/session:$$(basename $$(dirname $$s)); done; \
-		cp $(BIN)/acme/.modec/policy.json $(BIN)/acme/session:policy.json
+		cp golden/acme/modec/policy.json $(BIN)/acme/session:policy.json; cp -r fixtures/acme/modec fixtures/acme/modec.toml $(BIN)/acme
 
 # node TESTS runs tests with the program and what it makes of the showcase.
 node = MODEC_BIN=$(BIN)/modec MODEC_OUT=$(BIN)/acme MODEC_FIXTURE=$(CURDIR)/fixtures/acme MODEC_FIXTURES=$(CURDIR)/fixtures \

@@ -62,6 +62,7 @@ var layers = []layer{
 	{pkg: "compiler/audit/otlp", may: append(slices.Clip(model), "compiler/audit", "compiler/originals", "compiler/record")},
 	{pkg: "compiler/policy", may: patterns},
 	{pkg: "compiler/contract", may: append(slices.Clip(decisions), "compiler/layout", "compiler/located")},
+	{pkg: "compiler/session", may: append(slices.Clip(vocabulary), "compiler/record")},
 
 	// The stages know the vocabulary and the stages before them.
 	{pkg: "compiler/pins", may: vocabulary},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"modec.dev/modec/compiler/config"
@@ -40,9 +41,8 @@ type Result struct {
 	Policy  *policy.Engine
 	Sources map[string][]byte    // the data files of the source, by path
 	Outputs []contract.Artifacts // one a target, in printing order
-	Common  []contract.File      // what several targets read: the policy, where there is a hook
 
-	policy  []byte                    // as hooks read it
+	policy  func() []byte             // see PolicyJSON; nil: it is made when it is asked for
 	entries contract.Entries          // of external servers
 	now     time.Time                 // when allows with times are judged
 	targets []contract.Target         // every target there is
@@ -91,7 +91,6 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 	}
 	project, list := resolve.Resolve(data, tree.Texts, settings(cfg, req.Targets))
 	diags = append(diags, independent(list, diags)...)
-	project.SourceHash = tree.Hash(cfg.Bytes)
 	diags = append(diags, cfg.CheckBaseline(project)...)
 	diags = append(diags, Stopped(ctx)...)
 	entries, changed, list := entriesOf(files, project, contract.ListsOfServers(req.Targets))
@@ -121,6 +120,7 @@ func Open(ctx context.Context, req Request) (*Result, diag.List) {
 		Sources: tree.Data,
 		now:     req.Today,
 		targets: req.Targets,
+		policy:  sync.OnceValue(func() []byte { return policyJSON(project) }),
 	}, diags
 }
 

@@ -1,8 +1,6 @@
 package compiler
 
 import (
-	"bytes"
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -105,13 +103,6 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 	for _, list := range problems {
 		diags = append(diags, list...)
 	}
-	if r.policy, err = decisionsJSON(r.Project); err != nil {
-		diags.Errorf(diag.BadModel, diag.Pos{}, "%v", err)
-		return diags
-	}
-	if r.hooked() {
-		r.Common = []contract.File{{Path: contract.PolicyFile, Data: r.policy}}
-	}
 	return append(diags, r.checkPaths()...)
 }
 
@@ -179,17 +170,11 @@ func (r *Result) external(server string) bool {
 	return sv != nil && sv.Type == ir.External
 }
 
-// hooked reports whether an artifact names the policy file, because a hook reads it.
-func (r *Result) hooked() bool { return asksHook(r.Files()) }
-
 // Hooked reports whether the artifacts of a target have its agent ask a hook.
 func (r *Result) Hooked(t contract.Target) bool {
-	return slices.ContainsFunc(r.Outputs, func(o contract.Artifacts) bool { return o.Target == t && asksHook(o.Files) })
-}
-
-func asksHook(files []contract.File) bool {
-	return slices.ContainsFunc(files, func(f contract.File) bool {
-		return !contract.ForMachines(f.Path) && bytes.Contains(f.Data, []byte(contract.PolicyFile))
+	asks := func(f contract.File) bool { return contract.RunsHook(f.Data) }
+	return slices.ContainsFunc(r.Outputs, func(o contract.Artifacts) bool {
+		return o.Target == t && slices.ContainsFunc(o.Files, asks)
 	})
 }
 
@@ -223,12 +208,6 @@ func emitTarget(tc config.Target, in contract.Input) (out contract.Artifacts, pr
 // Emitter returns a function that writes one artifact from another model, as this
 // result's target does with its own; false where the result has no such artifact.
 func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok bool) {
-	if path == contract.PolicyFile {
-		return func(p *ir.Project) ([]byte, bool) {
-			data, err := decisionsJSON(p)
-			return data, err == nil
-		}, true
-	}
 	at := func(f contract.File) bool { return f.Path == path }
 	for _, o := range r.Outputs {
 		if !slices.ContainsFunc(slices.Concat(o.Files, o.Sessions), at) {
@@ -254,30 +233,12 @@ func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok
 	return nil, false
 }
 
-// decisionsJSON writes the policy file: compact, since a hook reads it before
-// every tool call, yet a line for each subject, server and tool, so that it
-// merges and diffs. The breaks cannot fall into a string, where a quote is
-// escaped.
-func decisionsJSON(p *ir.Project) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(p.Decisions()); err != nil {
-		return nil, err
-	}
-	out := b.Bytes()
-	for _, start := range []string{`{"slug":`, `{"name":`, `"modes":`, `"roles":`, `"servers":`} {
-		out = bytes.ReplaceAll(out, []byte(","+start), []byte(",\n"+start))
-	}
-	return out, nil
-}
-
 // checkPaths reports paths that a target does not own, and paths that two targets
 // write, also on a file system that folds case.
 func (r *Result) checkPaths() diag.List {
 	var diags diag.List
 	fold := cases.Fold()
-	owner := map[string]string{fold.String(contract.PolicyFile): "modec"}
+	owner := map[string]string{}
 	for _, o := range r.Outputs {
 		for _, f := range o.Files {
 			name := o.Target.Name()

@@ -133,30 +133,8 @@ func TestFormsUnite(t *testing.T) {
 	files["a.cue"] = "package modec\n\nimport \"strings\"\n\nlet c = \"code\"\nmodes: code: name: strings.ToTitle(c)\n"
 	evaluated := project(t, files)
 	ignore := cmp.Comparer(func(a, b diag.Pos) bool { return true })
-	plain.SourceHash, evaluated.SourceHash = "", ""
 	if diff := cmp.Diff(plain, evaluated, ignore); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// The project's hash covers modec.toml beside the files of the source.
-func TestSourceHash(t *testing.T) {
-	hash := func(settings, data string) string {
-		t.Helper()
-		fsys := memfs.FS{config.File: []byte(settings), "modec/a.yaml": []byte(data)}
-		res, diags := compiler.Open(t.Context(), compiler.Request{FS: fsys})
-		if res == nil {
-			t.Fatal(diags)
-		}
-		return res.Project.SourceHash
-	}
-	const settings, data = "name = \"x\"\n", "roles: {r: {}}\n"
-	first := hash(settings, data)
-	if !strings.HasPrefix(first, "sha256:") || hash(settings, data) != first {
-		t.Errorf("got %s, and another one for the same source", first)
-	}
-	if hash("name = \"y\"\n", data) == first || hash(settings, "roles: {s: {}}\n") == first {
-		t.Error("the hash does not change with the source")
 	}
 }
 

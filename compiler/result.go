@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
 	"maps"
 	"slices"
@@ -23,18 +24,18 @@ func Empty() *ir.Project { return &ir.Project{Version: ir.Version} }
 // Input returns what a compiled target was given.
 func (r *Result) Input(t contract.Target) contract.Input { return r.inputs[t.Name()] }
 
-// Files returns every file of the result, the common ones last.
+// Files returns every file of the result.
 func (r *Result) Files() []contract.File {
 	var files []contract.File
 	for _, o := range r.Outputs {
 		files = append(files, o.Files...)
 	}
-	return append(files, r.Common...)
+	return files
 }
 
 // Sessions returns what sessions of the agents are started with, and the policy of their hooks.
 func (r *Result) Sessions() []contract.File {
-	files := []contract.File{{Path: contract.SessionPolicy.File, Data: r.policy}}
+	files := []contract.File{{Path: contract.PolicyFile, Data: r.PolicyJSON()}}
 	for _, o := range r.Outputs {
 		files = append(files, o.Sessions...)
 	}
@@ -47,8 +48,21 @@ func (r *Result) FS() memfs.FS { return contract.InMemory(slices.Concat(r.Files(
 // Over returns the files of a disk with what the sessions of the agents are started with.
 func (r *Result) Over(disk fs.FS) fs.FS { return contract.Over(disk, r.Sessions()) }
 
-// PolicyJSON returns the compiled policy as hooks read it.
-func (r *Result) PolicyJSON() []byte { return r.policy }
+// PolicyJSON returns the compiled source as hooks decide by it.
+func (r *Result) PolicyJSON() []byte {
+	if r.policy != nil {
+		return r.policy()
+	}
+	return policyJSON(r.Project)
+}
+
+func policyJSON(p *ir.Project) []byte {
+	data, err := json.Marshal(p.Decisions())
+	if err != nil {
+		panic(err) // texts, numbers and times
+	}
+	return data
+}
 
 // Lint looks for what the source probably does not mean, with the severities of
 // modec.toml, and for what targets find in code of the project, where its files are given.
@@ -143,11 +157,9 @@ func (r *Result) Eject(ctx context.Context, opt output.Options) ([]output.Change
 // build returns what is to be on disk.
 func (r *Result) build() output.Build {
 	return output.Build{
-		Source:  r.Project.SourceHash,
 		Schema:  schema.Hash(),
 		Model:   ir.Version,
 		Outputs: r.Outputs,
-		Common:  r.Common,
 		Partial: r.partial(),
 	}
 }

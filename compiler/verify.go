@@ -193,7 +193,7 @@ func (r *Result) tellForeign(report *verify.Report, disk fs.FS, stale []string) 
 	}
 	changed := map[string][]string{} // by target, what differs of its files and of the one that its hooks read
 	for _, o := range r.Outputs {
-		for _, f := range append([]contract.File{{Path: contract.PolicyFile}}, o.Files...) {
+		for _, f := range o.Files {
 			if foreign[f.Path] {
 				changed[o.Target.Name()] = append(changed[o.Target.Name()], f.Path)
 			}

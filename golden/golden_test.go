@@ -17,6 +17,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,8 +173,8 @@ func compile(t *testing.T, name string) map[string]string {
 			fmt.Fprintf(&losses, "%s\n\t%s %s: %s\n", d, d.Loss, d.Subject, d.Hint)
 		}
 	}
-	for _, f := range res.Common {
-		tree["modec/"+f.Path] = string(f.Data)
+	if slices.ContainsFunc(res.Outputs, func(o contract.Artifacts) bool { return res.Hooked(o.Target) }) {
+		tree["modec/policy.json"] = string(res.PolicyJSON())
 	}
 	if losses.Len() > 0 {
 		tree["losses.txt"] = losses.String()

@@ -24,7 +24,7 @@ type robot struct{}
 
 const (
 	robotFile = ".robot"
-	robotHook = "# modec hook robot --model " + contract.PolicyFile + "\n"
+	robotHook = "# modec hook robot\n"
 )
 
 func (robot) Name() string                             { return "robot" }
@@ -171,7 +171,6 @@ func TestANewTarget(t *testing.T) {
 			}
 		}
 	}
-	policyFile := filepath.Join(dir, ".modec", "policy.json")
 	put("modec.toml", "[targets.robot]\n")
 	put("modec/a.yaml", "modes: {plan: {name: Plan, roleDefinition: You plan., "+
 		"can: {read: allow, edit: {allow: [\"docs/**\"]}}}}\n")
@@ -186,7 +185,7 @@ func TestANewTarget(t *testing.T) {
 		it{[]string{"args", "plan", "--target", "robot"}, 0, "--as 'mode plan'"},
 		it{[]string{"run", "plan", "--", "robot", "--anything-goes"}, 2, "--anything-goes would replace"},
 		it{[]string{"run", "plan", "--", "echo", "hi"}, 2, "echo is not an agent"},
-		it{[]string{"hook", "robot", "--model", policyFile, "--subject", "plan"}, 2, "mode plan"},
+		it{[]string{"hook", "robot", "--subject", "plan"}, 2, "mode plan"},
 		it{[]string{"serve", "--print-config", "robot"}, 0, `"servers"`},
 		it{[]string{"hook", "--help"}, 0, "robot"},
 		it{[]string{"clean"}, 0, robotFile},

@@ -28,7 +28,6 @@ type hookSubject struct {
 	root   string
 	policy *ir.Project
 	ref    ir.SubjectRef
-	digest string // of the policy, as the hook's line has it; "": nobody named it
 }
 
 // write writes an answer into the project's audit, where it has one.
@@ -59,10 +58,7 @@ func within(limit time.Duration, do func() error) error {
 // event is the answer to a question of an agent.
 func (s *hookSubject) event(agent string, a contract.HookAnswer, start time.Time) audit.Event {
 	e := audit.Event{Time: start, Via: audit.ViaHook, Agent: agent, Principal: userName(), Role: s.ref.Role,
-		Mode: s.ref.Mode, Tool: "hook", Policy: s.digest, Outcome: audit.Refused, MS: audit.Since(start)}
-	if s.digest == "" || a.Exit != 0 { // the line may have named another policy
-		e.Policy = s.policy.Digest(s.ref)
-	}
+		Mode: s.ref.Mode, Tool: "hook", Policy: s.policy.Digest(s.ref), Outcome: audit.Refused, MS: audit.Since(start)}
 	j := a.Judgement
 	if j == nil || a.Exit != 0 {
 		e.Detail = a.Stderr

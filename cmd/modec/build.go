@@ -111,7 +111,7 @@ func (c *buildCmd) build(e *env) (*report.BuildReport, error) {
 		e.ui.Build(result.Targets, diags, summary)
 	}
 	if !e.ui.JSON {
-		if line := newHooks(changes, diags); line != "" && !unchanged && !c.Diff {
+		if line := newHooks(changes); line != "" && !unchanged && !c.Diff {
 			e.ui.Note("%s\n", diag.Clean(line))
 		}
 		c.tellRest(e, res, changes, diags, left)
@@ -135,35 +135,22 @@ func (c *buildCmd) tellRest(
 	e.tellKept(left, changes)
 }
 
-// newHooks says which files that were there get hooks of modec's, and why: they may be files of subjects that nobody
-// touched. It returns "" for none.
-func newHooks(changes []output.Change, diags diag.List) string {
-	var files, whys []string
+// newHooks says which files that were there get hooks of modec's: they may be files of subjects that nobody touched. It
+// returns "" for none.
+func newHooks(changes []output.Change) string {
+	var files []string
 	for i := range changes {
 		x := &changes[i]
 		have, want := x.Texts()
-		if x.Action == output.Unchanged || have == nil || contract.RunsHook(have) || !contract.RunsHook(want) {
-			continue
-		}
-		files = append(files, x.Path)
-		for _, d := range diags {
-			of := "--subject " + strings.Replace(d.Subject, " ", ":", 1) + " "
-			if contract.HookOnly(d.Code) && bytes.Contains(want, []byte(of)) && !slices.Contains(whys, d.Message) {
-				whys = append(whys, d.Message)
-			}
+		if x.Action != output.Unchanged && have != nil && !contract.RunsHook(have) && contract.RunsHook(want) {
+			files = append(files, x.Path)
 		}
 	}
 	if len(files) == 0 {
 		return ""
 	}
-	line := fmt.Sprintf("hooks are new in %s of before: %s", report.Count(len(files), "file"), strings.Join(files, " "))
-	if len(whys) > 0 {
-		line += ", because " + whys[0]
-	}
-	if len(whys) > 1 {
-		line += fmt.Sprintf(" (and %d more: -v)", len(whys)-1)
-	}
-	return line
+	return fmt.Sprintf("hooks are new in %s of before: %s (-v says why)", report.Count(len(files), "file"),
+		strings.Join(files, " "))
 }
 
 // asWritten returns what a build says where it writes no file.

@@ -263,11 +263,10 @@ func (h *installed) answer(t *testing.T, line contract.HookLine, call map[string
 
 func (h *installed) run(t *testing.T, line contract.HookLine, payload []byte) string {
 	t.Helper()
-	model := regexp.MustCompile(`^\$\{\w+\}/`).ReplaceAllString(line.Model, "")
 	e := *h.env
 	e.stdin = bytes.NewReader(payload)
 	answer := (&hookCmd{
-		Agent: line.Agent, Model: model, Subject: line.Subject, Digest: line.Digest, MayAllow: line.MayAllow,
+		Agent: line.Agent, Subject: line.Subject, Root: line.Root, MayAllow: line.MayAllow,
 	}).answer(&e, new(hookRecord), time.Now())
 	if answer.Exit != 0 {
 		return "deny"

@@ -1,33 +1,39 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 	"time"
 
 	"modec.dev/modec/cmd/modec/internal/report"
+	"modec.dev/modec/compiler"
+	"modec.dev/modec/compiler/config"
 	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/originals"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/record"
+	"modec.dev/modec/compiler/session"
 )
 
 type hookCmd struct {
 	Agent    string `arg:"" help:"The agent that asks: ${hookers}."`
-	Model    string `required:"" placeholder:"FILE" help:"The compiled policy, of the project or of a session."`
-	Subject  string `required:"" placeholder:"NAME" help:"The mode or role that the session works as."`
-	Digest   string `placeholder:"HEX" help:"Refuse where the policy is not the one of the build."`
-	Root     string `placeholder:"DIR" help:"The project's folder, where the policy is a copy."`
+	Subject  string `placeholder:"NAME" help:"The mode or role that the session works as. Default: the baseline."`
+	Root     string `placeholder:"DIR" help:"The project's folder. Default: that in which the agent was started."`
 	MayAllow bool   `help:"Answer allow where the policy allows, instead of abstaining."`
 }
 
 func (hookCmd) here() {}
 
 const (
-	hookDeadline = 2 * time.Second
+	hookDeadline = contract.HookSeconds * time.Second
 	hookPayload  = 8 << 20 // bytes
-	hookModel    = 64 << 20
 )
 
 // wayOut is what a person can do where a hook refuses because it cannot decide.
@@ -74,30 +80,6 @@ func (c *hookCmd) answer(e *env, asked *hookRecord, now time.Time) contract.Hook
 	if hooker == nil {
 		return contract.Refuse(fmt.Sprintf("agent %q has no hook that modec answers", c.Agent))
 	}
-	model := c.Model
-	if !filepath.IsAbs(model) {
-		model = filepath.Join(e.dir, model)
-	}
-	model, root := c.locate(e, model)
-	if off := disarmed(root, filepath.Dir(filepath.Dir(model))); off != nil {
-		return contract.HookAnswer{Stdout: []byte("{}\n")}
-	}
-	p, err := readPolicy(model)
-	if err != nil {
-		return contract.Refuse(err.Error())
-	}
-	p = policy.HookView(p, hooker.Name())
-	ref, err := p.ParseSubject(c.Subject, "")
-	if err != nil {
-		return contract.Refuse(err.Error())
-	}
-	if p.Audit != nil {
-		asked.about.Store(&hookSubject{root, p, ref, c.Digest})
-	}
-	if c.Digest != "" && c.Digest != p.Digest(ref) {
-		return contract.Refuse(fmt.Sprintf("the policy %s is not the one of the build that wrote this hook: "+
-			"run `modec build`", model))
-	}
 	payload, err := io.ReadAll(io.LimitReader(e.stdin, hookPayload+1))
 	if err != nil {
 		return contract.Refuse(fmt.Sprintf("the payload could not be read: %v", err))
@@ -105,45 +87,122 @@ func (c *hookCmd) answer(e *env, asked *hookRecord, now time.Time) contract.Hook
 	if len(payload) > hookPayload {
 		return contract.Refuse(fmt.Sprintf("the payload is over %d bytes", hookPayload))
 	}
+	s, err := c.session(e, contract.SessionOf(payload))
+	if err != nil {
+		return contract.Refuse(err.Error())
+	}
+	if s.off() {
+		return contract.HookAnswer{Stdout: []byte("{}\n")}
+	}
 	home, _ := os.UserHomeDir()
-	return hooker.Hook(contract.HookRequest{Payload: payload, Policy: policy.New(p).At(now), Subject: ref,
-		Root: root, MayAllow: c.MayAllow,
-		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true,
-		Worktree: func(dir string) (string, bool) { return contract.ProjectIn(root, dir) }})
+	closed := slices.DeleteFunc([]string{s.cache, originals.Folder()}, func(dir string) bool { return dir == "" })
+	for _, dir := range closed {
+		if real, err := contract.ResolveLinks(dir); err == nil {
+			closed = append(closed, real)
+		}
+	}
+	req := contract.HookRequest{Payload: payload, Root: s.root, MayAllow: c.MayAllow,
+		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true, Closed: closed,
+		Worktree: func(dir string) (string, bool) { return contract.ProjectIn(s.root, dir) }}
+	var lowest *contract.HookAnswer
+	for _, compiled := range s.policies {
+		a := c.decide(hooker, req, compiled, asked, now)
+		if lowest == nil || a.Lower(lowest) {
+			lowest = &a
+		}
+	}
+	return *lowest
 }
 
-// locate returns the policy file and the project's folder. A hook that travels names the policy
-// below the folder in which the agent was started. In a subfolder it is that of a folder above,
-// and in a work tree of git, where it may be missing, that of the main one. Only a hook that
-// names the digest of its policy looks there: no other policy can take its place.
-func (c *hookCmd) locate(e *env, model string) (file, root string) {
-	start := filepath.Dir(filepath.Dir(model))
-	if c.Root != "" {
-		return model, e.abs(c.Root)
+// decide answers by a compiled source.
+func (c *hookCmd) decide(
+	hooker contract.Hooker, req contract.HookRequest, compiled []byte, asked *hookRecord, now time.Time,
+) contract.HookAnswer {
+	p, err := ir.Unmarshal(bytes.NewReader(compiled))
+	if err != nil {
+		return contract.Refuse(fmt.Sprintf("the compiled source cannot be used: %v", err))
 	}
-	if c.Digest == "" || isRegular(model) {
-		return model, start
+	engine := policy.New(policy.HookView(p, hooker.Name())).At(now)
+	line := contract.HookLine{Subject: c.Subject}
+	if req.Subject, err = line.Ref(engine); err != nil {
+		return contract.Refuse(err.Error())
 	}
-	tree, inTree := contract.FindWorktree(start)
-	for dir := start; ; dir = filepath.Dir(dir) {
-		if file := filepath.Join(dir, filepath.FromSlash(contract.PolicyFile)); isRegular(file) {
-			return file, dir
-		}
-		if inTree {
-			main, ok := tree.InMain(dir)
-			if file := filepath.Join(main, filepath.FromSlash(contract.PolicyFile)); ok && isRegular(file) {
-				return file, dir
-			}
-		}
-		if dir == filepath.Dir(dir) {
-			return model, start
-		}
+	req.Policy = engine
+	if p.Audit != nil {
+		asked.about.Store(&hookSubject{req.Root, engine.Project(), req.Subject})
 	}
+	return hooker.Hook(req)
 }
 
-func isRegular(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
+// hookSession is the session of a call: its project, and the compiled sources of which the lowest decision holds.
+type hookSession struct {
+	root     string
+	policies [][]byte
+	cache    string // where it is kept
+}
+
+// off reports whether a person turned the hooks off, in the project or in the one of which it is a work tree of git.
+func (s *hookSession) off() bool {
+	roots := []string{s.root}
+	if tree, ok := contract.FindWorktree(s.root); ok {
+		if main, ok := tree.InMain(s.root); ok {
+			roots = append(roots, main)
+		}
+	}
+	return disarmed(roots...) != nil
+}
+
+// session returns the session of a name, which its first call fixes. What the source says since counts beside it, where
+// it compiles: it can only lower a decision. A session without a name is decided by the source as it is.
+func (c *hookCmd) session(e *env, name string) (*hookSession, error) {
+	store, err := session.Open()
+	if err != nil {
+		return nil, err
+	}
+	names := []string{c.Agent, name, c.Root}
+	first, known := session.Session{}, false
+	if name != "" {
+		first, known = store.Find(names...)
+	}
+	root, ok := first.Root, true
+	switch {
+	case known:
+	case c.Root != "":
+		root = e.abs(c.Root)
+	default:
+		if root, ok = config.Outermost(e.dir); !ok {
+			return nil, fmt.Errorf("there is no modec.toml in %s or above: start the agent in the project", e.dir)
+		}
+	}
+	now, digest, err := store.Compiled(root, record.Program(version()), func(files fs.FS) ([]byte, error) {
+		req := e.sourceRequest()
+		req.Root, req.FS = root, files
+		res, diags := compiler.Open(e.ctx, req)
+		if diags.HasErrors() {
+			return nil, fmt.Errorf("the source does not compile: %s: run `modec lint`", firstError(diags))
+		}
+		return res.PolicyJSON(), nil
+	})
+	switch {
+	case err != nil && !known:
+		return nil, err
+	case name != "" && !known:
+		if first, err = store.Fix(session.Session{Root: root, Policy: digest}, names...); err != nil {
+			return nil, err
+		}
+	}
+	s := &hookSession{root: root, cache: store.Folder()}
+	if name != "" && (err != nil || first.Policy != digest) {
+		began := store.Policy(first.Policy)
+		if began == nil {
+			return nil, errors.New("what the session began with is no longer there: start the agent anew")
+		}
+		s.policies = append(s.policies, began)
+	}
+	if err == nil {
+		s.policies = append(s.policies, now)
+	}
+	return s, nil
 }
 
 func (e *env) hooker(name string) contract.Hooker {
@@ -155,15 +214,8 @@ func (e *env) hooker(name string) contract.Hooker {
 	return nil
 }
 
-func readPolicy(file string) (*ir.Project, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("the policy cannot be read: %w; run `modec build` in the project", err)
-	}
-	defer f.Close()
-	p, err := ir.Unmarshal(io.LimitReader(f, hookModel))
-	if err != nil {
-		return nil, fmt.Errorf("the policy %s cannot be used: %w; run `modec build` in the project", file, err)
-	}
-	return p, nil
+// firstError returns the first error of a list.
+func firstError(diags diag.List) string {
+	i := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+	return diags[i].String()
 }

@@ -106,7 +106,7 @@ func (e *env) launch(target contract.Target, subject, out string, opt contract.A
 			return nil, nil, err
 		}
 	}
-	session, err := e.session(res, out)
+	session, err := e.session(out)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,7 +118,7 @@ func (e *env) launch(target contract.Target, subject, out string, opt contract.A
 		return nil, nil, fmt.Errorf("%s is not emitted for %s: its targets name others", ref, target.Name())
 	}
 	in := res.Input(target)
-	in.Session = session.Policy()
+	in.Root = e.dir
 	l := &launch{res: res, ref: ref, session: session}
 	var list diag.List
 	if a, ok := target.(contract.Launcher); ok {
@@ -158,7 +158,7 @@ func (l *launch) environment(own []string) []string {
 }
 
 // session returns a session of the project, whose files are not written yet.
-func (e *env) session(res *compiler.Result, out string) (*output.Session, error) {
+func (e *env) session(out string) (*output.Session, error) {
 	if out != "" {
 		out = e.abs(out)
 		there, err := contract.ResolveLinks(out)
@@ -170,13 +170,13 @@ func (e *env) session(res *compiler.Result, out string) (*output.Session, error)
 			return nil, fmt.Errorf("--out %s lies in the project, where the session may edit what it is held by: "+
 				"name a folder outside of it", out)
 		}
-		return output.NewSession("", out, e.dir, res.PolicyJSON()), nil
+		return output.NewSession("", out, e.dir), nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the home folder, where a session keeps its files: %w", err)
 	}
-	return output.NewSession(home, "", e.dir, res.PolicyJSON()), nil
+	return output.NewSession(home, "", e.dir), nil
 }
 
 // filling returns what the user's own files permit to a role where the source leaves it to

@@ -77,7 +77,7 @@ func TestOff(t *testing.T) {
 	hook := func() string {
 		call := `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"modec off"},"cwd":"` + dir + `"}`
 		var out, err bytes.Buffer
-		args := []string{"hook", "claude", "--model", filepath.Join(dir, ".modec/policy.json"), "--subject", "role:dev"}
+		args := []string{"hook", "claude", "--root", dir, "--subject", "role:dev"}
 		run(t.Context(), targets.All(), args, strings.NewReader(call), &out, &err)
 		return out.String() + err.String()
 	}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -74,14 +76,13 @@ func (h *hooked) built(links map[string]string) {
 	if out := answer(t, "-C", h.root, "build"); !strings.HasPrefix(out, "exit 0") {
 		t.Fatal(out)
 	}
-	p, err := readPolicy(h.model())
-	if err != nil {
-		t.Fatal(err)
+	req := testEnv(t.Context(), h.root, io.Discard).request()
+	res, diags := compiler.Open(t.Context(), req)
+	if diags.HasErrors() {
+		t.Fatal(diags)
 	}
-	h.engine = policy.New(p)
+	h.engine = res.Policy
 }
-
-func (h *hooked) model() string { return filepath.Join(h.root, ".modec", "policy.json") }
 
 // says returns what the hook of an agent answers: allow, ask, deny or abstain.
 func (h *hooked) says(agent, role string, payload map[string]any) string {
@@ -116,7 +117,7 @@ func TestHookKnowsHome(t *testing.T) {
 	h := newHooked(t)
 	payload := `{"hook_event_name":"PreToolUse","tool_name":"Read","cwd":"/","tool_input":{"file_path":"~/proj/secrets/key"}}`
 	var out, errs bytes.Buffer
-	args := []string{"hook", "claude", "--model", h.model(), "--subject", "role:dev", "--may-allow"}
+	args := []string{"hook", "claude", "--root", h.root, "--subject", "role:dev", "--may-allow"}
 	code := run(t.Context(), targets.All(), args, strings.NewReader(payload), &out, &errs)
 	if code != 0 || decisionOf(out.String()) != "deny" {
 		t.Errorf("got exit %d, %s%s", code, &out, &errs)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -58,7 +59,7 @@ func (l *modelLoader) load() (*serve.Model, diag.List) {
 	var p *ir.Project
 	if l.file != "" {
 		var err error
-		if p, err = readPolicy(l.file); err != nil {
+		if p, err = readModel(l.file); err != nil {
 			diags.Errorf(diag.BadModel, diag.Pos{File: l.file}, "%v", err)
 			return nil, diags
 		}
@@ -93,7 +94,7 @@ func (l *modelLoader) users() (out []*ir.Project) {
 		own = l.abs(l.own)
 	}
 	if file := filepath.Join(own, "modec.model.json"); l.file != "" {
-		if p, err := readPolicy(file); err == nil {
+		if p, err := readModel(file); err == nil {
 			out = append(out, p)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			l.log.Warn("the user's own model is left out", "error", err)
@@ -191,4 +192,20 @@ func (l *modelLoader) verify(ctx context.Context) (*serve.Verification, error) {
 		}
 	}
 	return v, nil
+}
+
+// modelLimit is the most bytes of a compiled model.
+const modelLimit = 64 << 20
+
+func readModel(file string) (*ir.Project, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("the model cannot be read: %w; run `modec build` in the project", err)
+	}
+	defer f.Close()
+	p, err := ir.Unmarshal(io.LimitReader(f, modelLimit))
+	if err != nil {
+		return nil, fmt.Errorf("the model %s cannot be used: %w; run `modec build` in the project", file, err)
+	}
+	return p, nil
 }

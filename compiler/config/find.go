@@ -28,3 +28,19 @@ func Find(dir, home string) (project string, ok bool) {
 		}
 	}
 }
+
+// Outermost returns the project of an agent that was started in a folder: the outermost one of the folder's work tree
+// of git, where no project in a subfolder takes its place; outside of work trees the one that [Find] finds.
+func Outermost(dir string) (project string, ok bool) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if file, err := os.Lstat(filepath.Join(at, File)); err == nil && file.Mode().IsRegular() {
+			project, ok = at, true
+		}
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return project, ok
+		}
+		if at == filepath.Dir(at) {
+			return Find(dir, "")
+		}
+	}
+}

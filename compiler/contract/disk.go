@@ -32,11 +32,14 @@ type Disk struct {
 	Same func(a, b string) bool
 	// Folds is that of a [policy.Place].
 	Folds bool
+	// Closed are folders of modec's own, as absolute paths: whatever opens a file there is denied.
+	Closed []string
 	// Kept keeps what is decided at a disk on which nothing changes; nil: nothing is kept.
 	Kept *Decisions
 
 	real  string   // Root with its links resolved, once it is asked for
 	homes []string // Home as written and with its links resolved, once they are asked for
+	met   bool     // a name led into a closed folder
 }
 
 // Decide decides an action at the disk. A relative path begins in any of the folders, absolute
@@ -91,7 +94,11 @@ func (d *Disk) decide(s *policy.Subject, a policy.Action, folders []string) poli
 			}
 		}
 	}
+	d.met = false
 	r := s.DecideAt(&place, a)
+	if d.met {
+		return policy.Result{Decision: ir.Deny, Rule: "modec's own files, which nobody opens but modec"}
+	}
 	if a.Group == ir.Command && outside && r.Decision == ir.Allow {
 		return policy.Result{Decision: ir.Ask, Rule: "a command outside the project", Pos: r.Pos}
 	}
@@ -138,10 +145,26 @@ func (d *Disk) Names(dir, file string) []string {
 			if err != nil {
 				return nil
 			}
+			d.met = d.met || d.closed(resolved)
 			add(d.relative(resolved)...)
 		}
 	}
 	return names
+}
+
+// closed reports whether a path without links is in one of the closed folders.
+func (d *Disk) closed(name string) bool {
+	for at := name; len(d.Closed) > 0; at = filepath.Dir(at) {
+		for _, folder := range d.Closed {
+			if at == folder || d.Same != nil && d.Same(at, folder) {
+				return true
+			}
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return false
 }
 
 // Own returns a file's path in the project, where it has one by every reading; else "".

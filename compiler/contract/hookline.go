@@ -5,25 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
 
-// HookLine is a hook's command line, as a Decider reads it from an artifact.
+// HookLine is the command line of modec's hook, as a Decider reads it from an artifact.
 type HookLine struct {
-	Agent    string // claude or cursor
-	Model    string // the policy file, with ${VARIABLES} as written
-	Subject  string
+	Agent    string // that asks
+	Subject  string // "": the baseline
 	MayAllow bool
-	Digest   string // of what decides about the subject ([ir.Project.Digest]); "": any
-	Root     string // the project's folder; "": the folder above that of the policy
+	Root     string // the project's folder; "": that in which the agent was started
 	// FailClosed is set where the line refuses whenever modec is missing or fails:
 	// `… || exit 2`, or the end that [Closed] returns.
 	FailClosed bool
@@ -34,46 +30,30 @@ type HookLine struct {
 	Refuses bool
 }
 
-// WithoutDigest returns how a line is written but for its digest, which changes with every mode of the project and is
-// compared by itself.
-func (l *HookLine) WithoutDigest(written string) string {
-	if l.Digest == "" {
-		return written
+// Ref returns the subject about which the line asks, by a policy that has it. The error says why the hook refuses
+// every call.
+func (l *HookLine) Ref(e *policy.Engine) (ir.SubjectRef, error) {
+	ref, err := ir.SubjectRef{Role: e.Project().Baseline}, error(nil)
+	switch {
+	case l.Subject != "":
+		ref, err = e.Project().ParseSubject(l.Subject, "")
+	case ref.Role == "":
+		err = errors.New("the source names no baseline")
 	}
-	return strings.Replace(written, " --digest "+l.Digest, "", 1)
-}
-
-// SubjectIn returns the subject of the line by the policy that it names. The error says why the hook refuses every
-// call.
-func (l *HookLine) SubjectIn(e *policy.Engine) (ir.SubjectRef, error) {
-	ref, err := e.Project().ParseSubject(l.Subject, "")
 	if err == nil {
 		_, err = e.Subject(ref)
 	}
-	switch {
-	case err != nil:
-		return ref, fmt.Errorf("this hook refuses every call: %w", err)
-	case l.Digest != "" && l.Digest != e.Digest(ref):
-		return ref, errors.New("the policy is not the one of the build that wrote this hook: it refuses every call")
+	if err != nil {
+		err = fmt.Errorf("this hook refuses every call: %w", err)
 	}
-	return ref, nil
+	return ref, err
 }
 
-// Elsewhere reports whether a line in a file of a project is about another folder, or names what only sessions have.
-func (l *HookLine) Elsewhere(file, policy string) bool {
-	return !IsSession(file) && (l.Root != "" || IsSession(path.Clean(policy)))
-}
+// Elsewhere reports whether a line in a file of a project is about another folder.
+func (l *HookLine) Elsewhere(file string) bool { return l.Root != "" && !IsSession(file) }
 
-// PolicyCopy is a copy of the compiled policy outside the repository, where no agent edits it.
-type PolicyCopy struct {
-	File string // an absolute path
-	Root string // the project's folder, as an absolute path
-}
-
-// Flags returns the options by which a hook reads the copy.
-func (c PolicyCopy) Flags() string {
-	return "--model " + ShellQuote(c.File) + " --root " + ShellQuote(c.Root)
-}
+// HookSeconds is how long modec takes at most to answer. An agent that waits no longer may go on without an answer.
+const HookSeconds = 5
 
 // Unless returns the end of a hook's line that prints a text where modec is missing or
 // another program has its name. What modec refuses (exit code 2) stays refused.
@@ -84,8 +64,8 @@ func Unless(text string) string {
 // RunsHook reports whether a file has a line that runs modec's hook.
 func RunsHook(data []byte) bool { return bytes.Contains(data, []byte("modec hook ")) }
 
-// IsBuiltHook reports whether an entry of a file of hooks, as JSON, runs modec's hook with a digest, as only a build
-// writes it, and nothing else. One of another build than the last refuses every call.
+// IsBuiltHook reports whether an entry of a file of hooks, as JSON, runs modec's hook as a build writes it into a file of
+// a project, and nothing else.
 func IsBuiltHook(entry []byte) bool {
 	var v any
 	if json.Unmarshal(entry, &v) != nil {
@@ -103,7 +83,7 @@ func IsBuiltHook(entry []byte) bool {
 			for key, x := range v {
 				line, _ := x.(string)
 				h, err := ParseHookLine(line)
-				switch built := err == nil && h.Digest != ""; {
+				switch built := err == nil && h.Root == "" && !h.MayAllow; {
 				case built:
 					hooks++
 				case slices.Contains(runs, key):
@@ -121,9 +101,6 @@ func IsBuiltHook(entry []byte) bool {
 // runs are the members of a hook that say what it runs or asks.
 var runs = []string{"command", "bash", "powershell", "commandWindows", "windows", "osx", "linux", "url", "prompt"}
 
-// HookOnly reports whether a target notes by a code what only its hook holds: the code is TARGET-hook-only.
-func HookOnly(c diag.Code) bool { return strings.HasSuffix(string(c), "-hook-only") }
-
 // Closed returns the end of a hook's line that refuses, with a text, wherever modec does not answer: some agents go on
 // where a hook refuses without a word.
 func Closed(text string) string {
@@ -137,7 +114,7 @@ const refusedByModec = "[ $? = 2 ] && exit 2"
 
 // ParseHookLine reads a line as a POSIX shell would:
 //
-//	modec hook AGENT --model FILE --subject S [--digest D] [--root DIR] [--may-allow] [|| exit 2 | || echo TEXT]
+//	modec hook AGENT [--subject S] [--root DIR] [--may-allow] [|| exit 2 | || echo TEXT]
 //
 // or with the end that [Unless] or [Closed] returns.
 // The line may be in braces. ParseHookLine fails on any other line, because nobody knows
@@ -230,7 +207,7 @@ func (h *HookLine) statement(line string) (*syntax.Stmt, error) {
 
 // options reads the options of `modec hook AGENT`.
 func (h *HookLine) options(args []string) error {
-	values := map[string]*string{"--model": &h.Model, "--subject": &h.Subject, "--digest": &h.Digest, "--root": &h.Root}
+	values := map[string]*string{"--subject": &h.Subject, "--root": &h.Root}
 	for ; len(args) > 0; args = args[1:] {
 		name, value, joined := strings.Cut(args[0], "=")
 		if name == "--may-allow" {
@@ -239,7 +216,7 @@ func (h *HookLine) options(args []string) error {
 		}
 		to, ok := values[name]
 		if !ok {
-			return fmt.Errorf("got the argument %q, want --model, --subject, --digest, --root or --may-allow", args[0])
+			return fmt.Errorf("got the argument %q, want --subject, --root or --may-allow", args[0])
 		}
 		if !joined {
 			if args = args[1:]; len(args) == 0 {

@@ -28,15 +28,15 @@ type JudgedHook struct {
 	Allows  bool // --may-allow
 }
 
-// Follow has a hook of a file decide by a policy, for the subject of its line. The error says why it refuses every
+// Follow has a hook of a file decide by the policy, for the subject of its line. The error says why it refuses every
 // call, or why nobody knows what it answers.
-func (h *JudgedHook) Follow(name string, line *HookLine, file string, policies *HookPolicies) (err error) {
-	if line.Elsewhere(file, name) {
+func (h *JudgedHook) Follow(line *HookLine, file string, p *HookPolicy) (err error) {
+	if line.Elsewhere(file) {
 		h.Role = HookStranger
-		return errors.New("the hook is about another folder, or its policy is nobody's: what it answers is not known")
+		return errors.New("the hook is about another folder: what it answers is not known")
 	}
 	h.Role, h.Allows = HookModec, line.MayAllow
-	if h.Policy, h.Subject, err = policies.Of(name, line); err != nil {
+	if h.Policy, h.Subject, err = p.Of(line); err != nil {
 		h.Role = HookRefuses
 	}
 	return err

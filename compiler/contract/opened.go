@@ -1,8 +1,9 @@
 package contract
 
 import (
-	"fmt"
+	"errors"
 	"io/fs"
+	"sync"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -18,58 +19,52 @@ func (f inTimes) ReadFile(name string) ([]byte, error)       { return fs.ReadFil
 func (f inTimes) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(f.FS, name) }
 func (f inTimes) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(f.FS, name) }
 
-// HookPolicy returns the engine of a compiled policy by which a hook in some files decides for a target.
-func HookPolicy(fsys fs.FS, data []byte, target string) (*policy.Engine, error) {
+// HookPolicy is the policy by which the hooks in some files decide for a target, read once.
+type HookPolicy struct {
+	fsys   fs.FS
+	target string
+	once   sync.Once
+	engine *policy.Engine
+	err    error
+}
+
+// NewHookPolicy returns that of some files.
+func NewHookPolicy(fsys fs.FS, target string) *HookPolicy {
+	return &HookPolicy{fsys: fsys, target: target}
+}
+
+// Engine returns what decides. The error is [fs.ErrNotExist] where nothing says what the source is.
+func (p *HookPolicy) Engine() (*policy.Engine, error) {
+	p.once.Do(func() { p.engine, p.err = p.read() })
+	return p.engine, p.err
+}
+
+func (p *HookPolicy) read() (*policy.Engine, error) {
+	data, err := fs.ReadFile(p.fsys, PolicyFile)
+	if err != nil {
+		return nil, err
+	}
 	e, err := policy.Read(data)
 	if err != nil {
 		return nil, err
 	}
+	fsys := p.fsys
 	if r, ok := fsys.(*Reads); ok {
 		fsys = r.fsys
 	}
 	if _, open := fsys.(inTimes); open {
 		e = e.Opened()
 	}
-	return e.For(target), nil
+	return e.For(p.target), nil
 }
 
-// HookPolicies are the compiled policies in some files by which hooks decide for a target, each read once.
-type HookPolicies struct {
-	fsys   fs.FS
-	target string
-	read   map[string]*policy.Engine // by path
-}
-
-// NewHookPolicies returns those in some files.
-func NewHookPolicies(fsys fs.FS, target string) *HookPolicies {
-	return &HookPolicies{fsys, target, map[string]*policy.Engine{}}
-}
-
-// Read returns the policy in a file.
-func (p *HookPolicies) Read(name string) (*policy.Engine, error) {
-	if e := p.read[name]; e != nil {
-		return e, nil
-	}
-	data, err := fs.ReadFile(p.fsys, name)
+// Of returns the policy, and the subject for which a hook's line decides by it. The error says why the hook refuses
+// every call.
+func (p *HookPolicy) Of(line *HookLine) (*policy.Engine, ir.SubjectRef, error) {
+	e, err := p.Engine()
 	if err != nil {
-		return nil, err
+		return nil, ir.SubjectRef{}, errors.New("there is no source that compiles: this hook refuses every call")
 	}
-	e, err := HookPolicy(p.fsys, data, p.target)
-	if err != nil {
-		return nil, err
-	}
-	p.read[name] = e
-	return e, nil
-}
-
-// Of returns the policy in a file, and the subject for which a hook's line decides by it. The error says why the hook
-// refuses every call.
-func (p *HookPolicies) Of(name string, line *HookLine) (*policy.Engine, ir.SubjectRef, error) {
-	e, err := p.Read(name)
-	if err != nil {
-		err = fmt.Errorf("the policy %q cannot be used: this hook refuses every call", line.Model)
-		return nil, ir.SubjectRef{}, err
-	}
-	ref, err := line.SubjectIn(e)
+	ref, err := line.Ref(e)
 	return e, ref, err
 }

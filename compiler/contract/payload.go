@@ -10,6 +10,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// SessionOf returns the name of the session that a payload is of, by any of the names that agents have for it; "" where
+// it has none.
+func SessionOf(payload []byte) string {
+	var of map[string]json.RawMessage
+	if json.Unmarshal(bytes.TrimPrefix(payload, []byte("\ufeff")), &of) != nil {
+		return ""
+	}
+	for _, key := range []string{"session_id", "sessionId", "conversation_id", "session"} {
+		var name string
+		if json.Unmarshal(of[key], &name) == nil && name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
 // ReadPayload decodes what an agent sends to a hook into an empty struct. It fails on anything but one
 // JSON object, and on keys that programs read in different ways: one that stands twice in an
 // object, and one that differs by its case from a key of the struct, for which Go takes it.

@@ -17,8 +17,9 @@ func SessionPath(target, name string) string { return sessionFolder + target + "
 // IsSession reports whether a path is one of these.
 func IsSession(path string) bool { return strings.HasPrefix(path, sessionFolder) }
 
-// SessionPolicy is the policy that the hooks of such files read.
-var SessionPolicy = PolicyCopy{File: sessionFolder + "policy.json", Root: "."}
+// PolicyFile is where the models find the compiled source, by which hooks decide. It is in no repository: modec compiles
+// the source when a hook asks.
+const PolicyFile = sessionFolder + "policy.json"
 
 // Over returns a project's files with those that its sessions are started with.
 func Over(project fs.FS, sessions []File) fs.FS { return withSessions{project, InMemory(sessions)} }

@@ -109,12 +109,29 @@ type Input struct {
 	// Unhooked leaves out the entries that call modec's hook, and nothing else: the team goes on
 	// without modec.
 	Unhooked bool
-	// Session is the policy that the hooks of sessions read; none: [SessionPolicy].
-	Session PolicyCopy
+	// Root is the project's folder, as the hooks of a session that is started name it; "": the models' own.
+	Root string
 }
 
-// SessionFlags returns the options by which the hook of a session reads its policy.
-func (in *Input) SessionFlags() string { return cmp.Or(in.Session, SessionPolicy).Flags() }
+// ProjectHook returns the command that a hook in a file of the project runs for an agent.
+func (in *Input) ProjectHook(agent string, ref ir.SubjectRef) string {
+	if ref == (ir.SubjectRef{Role: in.Project.Baseline}) {
+		return "modec hook " + agent
+	}
+	return "modec hook " + agent + " --subject " + hookSubject(ref)
+}
+
+// SessionHook returns the command that the hook of a session runs.
+func (in *Input) SessionHook(agent string, ref ir.SubjectRef) string {
+	return "modec hook " + agent + " --root " + ShellQuote(cmp.Or(in.Root, ".")) + " --subject " + hookSubject(ref)
+}
+
+func hookSubject(ref ir.SubjectRef) string {
+	if ref.Role != "" {
+		return ShellQuote("role:" + ref.Role)
+	}
+	return ShellQuote("mode:" + ref.Mode)
+}
 
 // Hooks says whether modec's hook is written: as the option "hooks" has it, and never where it is left out.
 func (in *Input) Hooks() Switch {
@@ -194,15 +211,11 @@ type File struct {
 	Stated []byte
 }
 
-// PolicyFile is the compiled policy that the hooks read. A build writes it where an
-// artifact names it.
-const PolicyFile = ".modec/policy.json"
-
 // ModelFile is the resolved model, which the target model writes.
 const ModelFile = "modec.model.json"
 
 // ForMachines reports whether an artifact is not meant for people to read or to edit.
-func ForMachines(path string) bool { return path == PolicyFile || path == ModelFile }
+func ForMachines(path string) bool { return path == ModelFile }
 
 // Artifacts are what one target emitted.
 type Artifacts struct {
@@ -320,11 +333,12 @@ type HookRequest struct {
 	// MayAllow is set for a hook that comes from --settings. Any other
 	// hook abstains where the policy allows.
 	MayAllow bool
-	// Resolve, Home, Same, Folds and Kept are those of a [Disk].
+	// Resolve, Home, Same, Folds, Closed and Kept are those of a [Disk].
 	Resolve func(path string) (string, error)
 	Home    string
 	Same    func(a, b string) bool
 	Folds   bool
+	Closed  []string
 	Kept    *Decisions
 	// Worktree returns the project's folder in the work tree of git that a folder is in. It
 	// reports false for the main work tree. Nil: there is no other.
@@ -334,7 +348,7 @@ type HookRequest struct {
 // Disk returns the disk on which the agent acts.
 func (r *HookRequest) Disk() *Disk {
 	return &Disk{Root: r.Root, Home: r.Home, Resolve: r.Resolve, Same: r.Same, Folds: r.Folds,
-		Kept: r.Kept}
+		Closed: r.Closed, Kept: r.Kept}
 }
 
 // HookAnswer is what the hook's process writes, and its exit code: 0 or 2.
@@ -365,6 +379,16 @@ func (a HookAnswer) With(j *Judgement, told ir.Decision) HookAnswer {
 	j.Answer = told
 	a.Judgement = j
 	return a
+}
+
+// Lower reports whether an answer permits less than another one.
+func (a *HookAnswer) Lower(than *HookAnswer) bool { return a.rank() < than.rank() }
+
+func (a *HookAnswer) rank() int {
+	if a.Exit != 0 || a.Judgement == nil {
+		return -1
+	}
+	return slices.Index([]ir.Decision{ir.Deny, ir.Ask, ir.Agent, ir.Allow}, a.Judgement.Answer)
 }
 
 // NeedsPerson is what a hook tells of a command that takes it away ([policy.NeedsPerson]).

@@ -99,9 +99,8 @@ var ReservedServers = []string{"default", "allow", "ask", "deny", "resources", "
 
 // Project is a whole compiled source.
 type Project struct {
-	Version    int    `json:"version"`
-	Name       string `json:"name,omitempty"`
-	SourceHash string `json:"sourceHash,omitempty"` // "sha256:…" over every file the build read
+	Version int    `json:"version"`
+	Name    string `json:"name,omitempty"`
 
 	// Servers, Modes and Roles are sorted by their order, then by name: see [Compare].
 	Servers []Server `json:"servers"`

@@ -15,7 +15,7 @@ func sample() *Project {
 	pos := diag.Pos{File: "modec/a.cue", Line: 3, Col: 7}
 	none := []string{}
 	return &Project{
-		Version: Version, Name: "p", SourceHash: "sha256:x", ClosedInventory: true, Baseline: "dev",
+		Version: Version, Name: "p", ClosedInventory: true, Baseline: "dev",
 		Servers: []Server{{Name: "s", Pos: pos, Type: "stdio", Command: "s-mcp", Args: []string{"<a>"}, Env: map[string]string{"K": "${V}"}, DefaultEnabled: true,
 			Tools: []Tool{{Name: "t", Pos: pos, Description: "d", Risk: "read"}}}},
 		Modes: []Mode{{Slug: "code", Pos: pos, Name: "Code", RoleDefinition: "r", Rules: []RuleFile{{Name: "1.md", Text: "x", Pos: pos}},
@@ -172,12 +172,11 @@ func TestDigest(t *testing.T) {
 		change     func(*Project)
 		role, mode bool
 	}{
-		"the source's hash": {func(p *Project) { p.SourceHash = "x" }, true, true},
-		"a place":           {func(p *Project) { p.Roles[0].Pos.Line++; p.Modes[0].Pos.Line++ }, true, true},
-		"another role":      {func(p *Project) { p.Roles = append(p.Roles, Role{Name: "zz"}) }, true, true},
-		"another mode":      {func(p *Project) { p.Modes = append(p.Modes, Mode{Slug: "zz"}) }, false, true},
-		"the role":          {func(p *Project) { p.Roles[0].PermissionMode += "x" }, false, true},
-		"unsaid":            {func(p *Project) { p.Unsaid = &Default{Decision: Allow} }, false, false},
+		"a place":      {func(p *Project) { p.Roles[0].Pos.Line++; p.Modes[0].Pos.Line++ }, true, true},
+		"another role": {func(p *Project) { p.Roles = append(p.Roles, Role{Name: "zz"}) }, true, true},
+		"another mode": {func(p *Project) { p.Modes = append(p.Modes, Mode{Slug: "zz"}) }, false, true},
+		"the role":     {func(p *Project) { p.Roles[0].PermissionMode += "x" }, false, true},
+		"unsaid":       {func(p *Project) { p.Unsaid = &Default{Decision: Allow} }, false, false},
 	} {
 		if r, m := same(c.change); r != c.role || m != c.mode {
 			t.Errorf("%s: got the same for the role %v and for the mode %v", name, r, m)

@@ -24,12 +24,10 @@ func (p *Project) Marshal() ([]byte, error) {
 }
 
 // Decisions returns the part of the model that decides: no prompt, no
-// description, no launch environment. It is what the hooks read
-// (.modec/policy.json). Server URLs and commands stay: a hook may have to
+// description, no launch environment. It is what hooks decide by. Server URLs and commands stay: a hook may have to
 // identify a server by them.
 func (p *Project) Decisions() *Project {
 	q := *p
-	q.SourceHash = "" // a comment of the source decides nothing
 	q.Modes = decisionModes(p.Modes)
 	q.Builtins = decisionModes(p.Builtins)
 	q.Roles = make([]Role, len(p.Roles))
@@ -110,11 +108,9 @@ func Unmarshal(r io.Reader) (*Project, error) {
 	return &p, nil
 }
 
-// WithoutPlaces returns a copy of the model without the places of the source and its digest.
+// WithoutPlaces returns a copy of the model without the places of the source.
 func (p *Project) WithoutPlaces() *Project {
-	q := withoutPlaces(reflect.ValueOf(p)).Interface().(*Project)
-	q.SourceHash = ""
-	return q
+	return withoutPlaces(reflect.ValueOf(p)).Interface().(*Project)
 }
 
 // withoutPlaces returns a copy of a value of the model without the places in it.

@@ -260,32 +260,32 @@ func Place(folder, root string) (file, project string) {
 
 // place returns where modec keeps something of a project's, "" where the user has no folder.
 func place(folder, root string) string {
-	state := stateFolder()
+	state := Folder()
 	if state == "" {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(root))
-	return filepath.Join(state, "modec", folder, hex.EncodeToString(sum[:16]))
+	return filepath.Join(state, folder, hex.EncodeToString(sum[:16]))
 }
 
-// stateFolder returns the user's folder for what programs keep: of the XDG base directory
-// specification, on macOS and Windows that of the settings.
-func stateFolder() string {
+// Folder returns where modec keeps what is a user's, "" where there is no place: in the folder of the XDG base directory
+// specification for the state of programs, on macOS and Windows in that of the settings.
+func Folder() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return dir
+		return filepath.Join(dir, "modec")
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		dir, err := os.UserConfigDir()
 		if err != nil {
 			return ""
 		}
-		return dir
+		return filepath.Join(dir, "modec")
 	}
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {
 		return ""
 	}
-	return filepath.Join(home, ".local", "state")
+	return filepath.Join(home, ".local", "state", "modec")
 }
 
 // resolved returns a folder's path without symbolic links.

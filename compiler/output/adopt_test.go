@@ -89,7 +89,7 @@ func TestOnlyWhatWasReadIsTakenOver(t *testing.T) {
 func TestALockAdoptsNothing(t *testing.T) {
 	opt := adopting(t, nil)
 	put(t, opt.Dir, "a.md", "mine")
-	put(t, opt.Dir, LockFile, "version = 1\nmodec = 'x'\nschema = ''\nsource = ''\n[artifacts]\n"+
+	put(t, opt.Dir, LockFile, "version = 1\nmodec = 'x'\nschema = ''\n[artifacts]\n"+
 		"[adopted.'a.md']\noriginal = '"+Sum([]byte("mine"))+"'\nblob = 'x'\n")
 	refuse(t, built("claude", "a.md", "modec's"), opt, "not-ours")
 	if err := os.Remove(filepath.Join(opt.Dir, "a.md")); err != nil {

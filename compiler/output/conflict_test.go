@@ -13,20 +13,18 @@ import (
 	"modec.dev/modec/compiler/originals"
 )
 
-func hookItem(digest string) string {
-	return `{"hooks": [{"type": "command", "command": "modec hook claude --model .modec/policy.json --subject s --digest ` +
-		digest + `"}]}`
+func hookItem(subject string) string {
+	return `{"hooks": [{"type": "command", "command": "modec hook claude --subject ` + subject + `"}]}`
 }
 
 // A hook of a build goes with that build, whoever's lock is there, and one of a person's own stays.
 func TestHookOfAnotherBuildGoes(t *testing.T) {
 	mine := `{"hooks": [{"type": "command", "command": "./mine.sh"}, ` +
-		`{"type": "command", "command": "modec hook claude --model m --subject s --digest 0"}]}`
-	own := `{"hooks": [{"type": "command", "command": "modec hook claude --model m --subject s"}]}`
+		`{"type": "command", "command": "modec hook claude --subject s"}]}`
 	opt := Options{Dir: t.TempDir()}
-	put(t, opt.Dir, "s.json", `{"hooks": [`+hookItem("0")+", "+mine+", "+own+"]}\n")
+	put(t, opt.Dir, "s.json", `{"hooks": [`+hookItem("0")+", "+mine+"]}\n")
 	mustWrite(t, merged("claude", "s.json", `{"hooks": [`+hookItem("1")+"]}\n", "/hooks/-"), opt)
-	want := `{"hooks": [` + mine + ", " + own + ", " + hookItem("1") + "]}\n"
+	want := `{"hooks": [` + mine + ", " + hookItem("1") + "]}\n"
 	if got := tree(t, opt.Dir)["s.json"]; !sameJSON([]byte(got), []byte(want)) {
 		t.Errorf("got other hooks:\n%s", cmp.Diff(want, got))
 	}

@@ -58,16 +58,13 @@ func everything(t *testing.T, dir string) map[string]string {
 // servers is the file in which people write beside modec.
 const servers = ".mcp.json"
 
-// of joins what targets emit with the policy, which every build writes.
-func of(policy string, parts ...Build) Build {
-	b := Build{
-		Source: "sha256:source",
-		Schema: "sha256:schema",
-		Common: []contract.File{{Path: contract.PolicyFile, Data: []byte(policy)}},
-	}
+// of joins what targets emit with a model, which every build writes.
+func of(model string, parts ...Build) Build {
+	b := Build{Schema: "sha256:schema"}
 	for _, part := range parts {
 		b.Outputs = append(b.Outputs, part.Outputs...)
 	}
+	b.Outputs = append(b.Outputs, built("model", "model.json", model).Outputs...)
 	return b
 }
 
@@ -210,7 +207,7 @@ func write(t *testing.T, builds ...Build) func(Options) diag.List {
 // clean takes everything out of every target that the crashes know.
 func clean(t *testing.T) func(Options) diag.List {
 	return func(opt Options) diag.List {
-		opt.Targets = []contract.Target{fake{"roo"}, fake{"claude"}}
+		opt.Targets = []contract.Target{fake{"roo"}, fake{"claude"}, fake{"model"}}
 		_, diags := Clean(t.Context(), opt)
 		return diags
 	}

@@ -7,14 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 )
 
-// hooked is a build with a file of a hook and the policy that it reads, and what it is without them.
+// hooked is a build with a file of a hook, and what it is without it.
 func hooked() (with, without Build) {
 	with, without = built("claude", "a", "rules hook", "hooks", "hook"), built("claude", "a", "rules")
-	with.Common = []contract.File{{Path: contract.PolicyFile, Data: []byte("{}")}}
 	return with, without
 }
 
@@ -28,7 +26,7 @@ func TestEject(t *testing.T) {
 	dry := opt
 	dry.DryRun = true
 	changes, diags := Eject(t.Context(), without, dry)
-	want := map[string]Action{"a": Update, "hooks": Remove, contract.PolicyFile: Remove, LockFile: Remove}
+	want := map[string]Action{"a": Update, "hooks": Remove, LockFile: Remove}
 	if diff := cmp.Diff(want, actions(changes)); diff != "" || len(diags) > 0 {
 		t.Errorf("%v\n%s", diags, diff)
 	}

@@ -10,6 +10,11 @@ import (
 	"modec.dev/modec/compiler/output"
 )
 
+type robot struct{ contract.Target }
+
+func (robot) Name() string   { return "robot" }
+func (robot) Owns() []string { return []string{"robot.json"} }
+
 // A second build of the same files writes nothing, and a file of somebody's own is left
 // alone.
 func ExampleWrite() {
@@ -19,22 +24,24 @@ func ExampleWrite() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	build := output.Build{Common: []contract.File{{Path: contract.PolicyFile, Data: []byte("{}\n")}}}
+	build := output.Build{Outputs: []contract.Artifacts{
+		{Target: robot{}, Files: []contract.File{{Path: "robot.json", Data: []byte("{}\n")}}},
+	}}
 	for range 2 {
 		changes, diags := output.Write(context.Background(), build, output.Options{Dir: dir})
 		fmt.Println(changes[0].Action, changes[0].Path, diags.Err())
 	}
-	if err := os.WriteFile(dir+"/"+contract.PolicyFile, []byte("mine\n"), 0o644); err != nil {
+	if err := os.WriteFile(dir+"/robot.json", []byte("mine\n"), 0o644); err != nil {
 		fmt.Println(err)
 		return
 	}
-	build.Common[0].Data = []byte("[]\n")
+	build.Outputs[0].Files[0].Data = []byte("[]\n")
 	_, diags := output.Write(context.Background(), build, output.Options{Dir: dir})
 	fmt.Println(diags[0].Code, diags[0].Pos.File)
 	// Output:
-	// create .modec/policy.json <nil>
-	// unchanged .modec/policy.json <nil>
-	// edited .modec/policy.json
+	// create robot.json <nil>
+	// unchanged robot.json <nil>
+	// edited robot.json
 }
 
 // Put writes files that are a person's own from then on.

@@ -36,7 +36,6 @@ type Lock struct {
 	Modec     string            `toml:"modec"`                        // version of modec that built
 	Model     int               `toml:"model,omitempty"`              // version of the model; 0: 1
 	Schema    string            `toml:"schema"`                       // hash of the schema that checked the source
-	Source    string            `toml:"source"`                       // hash over every file read
 	Accepted  []string          `toml:"accepted,omitempty,multiline"` // losses that [[exceptions]] accept
 	Artifacts map[string]string `toml:"artifacts"`
 	// Entries are what modec wrote into files that people write too, by path.

@@ -175,10 +175,9 @@ func (w *writer) nextLock(b Build, changes []Change) *Lock {
 		Modec:     w.opt.Version,
 		Model:     b.Model,
 		Schema:    b.Schema,
-		Source:    b.Source,
 		Artifacts: map[string]string{},
 	}
-	compiled, dropped := map[string]bool{"modec": b.whole()}, namesOf(w.dropped(b))
+	compiled, dropped := map[string]bool{}, namesOf(w.dropped(b))
 	maps.Copy(compiled, dropped)
 	for _, o := range b.Outputs {
 		compiled[o.Target.Name()] = true

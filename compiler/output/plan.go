@@ -16,7 +16,7 @@ import (
 // plan compares what was emitted with what is there.
 func (w *writer) plan(b Build) []Change {
 	var changes []Change
-	compiled := map[string]bool{"modec": b.whole()}
+	compiled := map[string]bool{}
 	emitted := map[string]bool{}
 	add := func(name string, f contract.File, style *layout.Style) {
 		emitted[f.Path] = true
@@ -41,9 +41,6 @@ func (w *writer) plan(b Build) []Change {
 			}
 			add(o.Target.Name(), f, style)
 		}
-	}
-	for _, f := range b.Common {
-		add("modec", f, nil)
 	}
 	all := w.dropped(b)
 	dropped := namesOf(all)
@@ -84,7 +81,7 @@ func namesOf(targets []contract.Target) map[string]bool {
 func (w *writer) removals(all []contract.Target, gone func(target, path string) bool) (changes []Change) {
 	mine := func(name, p string) bool {
 		owns := func(t contract.Target) bool { return t.Name() == name && contract.Owns(t, p) }
-		return name == "modec" && p == contract.PolicyFile || slices.ContainsFunc(all, owns)
+		return slices.ContainsFunc(all, owns)
 	}
 	known := map[string]string{}
 	for _, l := range []*Lock{w.lock, w.pending} {

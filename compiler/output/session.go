@@ -28,27 +28,23 @@ const keptFor = 30 * 24 * time.Hour
 // Session collects what a session of an agent is started with. It lies in a home folder, since what lies in the
 // repository the agent may edit, or in a folder that a person names.
 type Session struct {
-	dir    string
-	named  bool // by a person: the folder is theirs
-	files  []contract.File
-	policy contract.PolicyCopy
-	in     map[string]string // the folder of a copy, by its path; none: it lies beside them
-	only   []string          // the folders that have nothing but copies
+	dir   string
+	named bool   // by a person: the folder is theirs
+	root  string // the project's folder
+	files []contract.File
+	in    map[string]string // the folder of a copy, by its path; none: it lies beside them
+	only  []string          // the folders that have nothing but copies
 }
 
-// NewSession starts with the compiled policy of the project at root. The files go into the folder out, and into one of
-// the user's home where that is "".
-func NewSession(home, out, root string, compiled []byte) *Session {
-	s := &Session{dir: out, named: out != "", in: map[string]string{}}
+// NewSession returns a session of the project at root. Its files go into the folder out, and into one of the user's home
+// where that is "".
+func NewSession(home, out, root string) *Session {
+	s := &Session{dir: out, named: out != "", root: root, in: map[string]string{}}
 	if !s.named {
 		s.dir = filepath.Join(home, filepath.FromSlash(sessionsDir))
 	}
-	s.policy = contract.PolicyCopy{File: s.put(contract.File{Path: contract.PolicyFile, Data: compiled}), Root: root}
 	return s
 }
-
-// Policy returns the policy that the hooks of the session read.
-func (s *Session) Policy() contract.PolicyCopy { return s.policy }
 
 // Copies returns what a launcher takes for the session.
 func (s *Session) Copies() *contract.Copies {
@@ -69,7 +65,7 @@ func (s *Session) put(f contract.File) string {
 func (s *Session) folder(f contract.Folder) string {
 	dir := f.Name
 	if !s.named {
-		dir = strings.TrimPrefix(Sum([]byte(s.policy.Root)), "sha256:")[:32] + "-" + dir
+		dir = strings.TrimPrefix(Sum([]byte(s.root)), "sha256:")[:32] + "-" + dir
 	}
 	for _, c := range f.Files {
 		at := dir + "/" + c.Path

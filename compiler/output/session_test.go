@@ -13,49 +13,48 @@ import (
 // stays as long as sessions are started from it.
 func TestSession(t *testing.T) {
 	home := t.TempDir()
-	start := func(policy string) (copied contract.PolicyCopy, settings string) {
+	start := func(text string) (copied, settings string) {
 		t.Helper()
-		s := NewSession(home, "", "/project", []byte(policy))
+		s := NewSession(home, "", "/project")
 		c := s.Copies()
-		settings = c.Put(contract.File{
-			Path: "session:claude/dev.settings.json", Data: []byte(`{"hook": "` + s.Policy().Flags() + `"}`),
-		})
+		copied = c.Put(contract.File{Path: "session:claude/dev.servers.json", Data: []byte(text)})
+		settings = c.Put(contract.File{Path: "session:claude/dev.settings.json", Data: []byte(copied)})
 		if err := s.Write([]string{"--settings=" + settings}); err != nil {
 			t.Fatal(err)
 		}
-		return s.Policy(), settings
+		return copied, settings
 	}
 	first, settings := start("one")
-	if first.Root != "/project" || filepath.Dir(first.File) != filepath.Join(home, ".cache", "modec", "sessions") {
-		t.Errorf("got %+v", first)
+	if filepath.Dir(first) != filepath.Join(home, ".cache", "modec", "sessions") {
+		t.Errorf("got %s", first)
 	}
-	for file, want := range map[string]string{first.File: "one", settings: `{"hook": "` + first.Flags() + `"}`} {
+	for file, want := range map[string]string{first: "one", settings: first} {
 		data, err := os.ReadFile(file)
 		info, _ := os.Stat(file)
 		if err != nil || string(data) != want || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: got %q with %v, %v", file, data, info.Mode(), err)
 		}
 	}
-	if err := os.WriteFile(first.File, []byte("edited"), 0o600); err != nil {
+	if err := os.WriteFile(first, []byte("edited"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := start("one"); again != first {
-		t.Errorf("the copy of the same policy lies at %s, and then at %s", first.File, again.File)
+		t.Errorf("the copy of the same file lies at %s, and then at %s", first, again)
 	}
-	if data, _ := os.ReadFile(first.File); string(data) != "one" {
+	if data, _ := os.ReadFile(first); string(data) != "one" {
 		t.Errorf("an edited copy stays: %q", data)
 	}
 
-	for file, age := range map[string]time.Duration{first.File: keptFor + time.Hour, settings: keptFor - time.Hour} {
+	for file, age := range map[string]time.Duration{first: keptFor + time.Hour, settings: keptFor - time.Hour} {
 		if err := os.Chtimes(file, time.Now(), time.Now().Add(-age)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	second, _ := start("two")
-	if _, err := os.Stat(first.File); err == nil {
+	if _, err := os.Stat(first); err == nil {
 		t.Error("an old copy stays")
 	}
-	for _, file := range []string{second.File, settings} {
+	for _, file := range []string{second, settings} {
 		if _, err := os.Stat(file); err != nil {
 			t.Error(err)
 		}
@@ -65,20 +64,21 @@ func TestSession(t *testing.T) {
 // A folder of a session stays what an agent wrote in it, and has the copies of the last session.
 func TestSessionFolder(t *testing.T) {
 	home := t.TempDir()
-	start := func(policy string, files ...string) string {
+	start := func(text string, files ...string) string {
 		t.Helper()
-		s := NewSession(home, "", "/project", []byte(policy))
+		s := NewSession(home, "", "/project")
 		c := s.Copies()
+		copied := c.Put(contract.File{Path: "session:agent/dev.json", Data: []byte(text)})
 		f := contract.Folder{Name: "agent-dev", Only: []string{"agents", "none"}}
 		for _, name := range files {
-			f.Files = append(f.Files, contract.File{Path: name, Data: []byte(name + " " + s.Policy().File)})
+			f.Files = append(f.Files, contract.File{Path: name, Data: []byte(name + " " + copied)})
 		}
 		dir := c.Folder(f)
 		if err := s.Write([]string{"HOME=" + dir}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(s.Policy().File); err != nil {
-			t.Errorf("the policy that a file of the folder names: %v", err)
+		if _, err := os.Stat(copied); err != nil {
+			t.Errorf("what a file of the folder names: %v", err)
 		}
 		return dir
 	}
@@ -97,15 +97,15 @@ func TestSessionFolder(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "agents/b.md")); err == nil {
 		t.Error("a copy of an earlier session stays")
 	}
-	if other := NewSession(home, "", "/other", nil).Copies().Folder(contract.Folder{Name: "agent-dev"}); other == dir {
+	if other := NewSession(home, "", "/other").Copies().Folder(contract.Folder{Name: "agent-dev"}); other == dir {
 		t.Error("two projects have one folder")
 	}
 	old := time.Now().Add(-keptFor - time.Hour)
 	if err := os.Chtimes(dir, old, old); err != nil {
 		t.Fatal(err)
 	}
-	s := NewSession(home, "", "/project", []byte("three"))
-	if err := s.Write([]string{s.Policy().File}); err != nil {
+	s := NewSession(home, "", "/project")
+	if err := s.Write([]string{s.Copies().Put(contract.File{Path: "three", Data: []byte("three")})}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(dir); err == nil {

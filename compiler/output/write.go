@@ -131,17 +131,12 @@ const PendingLock = ".modec/lock.next"
 
 // Build is what a build wants on disk.
 type Build struct {
-	Source  string               // the hash of the source
 	Schema  string               // the hash of the schema that checked it
 	Model   int                  // the version of the model: of what a source means
 	Outputs []contract.Artifacts // one a target
-	Common  []contract.File      // what several targets read
 	// Partial is set for a build of some targets: what the others read stays.
 	Partial bool
 }
-
-// whole reports whether the build decides what several targets read.
-func (b *Build) whole() bool { return len(b.Common) > 0 || !b.Partial }
 
 // Write puts a build on disk: all of it or nothing. It refuses, with nothing written,
 // to replace or remove a file that modec did not write or that changed since. Files

@@ -30,7 +30,7 @@ func built(name string, files ...string) Build {
 	for i := 0; i < len(files); i += 2 {
 		a.Files = append(a.Files, contract.File{Path: files[i], Data: []byte(files[i+1])})
 	}
-	return Build{Source: "sha256:source", Schema: "sha256:schema", Outputs: []contract.Artifacts{a}}
+	return Build{Schema: "sha256:schema", Outputs: []contract.Artifacts{a}}
 }
 
 func actions(changes []Change) map[string]Action {
@@ -333,7 +333,7 @@ func TestLockForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := Sum([]byte("1"))
-	want := strings.Join([]string{"version = 1", "modec = 'v1'", "schema = 'sha256:schema'", "source = 'sha256:source'",
+	want := strings.Join([]string{"version = 1", "modec = 'v1'", "schema = 'sha256:schema'",
 		"unheld = []", "", "[artifacts]", "'.a/c d' = 'roo " + sum + "'", "b = 'roo " + sum + "'", ""}, "\n")
 	if diff := cmp.Diff(lockHeader+want, string(b)); diff != "" {
 		t.Error(diff)

@@ -27,7 +27,6 @@ import (
 // what is left is what it means.
 func bare(p *ir.Project) *ir.Project {
 	q := *p
-	q.SourceHash = ""
 	q.Modes, q.Roles, q.Builtins = slices.Clone(p.Modes), slices.Clone(p.Roles), nil
 	for i := range q.Modes {
 		q.Modes[i].Can = bareCan(q.Modes[i].Can)

@@ -7,13 +7,10 @@ package source
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"slices"
@@ -48,18 +45,6 @@ type Tree struct {
 	Texts map[string]string
 	// Served are the places of MCP restrictions that stand in the place of others: those of the files of ServedMode.
 	Served []diag.Pos
-
-	sums map[string][]byte
-}
-
-// Hash returns "sha256:…" over modec.toml and every file that was read.
-func (t *Tree) Hash(config []byte) string {
-	h := sha256.New()
-	h.Write(config)
-	for _, name := range slices.Sorted(maps.Keys(t.sums)) {
-		fmt.Fprintf(h, "%s\x00%x\n", name, t.sums[name])
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // Load reads every data file below dir and the text files that they name. After an error the
@@ -95,7 +80,7 @@ type loader struct {
 func newLoader(fsys fs.FS, dir string) *loader {
 	return &loader{
 		fsys: fsys, dir: path.Clean(dir),
-		tree: &Tree{Data: map[string][]byte{}, Texts: map[string]string{}, sums: map[string][]byte{}},
+		tree: &Tree{Data: map[string][]byte{}, Texts: map[string]string{}},
 	}
 }
 
@@ -204,8 +189,6 @@ func (l *loader) read(name string, at diag.Pos) ([]byte, bool) {
 	case !utf8.Valid(b):
 		l.diags.Errorf(diag.NotUTF8, notUTF8(name, b, at), "%s has bytes that are not UTF-8", name)
 	default:
-		sum := sha256.Sum256(b)
-		l.tree.sums[name] = sum[:]
 		return b, true
 	}
 	return nil, false

@@ -36,38 +36,6 @@ func places(diags diag.List) []string {
 	return out
 }
 
-// The hash covers modec.toml and the names and contents of all that was read, prompts
-// too.
-func TestHash(t *testing.T) {
-	files := memfs.FS{
-		"modec/a.cue": []byte("package modec\nmodes: a: {name: \"A\", roleDefinitionFile: \"p.md\"}\n"),
-		"modec/p.md":  []byte("You are."),
-	}
-	const config = "name = \"x\"\n"
-	hash := func(files memfs.FS, config string) string {
-		t.Helper()
-		tree, diags := Load(files, "modec")
-		if len(diags) > 0 {
-			t.Fatal(diags)
-		}
-		return tree.Hash([]byte(config))
-	}
-	first := hash(files, config)
-	if again := hash(files, config); again != first {
-		t.Errorf("got %s and %s for one source", first, again)
-	}
-	for name, text := range map[string]string{"modec/p.md": "You were.", "modec/b.cue": "package modec\n"} {
-		changed := maps.Clone(files)
-		changed[name] = []byte(text)
-		if hash(changed, config) == first {
-			t.Errorf("%s: the hash does not change", name)
-		}
-	}
-	if hash(files, "name = \"y\"\n") == first {
-		t.Error("modec.toml: the hash does not change")
-	}
-}
-
 // A source that is made to break a reader is refused: a stack that overflows
 // cannot be recovered, and a build must end.
 func TestHostileSources(t *testing.T) {

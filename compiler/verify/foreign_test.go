@@ -187,14 +187,6 @@ func TestForeignSpelling(t *testing.T) {
 	}
 }
 
-// A policy that somebody changed makes modec's hooks refuse, which is not wider.
-func TestForeignPolicy(t *testing.T) {
-	res := compileForeign(t, "[targets.claude]\n[targets.cursor]\n")
-	if report := edited(t, res, ".modec/policy.json", "delete_*", "delete_x"); report.Wider() > 0 {
-		t.Errorf("%d wider: %+v", report.Wider(), report.Surfaces)
-	}
-}
-
 // A rule of one side that decides as the unsaid of another does is a cell of its own: unsaid gives
 // way to the other side, and a rule does not.
 func TestUnsaidInCells(t *testing.T) {

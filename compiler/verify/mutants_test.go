@@ -219,7 +219,6 @@ func judgedTargets(res *compiler.Result) []verify.Target {
 func (c *court) judge(t *testing.T, m mutant) fate {
 	files := maps.Clone(c.files)
 	files[m.file] = m.data
-	files[contract.SessionPolicy.File] = files[contract.PolicyFile]
 	out := equivalent
 	refs := c.affected(m)
 	for _, j := range judgedTargets(c.res) {
@@ -290,13 +289,8 @@ func scan(site, format string, i *int) bool {
 	return n == 1 && err == nil
 }
 
-// reads reports whether a target's agent reads a file. Every hook reads the
-// policy.
+// reads reports whether a target's agent reads a file.
 func reads(t contract.Judged, file string) bool {
-	if file == contract.PolicyFile {
-		_, hooked := t.(contract.Hooker)
-		return hooked
-	}
 	if target, _, ok := sessionOf(file); ok && target != t.Name() {
 		return false
 	}

@@ -237,7 +237,7 @@ func (m *mutator) variants(v *located.Value, site, key string) []variant {
 }
 
 // places are the members of the policy that say where something is written.
-var places = []string{"pos", "from", "modesPos", "permissionModePos", "sourceHash"}
+var places = []string{"pos", "from", "modesPos", "permissionModePos"}
 
 // moves lead from a list to a more permissive one, in every vocabulary.
 var moves = [][2]string{
@@ -276,11 +276,20 @@ func widen(key, s string) [][2]string {
 			add("hook: refuse nothing", s+" || true", s+" || echo '{}'")
 		}
 		add("hook: no program", "true")
-		add("hook: may allow", strings.Replace(s, " --subject", " --may-allow --subject", 1))
+		asks := func(flag string) string { return hookAgent.ReplaceAllString(s, "$0 "+flag) }
+		add("hook: may allow", asks("--may-allow"))
 		for _, subject := range []string{"role:worker", "role:clerk", "mode:writer", "mode:helper", "mode:none"} {
-			add("hook: another subject", hookSubject.ReplaceAllString(s, "--subject "+subject))
+			if named := hookSubject.ReplaceAllString(s, "--subject "+subject); named != s {
+				add("hook: another subject", named)
+			} else {
+				add("hook: another subject", asks("--subject "+subject))
+			}
 		}
-		add("hook: another model", strings.Replace(s, "policy.json", "other.json", 1))
+		if elsewhere := strings.Replace(s, "--root .", "--root /elsewhere", 1); elsewhere != s {
+			add("hook: another folder", elsewhere)
+		} else {
+			add("hook: another folder", asks("--root /elsewhere"))
+		}
 	case key == "matcher":
 		add("narrow a matcher", "Bash", "Read", "none")
 	case key == "permissionMode" || key == "defaultMode" || key == "permission_mode" || strings.HasPrefix(s, "--permission-mode="):
@@ -315,4 +324,7 @@ func widen(key, s string) [][2]string {
 	return out
 }
 
-var hookSubject = regexp.MustCompile(`--subject \S+`)
+var (
+	hookAgent   = regexp.MustCompile(`modec hook \w+`)
+	hookSubject = regexp.MustCompile(`--subject \S+`)
+)

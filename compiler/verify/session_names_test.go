@@ -19,12 +19,10 @@ func TestNamesOfSessions(t *testing.T) {
 	for _, c := range []struct{ target, file, before, after string }{
 		{"gemini", ".gemini/settings.json", `".gemini/policies/dev.toml"`, `".gemini/policies/dev.toml", "session:gemini/dev.toml"`},
 		{"gemini", ".gemini/settings.json", `".gemini/policies/dev.toml"`, `"x/../session:gemini"`},
-		{"cursor", ".cursor/hooks.json", "--model .modec/policy.json", "--model session:policy.json"},
-		{"cursor", ".cursor/hooks.json", "--model .modec/policy.json", "--model ./session:policy.json"},
-		{"cursor", ".cursor/hooks.json", " --subject", " --root /nowhere --subject"},
-		{"claude", ".claude/settings.json", " --subject", " --root /nowhere --subject"},
-		{"copilot", ".github/agents/code.agent.md", "--model .modec/policy.json", "--model session:policy.json"},
-		{"opencode", "opencode.json", "--model .modec/policy.json", "--model session:policy.json"},
+		{"cursor", ".cursor/hooks.json", "modec hook cursor", "modec hook cursor --root /nowhere"},
+		{"claude", ".claude/settings.json", "modec hook claude", "modec hook claude --root /nowhere"},
+		{"copilot", ".github/agents/code.agent.md", "modec hook copilot", "modec hook copilot --root /nowhere"},
+		{"opencode", "opencode.json", "modec hook opencode", "modec hook opencode --root /nowhere"},
 	} {
 		toml := "baseline = \"dev\"\n[targets." + c.target + "]\n"
 		if c.target != "gemini" && c.target != "copilot" {

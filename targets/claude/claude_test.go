@@ -343,9 +343,8 @@ func TestModeHasSettings(t *testing.T) {
 
 // A hostile name is data in the hook's command. In a file that travels a missing modec asks.
 func TestHookCommand(t *testing.T) {
-	line := hookLine{subject: "role:it's $(x)", digest: "0a"}
-	const inProject, ofSession = `--model "${CLAUDE_PROJECT_DIR}/.modec/policy.json"`, `--model session:policy.json --root .`
-	want := ` --subject 'role:it'\''s $(x)' --digest 0a`
+	line := hookLine{ref: ir.SubjectRef{Role: "it's $(x)"}}
+	want := ` --subject 'role:it'\''s $(x)'`
 	for _, c := range []struct {
 		hooks   contract.Switch
 		travels bool
@@ -356,15 +355,15 @@ func TestHookCommand(t *testing.T) {
 		{contract.Always, true, " || exit 2"},
 	} {
 		line.travels = c.travels
-		reads := ofSession
+		root := " --root ."
 		if c.travels {
-			reads = inProject
+			root = ""
 		}
-		got := (&emitter{hooks: c.hooks}).command(line)
-		if want := "modec hook claude " + reads + want + c.end; got != want {
+		got := (&emitter{hooks: c.hooks, in: contract.Input{Project: &ir.Project{Baseline: "dev"}}}).command(line)
+		if want := "modec hook claude" + root + want + c.end; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		if h, err := contract.ParseHookLine(got); err != nil || h.Subject != line.subject || h.Digest != "0a" {
+		if h, err := contract.ParseHookLine(got); err != nil || h.Subject != "role:it's $(x)" {
 			t.Errorf("%s is read as %+v, %v", got, h, err)
 		}
 	}
@@ -575,7 +574,7 @@ func TestBaseline(t *testing.T) {
 	p.Roles = append(p.Roles, ir.Role{Name: "quiet"})
 	files, _ := emitted(t, p, nil)
 	shared := files[".claude/settings.json"]
-	hook := "--subject role:dev --digest " + p.Digest(ir.SubjectRef{Role: "dev"}) + " || { [ $? = 2 ] && exit 2; echo "
+	const hook = "modec hook claude || { [ $? = 2 ] && exit 2; echo "
 	for _, want := range []string{`"Bash(git status)"`, `"Edit(docs/**)"`, `"A": "b"`, hook} {
 		if !strings.Contains(shared, want) {
 			t.Errorf("%s is missing:\n%s", want, shared)

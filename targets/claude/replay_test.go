@@ -56,7 +56,7 @@ func TestReplay(t *testing.T) {
 	if err := json.Unmarshal(data, &a); err != nil {
 		t.Fatal(err)
 	}
-	artifacts := replay.Artifacts(res.Outputs, res.Common, ".claude/", ".mcp.json", ".modec/policy.json", "session:claude/")
+	artifacts := replay.Artifacts(res.Outputs, ".claude/", ".mcp.json", "session:claude/")
 	replay.Run(t, replay.Case{
 		Folder:    "e2e",
 		Packages:  []string{"@anthropic-ai/claude-code"},
@@ -64,6 +64,7 @@ func TestReplay(t *testing.T) {
 		Actions:   a.actions(),
 		Want:      a.expected(),
 		Hooker:    claude.New().(contract.Hooker),
+		Policy:    res.Policy,
 	})
 }
 

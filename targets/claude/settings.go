@@ -12,14 +12,12 @@ import (
 // ofRole returns the hook of a role's settings, which answers allow where its file does not
 // travel.
 func (e *emitter) ofRole(r *ir.Role) hookLine {
-	digest := e.in.Policy.Digest(ir.SubjectRef{Role: r.Name})
-	return hookLine{subject: "role:" + r.Name, digest: digest, travels: e.inProject(r), forModes: e.compile(r).forModes}
+	return hookLine{ref: ir.SubjectRef{Role: r.Name}, travels: e.inProject(r), forModes: e.compile(r).forModes}
 }
 
 // ofMode returns the hook of a mode's subagent.
 func (e *emitter) ofMode(m *ir.Mode) hookLine {
-	digest := e.in.Policy.Digest(ir.SubjectRef{Mode: m.Slug})
-	return hookLine{subject: "mode:" + m.Slug, digest: digest, travels: true}
+	return hookLine{ref: ir.SubjectRef{Mode: m.Slug}, travels: true}
 }
 
 // environment returns a role's variables but those that may undo what its settings hold.
@@ -93,13 +91,9 @@ func preToolUse(command string) contract.Object {
 	return contract.Object{"PreToolUse", []any{contract.Object{"matcher", "*", "hooks", []any{hook}}}}
 }
 
-// projectPolicy reads the policy of the project that a session runs in.
-const projectPolicy = `--model "${CLAUDE_PROJECT_DIR}/.modec/policy.json"`
-
 // hookLine is what the command of a hook says.
 type hookLine struct {
-	subject string
-	digest  string // of what decides about the subject
+	ref ir.SubjectRef
 	// travels is set for a file that travels with the repository: the hook never answers
 	// allow, and where modec is missing or fails a person is asked.
 	travels bool
@@ -110,11 +104,10 @@ type hookLine struct {
 
 // command returns the command of a hook.
 func (e *emitter) command(h hookLine) string {
-	policy := projectPolicy
+	line := e.in.ProjectHook("claude", h.ref)
 	if !h.travels || e.session {
-		policy = e.in.SessionFlags()
+		line = e.in.SessionHook("claude", h.ref)
 	}
-	line := "modec hook claude " + policy + " --subject " + contract.ShellQuote(h.subject) + " --digest " + h.digest
 	if !h.travels {
 		line += " --may-allow"
 	}

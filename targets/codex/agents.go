@@ -87,14 +87,13 @@ func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
 	return o
 }
 
-// hookTimeout is how long Codex waits, in seconds; modec itself refuses after two.
+// hookTimeout is how long Codex waits, in seconds; modec refuses before.
 const hookTimeout = 30
 
 // hookLines runs modec before every call, and before each question. Codex goes on where a hook fails, or refuses
 // without a word, so that the line refuses with one.
 func (s *session) hookLines() (o contract.Object) {
-	line := "modec hook " + name + " " + s.in.SessionFlags() + " --subject " + contract.ShellQuote(label(s.ref)) +
-		" --digest " + s.in.Policy.Digest(s.ref)
+	line := s.in.SessionHook(name, s.ref)
 	closed := contract.Closed("modec did not decide: the call is refused")
 	for _, event := range []string{hook.Before, hook.Permission} {
 		command := line
@@ -105,14 +104,6 @@ func (s *session) hookLines() (o contract.Object) {
 			{"type", "command", "command", command + closed, "timeout", hookTimeout}}}})
 	}
 	return o
-}
-
-// label names a subject for the hook.
-func label(ref ir.SubjectRef) string {
-	if ref.Role != "" {
-		return "role:" + ref.Role
-	}
-	return "mode:" + ref.Mode
 }
 
 // tomlValue returns a value of JSON as a document has it.

@@ -64,7 +64,7 @@
 //   - The search of the web runs at the provider, and reaches any host: no hook sees it (codex-web).
 //   - What a session types into a command that runs already (write_stdin) is asked by no hook.
 //   - Without hooks, resources of every server that is started are read (codex-resources).
-//   - A hook that takes longer than its time is none. modec refuses after two seconds.
+//   - A hook that takes longer than its time is none. modec refuses before.
 //   - A rule of the user's own (rules/*.rules) that allows a command, and a policy of the user's own configuration
 //     (approval_policy), take the question away, and a hook of the user's own answers it (PermissionRequest). `modec
 //     run` starts no session beside them.

@@ -201,34 +201,18 @@ func (e *emitter) extras(m *ir.Mode, line func(key, value string)) {
 	}
 }
 
-// hookTimeout is how long Copilot waits, in seconds; modec itself refuses after two.
+// hookTimeout is how long Copilot waits, in seconds; modec refuses before.
 const hookTimeout = 30
-
-// projectPolicy reads the project's own policy.
-const projectPolicy = "--model " + contract.PolicyFile
 
 // hookLines runs modec before every call. A hook that fails refuses the call; one that is late, or says what Copilot
 // does not know, does not. One that answers takes a question's place; that of a file in the repository does not: it
 // would stand above what a person denies on the command line.
 func (s *session) hookLines(ofSession bool) contract.Object {
-	reads := projectPolicy
+	line := s.in.ProjectHook(name, s.ref)
 	if ofSession {
-		reads = s.in.SessionFlags()
-	}
-	line := "modec hook " + name + " " + reads + " --subject " + contract.ShellQuote(label(s.ref)) +
-		" --digest " + s.in.Policy.Digest(s.ref)
-	if ofSession {
-		line += " --may-allow"
+		line = s.in.SessionHook(name, s.ref) + " --may-allow"
 	}
 	line += contract.Closed("modec did not decide: the call is refused")
 	return contract.Object{format.Before, []contract.Object{
 		{"type", "command", "bash", line, "timeoutSec", hookTimeout}}}
-}
-
-// label names a subject for the hook.
-func label(ref ir.SubjectRef) string {
-	if ref.Role != "" {
-		return "role:" + ref.Role
-	}
-	return "mode:" + ref.Mode
 }

@@ -47,7 +47,7 @@
 //     verify finds it.
 //   - In a trusted folder a hook of the project (.github/hooks) may change the arguments of a call that the hook of a
 //     session has judged (modifiedArgs); an agent's own is asked last. No subject edits these files without a question.
-//   - A hook that is late, or answers what Copilot does not know, is none. modec refuses after two seconds, of thirty.
+//   - A hook that is late, or answers what Copilot does not know, is none. modec refuses before.
 //   - A tool of which its server says that it only reads runs without a question. Only the hook, or leaving it out,
 //     holds it.
 //   - A search (grep) finds text in files that may not be read. Where a subject may not read everything, it is asked

@@ -76,7 +76,7 @@ func TestLaunch(t *testing.T) {
 		var at copies
 		opt := contract.ArgsOptions{Copies: at.of()}
 		in := res.Input(l)
-		in.Session = contract.PolicyCopy{File: "/run/policy.json", Root: "/p"}
+		in.Root = "/p"
 		args, list := l.Args(in, c.ref, opt)
 		env, more := l.Environment(in, c.ref, opt)
 		if len(list)+len(more) > 0 {
@@ -88,7 +88,7 @@ func TestLaunch(t *testing.T) {
 			text := string(f.Data)
 			if asks := strings.Contains(text, "modec hook"); asks && strings.HasPrefix(f.Path, "agents/") {
 				hooked = append(hooked, f.Path)
-			} else if f.Path == "hooks/modec.json" && !strings.Contains(text, "--model /run/policy.json --root /p --subject "+
+			} else if f.Path == "hooks/modec.json" && !strings.Contains(text, "--root /p --subject "+
 				strings.Replace(strings.Replace(c.ref.String(), " ", ":", 1), "\n", "", 1)) {
 				t.Errorf("%s: got the hook %s", c.ref, text)
 			}

@@ -22,7 +22,6 @@ type emitter struct {
 // profile is one subject that files are written for.
 type profile struct {
 	ref       ir.SubjectRef
-	label     string // "role:developer": what --subject takes
 	dir       string
 	subject   *policy.Subject
 	pos       diag.Pos
@@ -142,9 +141,9 @@ func (e *emitter) profile(ref ir.SubjectRef) (*profile, error) {
 	}
 	p := &profile{ref: ref, dir: format.ProfileDir(ref), subject: s}
 	if ref.Role != "" {
-		p.label, p.pos = "role:"+ref.Role, e.in.Project.Role(ref.Role).Pos
+		p.pos = e.in.Project.Role(ref.Role).Pos
 	} else {
-		p.label, p.pos = "mode:"+ref.Mode, e.in.Project.Mode(ref.Mode).Pos
+		p.pos = e.in.Project.Mode(ref.Mode).Pos
 	}
 	e.findUnsaid(p)
 	p.hooked = e.hooked(p)

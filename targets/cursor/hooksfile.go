@@ -9,8 +9,7 @@ import (
 	"modec.dev/modec/targets/cursor/hook"
 )
 
-// hookTimeout is how long Cursor waits, in seconds; modec itself refuses after
-// two.
+// hookTimeout is how long Cursor waits, in seconds; modec refuses before.
 const hookTimeout = 10
 
 // install is the command that installs modec.
@@ -40,14 +39,12 @@ func (e *emitter) travelling(p *profile) []byte {
 // missing, failClosed blocks what fails otherwise, where it is known; else an event that
 // cannot ask goes on as without the hook. The braces are for the engine's hook runner, which
 // may append a here-document to the command: without them the payload would go to the last
-// command. The line of a file of the project names the project's policy: Cursor runs its hooks in the project's root.
+// command.
 func (e *emitter) hooksJSON(p *profile, without missing) []byte {
-	reads := "--model " + contract.PolicyFile
+	modec := e.in.ProjectHook("cursor", p.ref)
 	if !p.chosen {
-		reads = e.in.SessionFlags()
+		modec = e.in.SessionHook("cursor", p.ref)
 	}
-	modec := "modec hook cursor " + reads + " --subject " + contract.ShellQuote(p.label) +
-		" --digest " + e.in.Policy.Digest(p.ref)
 	var lines []string
 	for _, event := range hook.Events(e.stated(p)) {
 		command := modec

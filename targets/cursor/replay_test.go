@@ -54,10 +54,11 @@ func TestReplay(t *testing.T) {
 	replay.Run(t, replay.Case{
 		Folder:    "e2e",
 		Packages:  []string{"@cursor/sdk"},
-		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".cursor/", ".modec/policy.json", "session:cursor/"),
+		Artifacts: replay.Artifacts(res.Outputs, ".cursor/", "session:cursor/"),
 		Actions:   a.actions(),
 		Want:      a.expected(),
 		Hooker:    cursor.New().(contract.Hooker),
+		Policy:    res.Policy,
 	})
 }
 

@@ -21,7 +21,7 @@ const record = new Record({
   agent: agent(here, '@anthropic-ai/claude-code'),
   actions: digest({ calls, subjects: subjects.map(({ role, agent, servers, flags }) => ({ role, agent, servers, flags })) }),
   scenario: digest(scenario),
-  artifacts: artifacts(acme, ['.claude/', '.mcp.json', '.modec/policy.json', 'session:claude/']),
+  artifacts: artifacts(acme, ['.claude/', '.mcp.json', 'session:claude/']),
 });
 
 before(listen);

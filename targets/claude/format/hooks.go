@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/located"
 )
@@ -87,10 +88,6 @@ func firstOf(v *located.Value, is func(located.Member) bool) (key string, at dia
 	return "", diag.Pos{}
 }
 
-// slowest is how many seconds modec takes at most to answer. Claude Code lets a call pass where the time of the
-// hook ends before (2.1.330).
-const slowest = 2
-
 // notHarmless reports whether a field of an entry may change whether the hook runs, or is waited for. Known not to
 // are those below (2.1.330). With if, async, args or another shell the call passed, asyncRewake and once are said to
 // let calls pass, and what a later version knows nobody can say.
@@ -99,7 +96,7 @@ func notHarmless(m located.Member) bool {
 	case "type", "command", "statusMessage", "onFailure":
 		return false
 	case "timeout":
-		return !isAbove(slowest)(m.Value)
+		return !isAbove(contract.HookSeconds)(m.Value) // Claude Code lets a call pass where it ends before (2.1.330)
 	case "shell":
 		return m.Value.Text != "bash"
 	case "async", "asyncRewake", "once":

@@ -40,19 +40,19 @@ const (
 type opener struct {
 	fsys     fs.FS
 	diags    diag.List
-	engines  map[string]*policy.Engine // by the path of the policy; nil where it cannot be used
-	shared   []*settings               // under those of every session
-	project  []*settings               // of the sessions that read the project's own files
-	baseline string                    // the role that reads them
-	servers  []string                  // of .mcp.json, as the agent writes them
-	names    map[string]string         // of the subagents that have another one than their slug
-	disk     *contract.Disk            // at which the sessions work; nil where that is not known
-	skills   func() []string           // their files
+	policy   *contract.HookPolicy
+	shared   []*settings       // under those of every session
+	project  []*settings       // of the sessions that read the project's own files
+	baseline string            // the role that reads them
+	servers  []string          // of .mcp.json, as the agent writes them
+	names    map[string]string // of the subagents that have another one than their slug
+	disk     *contract.Disk    // at which the sessions work; nil where that is not known
+	skills   func() []string   // their files
 }
 
 func newOpener(fsys fs.FS) *opener {
 	return &opener{
-		fsys: fsys, engines: map[string]*policy.Engine{},
+		fsys: fsys, policy: contract.NewHookPolicy(fsys, "claude"),
 		skills: sync.OnceValue(func() []string { return format.Skills(fsys) }),
 	}
 }
@@ -350,23 +350,6 @@ func (o *opener) serversIn(name string, data []byte) []string {
 		names = append(names, toolName(m.Key))
 	}
 	return names
-}
-
-// engine returns the policy that a hook reads, nil where it cannot.
-func (o *opener) engine(name string) *policy.Engine {
-	if e, ok := o.engines[name]; ok {
-		return e
-	}
-	o.engines[name] = nil
-	if data := o.read(name); data != nil {
-		e, err := contract.HookPolicy(o.fsys, data, "claude") // as the hook does
-		if err != nil {
-			o.warn(diag.Pos{File: name}, "the hook does not load the policy: %v", err)
-			return nil
-		}
-		o.engines[name] = e
-	}
-	return o.engines[name]
 }
 
 // session joins what holds in one session: of a role, or of none. The baseline's session, and

@@ -239,8 +239,7 @@ func hooked(t testing.TB, mode, line string, rules ...string) contract.Decider {
 	settings := strings.TrimSuffix(permissions(mode, rules, []string{"Bash(asked *)"}, []string{"Bash(held *)"}), "}") +
 		`,"hooks":{"PreToolUse":[{"matcher":"*","hooks":[{"type":"command","command":` + string(command) + `}]}]}}`
 	return opened(t, settings, fstest.MapFS{
-		".modec/policy.json":  {Data: policyFile(t)},
-		"session:policy.json": {Data: policyFile(t)},
+		contract.PolicyFile: {Data: policyFile(t)},
 		".claude/agents/m.md": {Data: []byte(`---
 name: m
 description: d
@@ -251,26 +250,20 @@ hooks:
       hooks:
         - type: command
           command: >-
-            modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject mode:code || exit 2
+            modec hook claude --subject mode:code || exit 2
 ---
 You code.
 `)},
 	})
 }
 
-const hookLine = `modec hook claude --model session:policy.json --root . --subject role:dev --may-allow || exit 2`
+const hookLine = `modec hook claude --root . --subject role:dev --may-allow || exit 2`
 
-const projectLine = `modec hook claude --model "${CLAUDE_PROJECT_DIR}/.modec/policy.json" --subject role:dev || exit 2`
+const projectLine = `modec hook claude --subject role:dev || exit 2`
 
-// A hook that reads another policy than the project's may allow anything.
-func TestDecideHookOfAnotherPolicy(t *testing.T) {
-	line := strings.Replace(hookLine, "policy.json", "other.json", 1)
-	v := hooked(t, "default", line).Decide(roleR, policy.Action{Group: ir.Read, Arg: "a"})
-	if does(v) != ir.Allow || v.Bare != nil {
-		t.Errorf("got %s by %s, want what holds without the hook", v.Decision, v.Rule)
-	}
+// What the hook of a project's file decides by is known, and nothing of one that is about another folder.
+func TestKnown(t *testing.T) {
 	for line, want := range map[string]bool{
-		strings.Replace(projectLine, "policy.json", "other.json", 1): false,
 		hookLine:                          false, // which lies in no file of a project
 		projectLine:                       true,
 		Allows("PreToolUse"):              true,
@@ -572,7 +565,7 @@ func FuzzOpen(f *testing.F) {
 		[]byte("---\nname: [\n---"), "time ! (a) & b")
 	f.Fuzz(func(t *testing.T, settings, agent []byte, arg string) {
 		fsys := fstest.MapFS{"session:claude/r.settings.json": {Data: settings}, ".claude/agents/m.md": {Data: agent},
-			".modec/policy.json": {Data: agent}, ".mcp.json": {Data: settings}}
+			contract.PolicyFile: {Data: agent}, ".mcp.json": {Data: settings}}
 		deciders, _ := Open(fsys, "")
 		for _, d := range deciders {
 			for _, ref := range []ir.SubjectRef{roleR, {Mode: "m"}, {Role: "r", Mode: "m"}} {

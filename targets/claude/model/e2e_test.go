@@ -114,7 +114,7 @@ func goldenTree(t *testing.T, golden string) memfs.FS {
 			t.Fatal(err)
 		}
 	}
-	tree[contract.SessionPolicy.File] = tree[contract.PolicyFile]
+	tree[contract.PolicyFile] = tree["policy.json"]
 	return tree
 }
 
@@ -154,7 +154,7 @@ func (s *e2eSubject) byFlags(t *testing.T) *Session {
 func TestDecideE2E(t *testing.T) {
 	golden := filepath.Join("..", "..", "..", "golden", "acme")
 	tree := goldenTree(t, golden)
-	p, err := ir.Unmarshal(bytes.NewReader(tree[".modec/policy.json"]))
+	p, err := ir.Unmarshal(bytes.NewReader(tree[contract.PolicyFile]))
 	if err != nil {
 		t.Fatal(err)
 	}

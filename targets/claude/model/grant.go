@@ -42,7 +42,7 @@ func Known(line string) bool {
 		return !strings.Contains(text, "${") // what a variable says, nobody knows
 	}
 	l, err := contract.ParseHookLine(line)
-	return err == nil && l.Agent == "claude" && l.Model == policyOfProject
+	return err == nil && l.Agent == "claude" && l.Root == ""
 }
 
 // Allows returns a hook's line that allows every call of an event.

@@ -97,12 +97,6 @@ func (m matcher) matches(tool string) bool {
 	return true
 }
 
-// policyOfProject is the policy that a hook in a project's artifacts has to read: it is
-// the one that lies beside them.
-const policyOfProject = "${CLAUDE_PROJECT_DIR}/" + policyPath
-
-const policyPath = ".modec/policy.json"
-
 // hook reads the line of a hook, nil where it holds nothing for sure.
 func (o *opener) hook(line string, at diag.Pos) *listener {
 	l, err := contract.ParseHookLine(line)
@@ -120,34 +114,17 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 		o.warn(at, "the hook permits a call where modec is missing or fails: write `|| exit 2` after it")
 		return nil
 	}
-	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, keeps: l.Refuses,
-		ofModes: l.Otherwise == abstains, text: "the hook of " + l.Subject}
-	want, file := policyOfProject, policyPath
-	if contract.IsSession(at.File) {
-		want, file = contract.SessionPolicy.File, contract.SessionPolicy.File
-	}
-	if l.Model != want || l.Elsewhere(at.File, l.Model) {
-		o.warn(at, "got the policy %q, want %s: what it decides by another one, modec does not know", l.Model, want)
+	if l.Elsewhere(at.File) {
+		o.warn(at, "the hook is about the folder %q: what it decides there, modec does not know", l.Root)
 		return nil
 	}
-	e := o.engine(file)
-	if e == nil {
-		o.warn(at, "the policy is not there or cannot be read: the hook refuses everything")
+	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, keeps: l.Refuses, ofModes: l.Otherwise == abstains}
+	if h.engine, h.ref, err = o.policy.Of(&l); err != nil {
+		o.warn(at, "%v", err)
+		h.engine, h.text = nil, "the hook"
 		return h
 	}
-	ref, err := e.Project().ParseSubject(l.Subject, "")
-	if err == nil {
-		_, err = e.Subject(ref)
-	}
-	if err != nil {
-		o.warn(at, "the policy does not have the hook's subject: %v", err)
-		return h
-	}
-	if l.Digest != "" && l.Digest != e.Digest(ref) {
-		o.warn(at, "the policy is not the one of the build that wrote the hook: it refuses everything")
-		return h
-	}
-	h.engine, h.ref, h.text = e, ref, "the hook of "+ref.String()
+	h.text = "the hook of " + h.ref.String()
 	return h
 }
 

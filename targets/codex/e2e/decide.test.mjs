@@ -13,7 +13,7 @@ const record = new Record({
   agent: agent(here, '@openai/codex'),
   actions: digest(asked.Sessions.map((s) => ({ subject: s.Subject, calls: s.Calls.map((c) => c.slice(0, 2)) }))),
   scenario: '',
-  artifacts: artifacts(built(work, 'acme'), ['.codex/', '.modec/policy.json', 'session:codex/']),
+  artifacts: artifacts(built(work, 'acme'), ['.codex/', 'session:codex/']),
 });
 after(() => recording && record.write(join(here, 'testdata/record.json')));
 

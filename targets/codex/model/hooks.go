@@ -13,9 +13,6 @@ type hookEntry struct {
 	contract.JudgedHook
 }
 
-// slowest is the longest that modec takes to answer, in seconds: a shorter time may end before.
-const slowest = 2
-
 // hookEvents are those at which a hook may refuse.
 var hookEvents = []string{hook.Before, hook.Permission}
 
@@ -36,7 +33,6 @@ func (r *reader) hooksOf(c *format.Config) map[string][]*hookEntry {
 func (r *reader) hookEntry(event string, h format.Hook) *hookEntry {
 	e := &hookEntry{Hook: h}
 	line, err := contract.ParseHookLine(h.Command)
-	e.Command = line.WithoutDigest(h.Command)
 	switch {
 	case err != nil:
 		r.ignored(h.At, "what this hook answers is not known: %v", err)
@@ -47,14 +43,14 @@ func (r *reader) hookEntry(event string, h format.Hook) *hookEntry {
 		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the hook lets pass what it does not answer: its line has to refuse, and say so, "+
 			"where modec fails")
-	case h.Timeout > 0 && h.Timeout <= slowest:
+	case h.Timeout > 0 && h.Timeout <= contract.HookSeconds: // which may end before
 		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the time of the hook may end before modec answers, which lets the call pass")
 	case h.Matcher != "*" && h.Matcher != "":
 		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the hook is about some tools alone")
 	default:
-		if err = e.Follow(line.Model, &line, h.At.File, r.policies); err != nil {
+		if err = e.Follow(&line, h.At.File, r.policy); err != nil {
 			r.ignored(h.At, "%v", err)
 		}
 		e.Allows = e.Allows && event == hook.Permission

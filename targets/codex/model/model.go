@@ -60,7 +60,7 @@ type session struct {
 func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.List) {
 	d := &decider{sessions: map[ir.SubjectRef]*session{}, agents: map[string]*format.Agent{}, hook: hook,
 		disk: contract.ModelDisk(root)}
-	r := reader{fsys: fsys, decider: d, policies: contract.NewHookPolicies(fsys, "codex")}
+	r := reader{fsys: fsys, decider: d, policy: contract.NewHookPolicy(fsys, "codex")}
 	r.readSessions()
 	r.readAgents()
 	if len(d.sessions) == 0 {
@@ -76,8 +76,8 @@ func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.L
 type reader struct {
 	fsys fs.FS
 	*decider
-	policies *contract.HookPolicies
-	diags    diag.List
+	policy *contract.HookPolicy
+	diags  diag.List
 }
 
 func (r *reader) ignored(at diag.Pos, message string, args ...any) {

@@ -23,7 +23,7 @@ func TestReplay(t *testing.T) {
 	ask(t, script, res)
 	script.Replay(t, *update, "codex", replay.Case{
 		Packages:  []string{"@openai/codex"},
-		Artifacts: replay.Artifacts(res.Outputs, res.Common, ".codex/", ".modec/policy.json", "session:codex/"),
+		Artifacts: replay.Artifacts(res.Outputs, ".codex/", "session:codex/"),
 	})
 }
 

@@ -63,7 +63,7 @@ type setup struct {
 
 // Open reads the sessions and the agents.
 func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.List) {
-	r := reader{fsys: fsys, policies: contract.NewHookPolicies(fsys, "copilot")}
+	r := reader{fsys: fsys, policy: contract.NewHookPolicy(fsys, "copilot")}
 	off := r.hooksOff()
 	var list []contract.Decider
 	for _, surface := range []string{sessions, agents} {
@@ -83,9 +83,9 @@ func Open(fsys fs.FS, _ contract.Options, hook Hook) ([]contract.Decider, diag.L
 
 // reader reads the artifacts below a folder.
 type reader struct {
-	fsys     fs.FS
-	policies *contract.HookPolicies
-	diags    diag.List
+	fsys   fs.FS
+	policy *contract.HookPolicy
+	diags  diag.List
 }
 
 func (r *reader) ignored(at diag.Pos, message string, args ...any) {

@@ -57,7 +57,7 @@ func TestEdited(t *testing.T) {
 			of: command("ls"), want: ir.Ask, warns: "some tools"},
 		{name: "a hook of no shell", file: session, old: `"bash"`, new: `"exec"`,
 			of: command("ls"), want: ir.Allow, warns: "not known"},
-		{name: "another policy", file: session, old: "--digest ", new: "--digest 0",
+		{name: "a hook of nobody", file: session, old: "--subject ", new: "--subject role:nobody --subject=x",
 			of: command("make"), want: ir.Deny, warns: "refuses every call"},
 		{name: "an option that a build does not write", file: session, old: "--disable-builtin-mcps", new: "--yolo",
 			of: command("ls"), want: ir.Agent, warns: "--yolo"},
@@ -90,8 +90,8 @@ func TestEdited(t *testing.T) {
 		{name: "hooks are on", file: ".github/copilot/settings.json", new: `{"disableAllHooks": false}`,
 			of: edit, want: ir.Deny},
 	} {
-		files := memfs.FS{}
-		for name, data := range replay.Artifacts(res.Outputs, append(res.Common, res.Sessions()...), "session:", ".github/", ".modec/") {
+		files := memfs.FS{contract.PolicyFile: res.PolicyJSON()}
+		for name, data := range replay.Artifacts(res.Outputs, "session:", ".github/") {
 			files[name] = data
 		}
 		if text := string(files[c.file]); c.old != "" && !strings.Contains(text, c.old) {

@@ -28,7 +28,7 @@ const record = new Record({
     files: replay.files.map(({ text }) => text),
   }),
   scenario: '',
-  artifacts: artifacts(acme, ['.cursor/', '.modec/policy.json', 'session:cursor/']),
+  artifacts: artifacts(acme, ['.cursor/', 'session:cursor/']),
 });
 after(() => recording && record.write(fileURLToPath(new URL('testdata/record.json', import.meta.url))));
 
@@ -108,5 +108,5 @@ test('the hooks, payload by payload', async () => {
 function hooked(tap) {
   return tap.calls({ ROOT: acme, PARENT: dirname(acme), ABOVE: dirname(dirname(acme)) })
     .sort((a, b) => a.payload.generation_id - b.payload.generation_id)
-    .map((c) => ({ ...c, payload: { ...c.payload, generation_id: 'g' } }));
+    .map((c) => ({ ...c, payload: { ...c.payload, generation_id: 'g', conversation_id: 'c', session_id: 'c' } }));
 }

@@ -2,6 +2,7 @@
 // the permissions service, which matches the tokens, the hook runner, and the
 // reader of hooks.json. The rest of the bundle is replaced by stubs: none of
 // the classes needs it.
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -79,13 +80,16 @@ function shell(path) {
   };
 }
 
+// conversation is the session of all payloads: it begins with this project.
+const conversation = randomUUID();
+
 // hooks runs the hooks of a project as the engine does and returns what it makes
 // of their answers: "allow", "deny", "ask", or "none" for no opinion. transport
 // is how the payload travels: "stdin", or "legacy", a here-document that the
 // engine appends to the command.
 export function hooks(projectHooks, workspace, path, transport) {
   const runner = new Hooks({ projectHooks, configDirs: {} }, workspace, { cursor_version: '3.20.17' }, shell(path), undefined, undefined, undefined, { commandHookPayloadTransport: transport });
-  return async (event, request) => (await runner.executeHookForStep(event, { conversation_id: 'c', generation_id: 'g', model: 'm', ...request }))?.permission ?? 'none';
+  return async (event, request) => (await runner.executeHookForStep(event, { conversation_id: conversation, generation_id: 'g', model: 'm', ...request }))?.permission ?? 'none';
 }
 
 // takesHooks reports whether the engine takes the text of a hooks.json.

@@ -26,7 +26,7 @@ function explain(project, subject, group, arg) {
 }
 
 test('the engine reads the MCP tokens as the source means them', async () => {
-  const { servers } = json(acme, '.modec/policy.json');
+  const { servers } = json(acme, 'session:policy.json');
   for (const p of ['developer', 'guided']) {
     const engine = permissions(tokens(acme, p).permissions);
     for (const s of servers) {

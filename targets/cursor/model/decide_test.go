@@ -16,7 +16,7 @@ import (
 	"modec.dev/modec/targets/cursor/internal/shop"
 )
 
-const devHook = `{ modec hook cursor --model .modec/policy.json --subject role:dev || exit 2; }`
+const devHook = `{ modec hook cursor --subject role:dev || exit 2; }`
 
 // asksWithout is a line that prints a text where modec is missing.
 func asksWithout(text string) string {
@@ -59,16 +59,12 @@ func files(t *testing.T, more map[string]string) fstest.MapFS {
 		t.Fatal(err)
 	}
 	out := fstest.MapFS{}
-	all := map[string]string{".modec/policy.json": string(model), "session:cursor/dev/permissions.json": devPermissions,
+	all := map[string]string{contract.PolicyFile: string(model), "session:cursor/dev/permissions.json": devPermissions,
 		"session:cursor/dev/cli.json": devCLI, "session:cursor/dev/hooks.json": hooksOf(entryOf(devHook))}
 	for name, data := range more {
 		all[name] = data
 	}
-	all[contract.SessionPolicy.File] = all[contract.PolicyFile]
 	for name, data := range all {
-		if contract.IsSession(name) && name != contract.SessionPolicy.File {
-			data = strings.ReplaceAll(data, "--model .modec/policy.json", contract.SessionPolicy.Flags())
-		}
 		if data != "" {
 			out[name] = &fstest.MapFile{Data: []byte(data)}
 		}
@@ -222,7 +218,7 @@ func TestTypedHole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, cli, _ := openFiles(t, files(t, map[string]string{".modec/policy.json": string(model)}))
+		_, cli, _ := openFiles(t, files(t, map[string]string{contract.PolicyFile: string(model)}))
 		v := cli.Decide(dev, policy.Action{Group: ir.Command, Arg: "ls > out"})
 		if v.Decision != ir.Deny || (v.Hole != nil) != want {
 			t.Errorf("allow %s: got %s and the hole %+v, want %v", allow, v.Decision, v.Hole, want)
@@ -313,11 +309,11 @@ func TestForeignHooks(t *testing.T) {
 		{"a hook that asks a model", hooksOf(`{"type": "prompt", "prompt": "is it safe?"}`), denied, ir.Allow, ir.Allow,
 			"asks a model"},
 		{"not closed, beside a modec that is there",
-			hooksOf(`{"command": "modec hook cursor --model .modec/policy.json --subject role:dev"}`),
+			hooksOf(`{"command": "modec hook cursor --subject role:dev"}`),
 			denied, ir.Deny, ir.Deny, ""},
 		{"closed by Cursor",
 			hooksOf(`{"failClosed": true,
-				"command": "modec hook cursor --model .modec/policy.json --subject role:dev"}`),
+				"command": "modec hook cursor --subject role:dev"}`),
 			denied, ir.Deny, ir.Deny, ""},
 		{"closed by the line", hooksOf(strings.Replace(modecEntry, `, "failClosed": true`, "", 1)), denied, ir.Deny,
 			ir.Deny, ""},
@@ -330,17 +326,6 @@ func TestForeignHooks(t *testing.T) {
 			ir.Deny, `the hook is for "claude"`},
 		{"a subject of nobody refuses", hooksOf(strings.Replace(modecEntry, "role:dev", "role:nobody", 1)), allowed,
 			ir.Deny, ir.Deny, `got subject "role:nobody"`},
-		{"a policy elsewhere in the project refuses",
-			hooksOf(strings.Replace(modecEntry, ".modec/policy.json", "sub/policy.json", 1)), allowed, ir.Deny, ir.Deny,
-			"cannot be used"},
-		{"a policy elsewhere may say anything",
-			hooksOf(strings.Replace(modecEntry, ".modec/policy.json", "/tmp/policy.json", 1)), denied, ir.Allow,
-			ir.Allow, "is not this project's"},
-		{"a policy by a variable", hooksOf(strings.Replace(modecEntry, ".modec/policy.json", "${HOME}/policy.json", 1)),
-			denied, ir.Allow, ir.Allow, "is not this project's"},
-		{"the project by its variable",
-			hooksOf(strings.Replace(modecEntry, ".modec/policy.json", "${CURSOR_PROJECT_DIR}/.modec/policy.json", 1)),
-			denied, ir.Deny, ir.Deny, ""},
 		{"asks where modec is missing, and the event cannot ask",
 			hooksOf(entryOf(asksWithout(`{"permission":"ask"}`))), denied, ir.Deny, ir.Deny, ""},
 		{"asks where modec is missing, and the event can ask",
@@ -372,29 +357,6 @@ func TestForeignHooks(t *testing.T) {
 		}
 		if (c.warns == "") != (len(diags) == 0) || !strings.Contains(message, c.warns) {
 			t.Errorf("%s: got the warning %q, want %q", c.name, message, c.warns)
-		}
-	}
-}
-
-// The model reads the policy that a hook's command line names, and none other.
-func TestTheHooksOwnPolicy(t *testing.T) {
-	open := shop.Role(ir.Can{Edit: shop.Table(ir.Allow)})
-	data, err := open.Decisions().Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	hooks := hooksOf(entryOf(strings.Replace(devHook, ".modec/policy.json", "sub/policy.json", 1)))
-	ide, cli, diags := openFiles(t, files(t, map[string]string{
-		"session:cursor/dev/hooks.json": hooks, "sub/policy.json": string(data),
-	}))
-	if len(diags) > 0 {
-		t.Errorf("got %v, want no warning", diags)
-	}
-	for path, want := range map[string]ir.Decision{"README.md": ir.Allow, "../README.md": ir.Deny} {
-		for _, d := range []contract.Decider{ide, cli} {
-			if v := d.Decide(dev, policy.Action{Group: ir.Edit, Arg: path}); v.Decision != want {
-				t.Errorf("%s, %s: got %s by %q, want %s", d.Surface(), path, v.Decision, v.Rule, want)
-			}
 		}
 	}
 }
@@ -478,9 +440,9 @@ func TestFiles(t *testing.T) {
 			map[string]string{guided + "hooks.json": "", guided + "cli.json": "",
 				".cursor/hooks.json": `{"version": 1, "hooks": {"beforeShellExecution": [{"command": "./ask.sh"}]}}`},
 			policy.Action{Group: ir.Command, Arg: "make"}, "allow approval", "ask"},
-		{"no policy: the hooks refuse", map[string]string{".modec/policy.json": ""},
+		{"no policy: the hooks refuse", map[string]string{contract.PolicyFile: ""},
 			policy.Action{Group: ir.Read, Arg: "src/x"}, "deny access", "deny access"},
-		{"a policy that cannot be read: the hooks refuse", map[string]string{".modec/policy.json": "{}"},
+		{"a policy that cannot be read: the hooks refuse", map[string]string{contract.PolicyFile: "{}"},
 			policy.Action{Group: ir.Read, Arg: "src/x"}, "deny access", "deny access"},
 		{"no hooks", map[string]string{guided + "hooks.json": ""}, create, "ask approval", "ask both"},
 		{"no list in the IDE is the user's own, which allows nothing",
@@ -614,7 +576,7 @@ func TestAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ide, cli, diags := openFiles(t, files(t, map[string]string{".modec/policy.json": string(model),
+	ide, cli, diags := openFiles(t, files(t, map[string]string{contract.PolicyFile: string(model),
 		"session:cursor/quiet/hooks.json": hooks,
 		"session:cursor/quiet/cli.json":   `{"permissions": {"allow": [], "deny": []}}`}))
 	if len(diags) > 0 {
@@ -656,7 +618,7 @@ func TestAlone(t *testing.T) {
 // project's own files are.
 func TestProjectWideWithoutPolicy(t *testing.T) {
 	quietly := map[string]string{
-		".modec/policy.json":            "",
+		contract.PolicyFile:             "",
 		"session:cursor/dev/hooks.json": "",
 		".cursor/cli.json":              devCLI,
 	}

@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -28,16 +25,11 @@ type hooksFile struct {
 type hookEntry struct {
 	format.Hook
 	contract.JudgedHook
-	root string         // of the project, as modec's hook takes it from the policy's path
 	lack *contract.Lack // why it holds nothing
 }
 
 // text returns the command or the prompt as written.
 func (e *hookEntry) text() string { return cmp.Or(e.Command, e.Prompt) }
-
-// slowest is the longest that modec takes to answer: a shorter time-out may end
-// it before.
-const slowest = 2 * time.Second
 
 // ours reports whether a hook of the file is modec's, or was.
 func (f *hooksFile) ours() bool {
@@ -98,17 +90,9 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		e.lack = r.lacks(h.At, "what this hook answers is not known: %v", err)
 		return e
 	}
-	e.Command = line.WithoutDigest(h.Command)
 	without := none // what a line answers in place of modec, which is a success to Cursor
 	if line.Otherwise != "" {
 		without = read([]byte(line.Otherwise))
-	}
-	model, here := modelPath(line.Model)
-	switch {
-	case line.Elsewhere(h.At.File, model):
-		here = false
-	case contract.IsSession(h.At.File) && line.Model == contract.SessionPolicy.File:
-		model, here = line.Model, true
 	}
 	switch {
 	case line.Agent != "cursor":
@@ -123,33 +107,17 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 	case h.Other != nil:
 		e.Role = contract.HookAbsent
 		e.lack = r.lacks(h.Other.Pos, "what Cursor makes of %q in the hook is not known", h.Other.Key)
-	case !h.FailClosed && h.Timeout <= slowest.Seconds():
+	case !h.FailClosed && h.Timeout <= contract.HookSeconds:
 		e.Role = contract.HookAbsent
 		e.lack = r.lacks(h.TimeoutAt, "the time of the hook may end before modec answers, which lets the call pass")
-	case !here:
-		e.lack = r.lacks(h.At, "the policy %q is not this project's: what this hook answers is not known",
-			line.Model)
+	case line.Elsewhere(h.At.File):
+		e.lack = r.lacks(h.At, "the hook is about another folder: what it answers is not known")
 	default:
-		if e.root = r.disk.Root; !contract.IsSession(model) {
-			e.root = filepath.Join(e.root, filepath.FromSlash(path.Dir(path.Dir(model))))
-		}
-		if err = e.Follow(model, &line, h.At.File, r.policies); err != nil {
+		if err = e.Follow(&line, h.At.File, r.policy); err != nil {
 			r.ignored(h.At, "%v", err)
 		}
 	}
 	return e
-}
-
-// modelPath returns a policy's path from the project's root, at which its hooks run;
-// false for one that may lie anywhere.
-func modelPath(model string) (string, bool) {
-	for _, variable := range []string{"${CURSOR_PROJECT_DIR}/", "${CLAUDE_PROJECT_DIR}/"} {
-		model = strings.TrimPrefix(model, variable)
-	}
-	if strings.Contains(model, "$") || model == "" {
-		return "", false
-	}
-	return strings.CutPrefix(absolute(model), root+"/")
 }
 
 // opinion is what a hook, or all hooks of an event, say of a call.
@@ -215,7 +183,6 @@ type hookCall struct {
 	policy  *policy.Engine
 	subject ir.SubjectRef
 	allows  bool
-	root    string
 	payload string
 }
 
@@ -224,7 +191,7 @@ const keptAnswers = 4096
 // remembered asks modec's hook, once for both surfaces and all files that call it at about the
 // same time.
 func (o *opened) remembered(e *hookEntry, payload []byte) opinion {
-	key := hookCall{e.Policy, e.Subject, e.Allows, e.root, string(payload)}
+	key := hookCall{e.Policy, e.Subject, e.Allows, string(payload)}
 	said, ok := o.answers.Get(key)
 	if !ok {
 		said = o.run(e, payload)
@@ -240,10 +207,8 @@ func (o *opened) run(e *hookEntry, payload []byte) (said opinion) {
 			said = denied
 		}
 	}()
-	disk := o.disk
-	disk.Root = e.root
 	req := contract.HookRequest{Payload: payload, Policy: e.Policy, Subject: e.Subject, MayAllow: e.Allows}
-	a := o.hook(req.At(disk))
+	a := o.hook(req.At(o.disk))
 	if a.Exit != 0 {
 		return denied
 	}

@@ -67,7 +67,7 @@ func OpenAt(fsys fs.FS, options contract.Options, hook Hook, at contract.Disk) (
 }
 
 func open(fsys fs.FS, options contract.Options, o *opened) ([]contract.Decider, diag.List) {
-	r := reader{fsys: fsys, policies: contract.NewHookPolicies(fsys, "cursor"), opened: o}
+	r := reader{fsys: fsys, policy: contract.NewHookPolicy(fsys, "cursor"), opened: o}
 	o.answers = cache.New[hookCall, opinion](keptAnswers)
 	r.folder, r.settings = options.String("folder"), settingsOf(options)
 	r.servers, r.setups = map[string]*ir.Server{}, map[ir.SubjectRef][]setup{}
@@ -85,8 +85,8 @@ func open(fsys fs.FS, options contract.Options, o *opened) ([]contract.Decider, 
 type reader struct {
 	fsys fs.FS
 	*opened
-	policies *contract.HookPolicies
-	diags    diag.List
+	policy *contract.HookPolicy
+	diags  diag.List
 }
 
 // ignored warns about what Cursor does not take from an artifact.
@@ -106,10 +106,7 @@ func (r *reader) readProject() {
 	for _, s := range contract.StartedIn(r.fsys, path.Join(format.Dir, format.ServersFile)) {
 		r.listed = append(r.listed, s.Name)
 	}
-	e, err := r.policies.Read(contract.PolicyFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		e, err = r.policies.Read(contract.SessionPolicy.File)
-	}
+	e, err := r.policy.Engine()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return

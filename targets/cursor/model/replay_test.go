@@ -86,7 +86,7 @@ func TestReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	build[contract.SessionPolicy.File] = build[contract.PolicyFile]
+	build[contract.PolicyFile] = build["policy.json"]
 	deciders, diags := Open(build, contract.Options{}, hook.Answer)
 	if len(deciders) != 2 || len(diags) > 0 {
 		t.Fatalf("got %d deciders, %v", len(deciders), diags)

@@ -41,7 +41,7 @@ func TestReplay(t *testing.T) {
 	artifacts := map[string][]byte{}
 	for _, name := range []string{"acme", "gemini"} {
 		res := compiled(t, name)
-		for file, data := range replay.Artifacts(res.Outputs, nil, ".gemini/", "session:gemini/") {
+		for file, data := range replay.Artifacts(res.Outputs, ".gemini/", "session:gemini/") {
 			artifacts[name+"/"+file] = data
 		}
 		today.Sessions = append(today.Sessions, sessions(t, name, res)...)

@@ -60,7 +60,7 @@ func (a *Asked) Add(t *testing.T, name string, p *ir.Project, built []contract.A
 	o contract.Options) {
 	t.Helper()
 	prefixes := append([]string{contract.SessionPath(a.Name, "")}, a.Files...)
-	for file, data := range replay.Artifacts(built, nil, prefixes...) {
+	for file, data := range replay.Artifacts(built, prefixes...) {
 		a.artifacts[name+"/"+file] = data
 	}
 	a.Tools[name] = map[string][]string{}
@@ -74,7 +74,7 @@ func (a *Asked) Add(t *testing.T, name string, p *ir.Project, built []contract.A
 	}
 	// The files of sessions are asked about alone: what every session reads has the same agents.
 	fsys := memfs.FS{}
-	for file, data := range replay.Artifacts(built, nil, contract.SessionPath(a.Name, "")) {
+	for file, data := range replay.Artifacts(built, contract.SessionPath(a.Name, "")) {
 		fsys[file] = data
 	}
 	d, ok := replay.Decider(t, target, fsys, o).(Does)

@@ -497,7 +497,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 			continue
 		}
 		if base == nil && e.hooks(w.subject) {
-			agents = append(agents, e.agentName(m), e.hookLine(w.ref, projectPolicy))
+			agents = append(agents, e.agentName(m), e.in.ProjectHook(e.agent.Name, w.ref)+closed)
 		}
 		alone := names(w.said)
 		if base != nil {
@@ -524,7 +524,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 	out.Servers = e.servers(e.shared)
 	switch {
 	case hooked:
-		out.Plugins = e.projectPlugins(contract.Object{format.HookCommand, e.hookLine(of.ref, projectPolicy)})
+		out.Plugins = e.projectPlugins(contract.Object{format.HookCommand, e.in.ProjectHook(e.agent.Name, of.ref) + closed})
 	case len(agents) > 0:
 		out.Plugins = e.projectPlugins(contract.Object{format.HookAgents, agents})
 	}

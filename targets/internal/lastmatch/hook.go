@@ -36,19 +36,8 @@ func (a *Agent) ofRedirects() string {
 	return hint
 }
 
-// projectPolicy reads the project's own policy.
-const projectPolicy = "--model " + contract.PolicyFile
-
-// hookLine returns the command that asks for a subject, by the policy that it reads. Where modec does not answer, the
-// call is refused.
-func (e *Emitter) hookLine(ref ir.SubjectRef, reads string) string {
-	name := "mode:" + ref.Mode
-	if ref.Role != "" {
-		name = "role:" + ref.Role
-	}
-	return "modec hook " + e.agent.Name + " " + reads + " --subject " + contract.ShellQuote(name) +
-		" --digest " + e.in.Policy.Digest(ref) + contract.Closed("modec did not decide: the call is refused")
-}
+// closed refuses a call where modec does not answer.
+var closed = contract.Closed("modec did not decide: the call is refused")
 
 // plugins returns the hook of a subject's sessions as the list of a session has it.
 func (e *Emitter) plugins(ref ir.SubjectRef) []any {
@@ -56,7 +45,7 @@ func (e *Emitter) plugins(ref ir.SubjectRef) []any {
 	if e.copies != nil {
 		at = e.copies.Put(*e.agent.Hook)
 	}
-	return []any{[]any{at, contract.Object{format.HookCommand, e.hookLine(ref, e.in.SessionFlags())}}}
+	return []any{[]any{at, contract.Object{format.HookCommand, e.in.SessionHook(e.agent.Name, ref) + closed}}}
 }
 
 // projectPlugins returns the hook as the file of the project has it, by what stands beside its path.

@@ -24,6 +24,7 @@ export function built(work, name) {
   const top = join(import.meta.dirname, '../../..'), out = join(work, 'out', name);
   const { status, stderr } = spawnSync(process.env.MODEC_BIN, ['build', '-C', join(top, 'fixtures', name), '--out', out], { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
+  for (const part of ['modec.toml', 'modec']) cpSync(join(top, 'fixtures', name, part), join(out, part), { recursive: true }); // the hooks decide by it
   const golden = join(top, 'golden', name);
   for (const target of readdirSync(golden)) {
     const session = join(golden, target, 'session');

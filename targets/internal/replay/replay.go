@@ -22,7 +22,6 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
 
@@ -114,8 +113,8 @@ func digest(data []byte) string {
 
 // Artifacts returns the files of a build, and of what sessions are started with, whose paths begin with one of the
 // prefixes.
-func Artifacts(outputs []contract.Artifacts, common []contract.File, prefixes ...string) map[string][]byte {
-	files := slices.Clone(common)
+func Artifacts(outputs []contract.Artifacts, prefixes ...string) map[string][]byte {
+	var files []contract.File
 	for _, o := range outputs {
 		files = slices.Concat(files, o.Files, o.Sessions)
 	}
@@ -153,8 +152,8 @@ func (k Key) stale(today Key) []string {
 // hook answers recorded calls as `modec hook` does today.
 type hook struct {
 	contract.Hooker
-	root  string // the scenario's project
-	built map[string]*ir.Project
+	root   string // the scenario's project
+	policy *policy.Engine
 }
 
 // differ returns where today's hook answers otherwise than the record.
@@ -183,34 +182,23 @@ func (h hook) answer(command []string, payload []byte) (Answer, error) {
 	}
 	flags := flag.NewFlagSet("hook", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	model, subject := flags.String("model", "", ""), flags.String("subject", "", "")
-	root := flags.String("root", "", "") // of a copy of its policy, which is the one at hand
-	mayAllow := flags.Bool("may-allow", false, "")
-	flags.String("digest", "", "") // of the policy, which is the one at hand
+	line := contract.HookLine{}
+	flags.StringVar(&line.Subject, "subject", "", "")
+	flags.String("root", "", "") // the scenario's project too
+	flags.BoolVar(&line.MayAllow, "may-allow", false, "")
 	if err := flags.Parse(command[2:]); err != nil {
 		return Answer{}, err
 	}
-	file := h.folders().Replace(*model)
-	if *root != "" {
-		file = filepath.Join(h.folders().Replace(*root), filepath.FromSlash(contract.PolicyFile))
-	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(h.root, file)
-	}
-	project, err := h.policy(file)
-	if err != nil {
-		return Answer{}, err
-	}
-	ref, err := project.ParseSubject(*subject, "")
+	ref, err := line.Ref(h.policy)
 	if err != nil {
 		return Answer{}, err
 	}
 	a := h.Hook(contract.HookRequest{
 		Payload:  []byte(h.folders().Replace(string(payload))),
-		Policy:   policy.New(project),
+		Policy:   h.policy,
 		Subject:  ref,
-		Root:     filepath.Dir(filepath.Dir(file)),
-		MayAllow: *mayAllow,
+		Root:     h.root,
+		MayAllow: line.MayAllow,
 		Resolve:  contract.ResolveLinks,
 	})
 	said := Answer{Exit: a.Exit}
@@ -233,22 +221,6 @@ func (h hook) names() *strings.Replacer {
 }
 
 func (h hook) parent() string { return filepath.Dir(h.root) }
-
-// policy reads a compiled policy once.
-func (h hook) policy(file string) (*ir.Project, error) {
-	if p := h.built[file]; p != nil {
-		return p, nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	p, err := ir.Unmarshal(bytes.NewReader(data))
-	if err == nil {
-		h.built[file] = p
-	}
-	return p, err
-}
 
 // disagree returns where the model says something else than what became of a call.
 func (r *Record) disagree(want []Expected) []string {

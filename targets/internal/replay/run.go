@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/policy"
 )
 
 // Case is a target with today's state of what its record was made of.
@@ -24,6 +24,7 @@ type Case struct {
 	Actions   any               // of testdata/decide.json, without the verdicts
 	Want      []Expected
 	Hooker    contract.Hooker // nil for an agent without hooks
+	Policy    *policy.Engine  // by which it decides
 }
 
 // Run holds the target against its record, and shows that each comparison can fail.
@@ -83,7 +84,7 @@ func (c Case) hook(t *testing.T, r *Record) {
 		}
 		return
 	}
-	h := hook{c.Hooker, c.project(t), map[string]*ir.Project{}}
+	h := hook{c.Hooker, c.project(t), c.Policy.For(c.Hooker.Name())}
 	differ := func() []string {
 		list, err := r.differ(h)
 		if err != nil {

@@ -202,8 +202,7 @@ func (s *Server) Reload(m *Model) {
 		sc.register()
 		sc.tell(uris)
 	}
-	s.opt.Logger.Info("serving a new model", "source", m.Project.SourceHash,
-		"modes", len(m.Project.Modes), "roles", len(m.Project.Roles))
+	s.opt.Logger.Info("serving a new model", "modes", len(m.Project.Modes), "roles", len(m.Project.Roles))
 }
 
 // prepare hides the values of environments where Options.HideEnv says so.

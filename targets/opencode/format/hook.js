@@ -1,6 +1,7 @@
 // Written by modec. opencode asks modec before every call of a tool, by the command beside this file's name in the
 // settings. What modec denies ends in an error, which opencode takes for a refusal, and so does whatever is no answer.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 
 const refuse = (why) => {
   throw new Error(`modec: ${why}`);
@@ -21,6 +22,7 @@ const answer = (command, cwd, call) =>
 
 export const server = async ({ directory }, options) => {
   const agents = new Map(); // by session
+  const session = randomUUID(); // of modec: the project and the policy are those of the start
   return {
     'chat.message': async ({ sessionID }, { message }) => {
       agents.set(sessionID, message.agent);
@@ -31,7 +33,7 @@ export const server = async ({ directory }, options) => {
       const line = Object.hasOwn(of ?? {}, agent) ? of[agent] : command;
       if (line === undefined && of) return; // nothing of the source is about such a session
       if (!line) refuse('the plugin is listed without the command that it runs');
-      const told = answer(line, directory, { cwd: directory, tool, agent, args });
+      const told = answer(line, directory, { session, cwd: directory, tool, agent, args });
       const { decision, reason } = await told.then(JSON.parse).catch((e) => refuse(e.message));
       if (decision !== undefined) refuse(reason);
     },

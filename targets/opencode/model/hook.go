@@ -36,16 +36,16 @@ type judged struct {
 // hooks reads the lines of plugins, each once.
 type hooks struct {
 	*Reader
-	run      Hook
-	policies *contract.HookPolicies
-	disk     contract.Disk
-	known    map[string]*judged
-	loads    bool // opencode loads the plugin, and it is modec's
+	run    Hook
+	policy *contract.HookPolicy
+	disk   contract.Disk
+	known  map[string]*judged
+	loads  bool // opencode loads the plugin, and it is modec's
 }
 
 func newHooks(r *Reader, run Hook) *hooks {
 	text, err := fs.ReadFile(r.FS, format.HookFile)
-	return &hooks{Reader: r, run: run, policies: contract.NewHookPolicies(r.FS, "opencode"),
+	return &hooks{Reader: r, run: run, policy: contract.NewHookPolicy(r.FS, "opencode"),
 		disk: contract.ModelDisk(root), known: map[string]*judged{},
 		loads: err == nil && bytes.Equal(text, format.HookText)}
 }
@@ -90,7 +90,7 @@ func (h *hooks) judge(j *judged, line string) {
 		j.Role = contract.HookRefuses // modec refuses a payload that is not of its agent
 		ignored("the command of the plugin is for " + of.Agent + ": it refuses every call")
 	default:
-		if err = j.Follow(of.Model, &of, j.at.File, h.policies); err != nil {
+		if err = j.Follow(&of, j.at.File, h.policy); err != nil {
 			ignored(err.Error())
 		}
 		if j.Role == contract.HookStranger { // which cannot allow

@@ -1,0 +1,173 @@
+// Package session keeps, for a user and outside of every repository, by what a session's hook decides: its first call
+// fixes the project and the policy ([Store.Fix]), and no later change of the source takes them from it. What a source
+// compiles to is kept too ([Store.Compiled]), so that a call compiles nothing.
+//
+// The folder is below the user's home as the system knows it, which no variable moves. A policy lies there by the
+// digest of its bytes: another one in its place is none.
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"modec.dev/modec/compiler/contract"
+	"modec.dev/modec/compiler/record"
+)
+
+// Home returns the user's home folder as the system knows it. Tests put another one in its place.
+var Home = func() (string, error) {
+	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && filepath.IsAbs(u.HomeDir) {
+		return u.HomeDir, nil
+	}
+	return os.UserHomeDir()
+}
+
+// folder is where a home folder keeps what modec remembers, and keep where in it this is.
+const folder, keep = ".cache/modec", "hooks"
+
+// kept is how long a session stays known after its last call, and a policy after the last session that used it.
+const kept = 7 * 24 * time.Hour
+
+// Store is the folder.
+type Store struct{ dir string }
+
+// Open returns that of the user.
+func Open() (*Store, error) {
+	home, err := Home()
+	if err != nil {
+		return nil, fmt.Errorf("there is no home folder to keep the session in: %w", err)
+	}
+	return &Store{filepath.Join(home, filepath.FromSlash(folder), keep)}, nil
+}
+
+// Folder returns the folder of all that modec remembers there.
+func (s *Store) Folder() string { return filepath.Dir(s.dir) }
+
+// Session is what the first call of a session fixed.
+type Session struct {
+	Root   string `json:"root"`   // the project's folder
+	Policy string `json:"policy"` // the digest of the compiled source
+}
+
+// Find returns what the first call fixed of a session that some words name; false where this one is the first.
+func (s *Store) Find(names ...string) (Session, bool) {
+	var of Session
+	place := s.place("session", names...)
+	data := record.Read(place)
+	if data == nil || json.Unmarshal(data, &of) != nil {
+		return of, false
+	}
+	touch(place)
+	return of, true
+}
+
+// Fix fixes a session. Of two first calls at once the first holds, and Fix returns what it fixed.
+func (s *Store) Fix(of Session, names ...string) (Session, error) {
+	data, err := json.Marshal(of)
+	if err != nil {
+		return of, err
+	}
+	place := s.place("session", names...)
+	next := place + "-" + strconv.Itoa(os.Getpid())
+	if err = record.Keep(next, data); err == nil {
+		err = os.Link(next, place)
+		os.Remove(next)
+	}
+	if first, ok := s.Find(names...); ok {
+		of, err = first, nil
+	}
+	if err != nil {
+		return of, fmt.Errorf("what the session began with cannot be kept: %w", err)
+	}
+	s.forget(time.Now().Add(-kept))
+	return of, nil
+}
+
+// compiled is what a project's source was last compiled to.
+type compiled struct {
+	Files  map[string]string `json:"files"`  // what was read for it, as [contract.Reads] has it
+	Policy string            `json:"policy"` // its digest
+}
+
+// Compiled returns what the source of a project compiles to, and its digest: from the folder where nothing of what
+// compile read has changed since. release names the program that compiles.
+func (s *Store) Compiled(
+	root, release string, compile func(fs.FS) ([]byte, error),
+) (policy []byte, digest string, err error) {
+	folder, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, "", fmt.Errorf("the project cannot be opened: %w", err)
+	}
+	defer folder.Close()
+	files := contract.Plain(folder.FS())
+	place := s.place("source", root, release)
+	var last compiled
+	if data := record.Read(place); data != nil && json.Unmarshal(data, &last) == nil && len(last.Files) > 0 {
+		now := contract.NewReads(files)
+		for name := range last.Files {
+			now.Note(name)
+		}
+		if policy := s.Policy(last.Policy); policy != nil && maps.Equal(now.States(), last.Files) {
+			return policy, last.Policy, nil
+		}
+	}
+	reads := contract.NewReads(files)
+	if policy, err = compile(reads); err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256(policy)
+	last = compiled{reads.States(), hex.EncodeToString(sum[:])}
+	data, err := json.Marshal(last)
+	if err == nil {
+		err = record.Keep(filepath.Join(s.dir, "policy-"+last.Policy), policy)
+	}
+	if err == nil {
+		_ = record.Keep(place, data) // without it the next call compiles again
+	}
+	return policy, last.Policy, nil
+}
+
+// Policy returns a compiled source by its digest, nil where it is not there.
+func (s *Store) Policy(digest string) []byte {
+	place := filepath.Join(s.dir, "policy-"+filepath.Base(digest))
+	data := record.Read(place)
+	if sum := sha256.Sum256(data); data == nil || hex.EncodeToString(sum[:]) != digest {
+		return nil
+	}
+	touch(place)
+	return data
+}
+
+// place returns where something lies that some words name.
+func (s *Store) place(kind string, names ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
+	return filepath.Join(s.dir, kind+"-"+hex.EncodeToString(sum[:16]))
+}
+
+// touch notes once a day that something is used.
+func touch(place string) {
+	now := time.Now()
+	if info, err := os.Lstat(place); err == nil && now.Sub(info.ModTime()) > 24*time.Hour {
+		_ = os.Chtimes(place, now, now) // it is forgotten a day earlier
+	}
+}
+
+// forget removes what was not used since a time.
+func (s *Store) forget(since time.Time) {
+	list, _ := os.ReadDir(s.dir)
+	for _, entry := range list {
+		if info, err := entry.Info(); err == nil && info.ModTime().Before(since) {
+			os.Remove(filepath.Join(s.dir, entry.Name()))
+		}
+	}
+}
