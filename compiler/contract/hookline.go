@@ -64,8 +64,8 @@ func Unless(text string) string {
 // RunsHook reports whether a file has a line that runs modec's hook.
 func RunsHook(data []byte) bool { return bytes.Contains(data, []byte("modec hook ")) }
 
-// IsBuiltHook reports whether an entry of a file of hooks, as JSON, runs modec's hook as a build writes it into a file of
-// a project, and nothing else.
+// IsBuiltHook reports whether an entry of a file of hooks, as JSON, runs modec's hook as a build writes it into a file
+// of a project, and nothing else.
 func IsBuiltHook(entry []byte) bool {
 	var v any
 	if json.Unmarshal(entry, &v) != nil {

@@ -17,8 +17,8 @@ func SessionPath(target, name string) string { return sessionFolder + target + "
 // IsSession reports whether a path is one of these.
 func IsSession(path string) bool { return strings.HasPrefix(path, sessionFolder) }
 
-// PolicyFile is where the models find the compiled source, by which hooks decide. It is in no repository: modec compiles
-// the source when a hook asks.
+// PolicyFile is where the models find the compiled source, by which hooks decide. It is in no repository: modec
+// compiles the source when a hook asks.
 const PolicyFile = sessionFolder + "policy.json"
 
 // Over returns a project's files with those that its sessions are started with.

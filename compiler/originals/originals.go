@@ -268,8 +268,8 @@ func place(folder, root string) string {
 	return filepath.Join(state, folder, hex.EncodeToString(sum[:16]))
 }
 
-// Folder returns where modec keeps what is a user's, "" where there is no place: in the folder of the XDG base directory
-// specification for the state of programs, on macOS and Windows in that of the settings.
+// Folder returns where modec keeps what is a user's, "" where there is no place: in the folder of the XDG base
+// directory specification for the state of programs, on macOS and Windows in that of the settings.
 func Folder() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "modec")

@@ -36,8 +36,8 @@ type Session struct {
 	only  []string          // the folders that have nothing but copies
 }
 
-// NewSession returns a session of the project at root. Its files go into the folder out, and into one of the user's home
-// where that is "".
+// NewSession returns a session of the project at root. Its files go into the folder out, and into one of the user's
+// home where that is "".
 func NewSession(home, out, root string) *Session {
 	s := &Session{dir: out, named: out != "", root: root, in: map[string]string{}}
 	if !s.named {

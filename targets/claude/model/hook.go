@@ -118,7 +118,8 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 		o.warn(at, "the hook is about the folder %q: what it decides there, modec does not know", l.Root)
 		return nil
 	}
-	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, keeps: l.Refuses, ofModes: l.Otherwise == abstains}
+	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, keeps: l.Refuses,
+		ofModes: l.Otherwise == abstains}
 	if h.engine, h.ref, err = o.policy.Of(&l); err != nil {
 		o.warn(at, "%v", err)
 		h.engine, h.text = nil, "the hook"

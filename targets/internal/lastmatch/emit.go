@@ -524,7 +524,8 @@ func (e *Emitter) Project() (out Project, ok bool) {
 	out.Servers = e.servers(e.shared)
 	switch {
 	case hooked:
-		out.Plugins = e.projectPlugins(contract.Object{format.HookCommand, e.in.ProjectHook(e.agent.Name, of.ref) + closed})
+		line := e.in.ProjectHook(e.agent.Name, of.ref) + closed
+		out.Plugins = e.projectPlugins(contract.Object{format.HookCommand, line})
 	case len(agents) > 0:
 		out.Plugins = e.projectPlugins(contract.Object{format.HookAgents, agents})
 	}
