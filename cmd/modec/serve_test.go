@@ -154,3 +154,54 @@ func TestServeKeepsSource(t *testing.T) {
 		t.Errorf("the source that came back is not served: %v", s.Model().Project.RoleNames())
 	}
 }
+
+// A server that begins before its project sees the project come and change, also after its folder was elsewhere.
+func TestServeSeesProjectBegin(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "project")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	said := &transcript{}
+	l := &modelLoader{env: testEnv(t.Context(), dir, said), log: slog.New(slog.NewTextHandler(said, nil))}
+	w, err := l.watch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := l.load()
+	s, err := serve.New(m, serve.Options{Version: "test", Logger: l.log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	l.server = s
+	go func() { _ = w.run(l.ctx, l.reload) }()
+	serves := func(role string) {
+		t.Helper()
+		mustWrite(t, filepath.Join(dir, "modec", "a.cue"),
+			[]byte("package modec\n\nroles: "+role+": can: read: \"deny\"\n"))
+		eventually(t, "serving "+role, func() bool { return s.Model().Project.Role(role) != nil }, said)
+	}
+	move := func(from, to, tells string) {
+		t.Helper()
+		n := strings.Count(said.String(), tells)
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, tells, func() bool { return strings.Count(said.String(), tells) > n }, said)
+	}
+	mustWrite(t, filepath.Join(dir, "modec.toml"), []byte("[targets.roo]\n"))
+	eventually(t, "told", func() bool { return strings.Contains(said.String(), "no data") }, said)
+	serves("first")
+	serves("second")
+	move(dir, dir+"-away", "cannot be opened")
+	if err := os.Rename(dir+"-away", dir); err != nil {
+		t.Fatal(err)
+	}
+	serves("third")
+	source := filepath.Join(dir, "modec")
+	move(source, source+"-away", "no data")
+	if err := os.Rename(source+"-away", source); err != nil {
+		t.Fatal(err)
+	}
+	serves("fourth")
+}

@@ -48,9 +48,6 @@ func (l *modelLoader) watch() (*watcher, error) {
 	if l.file != "" {
 		return l.watchFile(l.file)
 	}
-	if l.alone() { // a folder that may have anything below it: only the beginning of a project is seen
-		return l.watchFile(filepath.Join(l.dir, config.File))
-	}
 	return l.env.watch()
 }
 

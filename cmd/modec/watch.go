@@ -95,13 +95,17 @@ func (w *watcher) run(ctx context.Context, changed func()) error {
 	}
 }
 
-// all watches the source's folders, new ones included. Where the project does not load,
-// it watches the default folder.
+// all watches the source's folders, new ones included. Where the project does not load, it watches the default folder,
+// and without modec.toml only the project's own: nobody says how much is below it then.
 func (w *watcher) all() {
 	if w.file != "" {
 		return
 	}
+	_ = w.w.Add(w.dir) // the folder may be another one, or back
 	w.source = filepath.Join(w.dir, "modec")
+	if _, err := os.Stat(filepath.Join(w.dir, config.File)); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
 	if cfg, diags := compiler.ReadConfig(w.request()); cfg != nil && !diags.HasErrors() {
 		w.source = filepath.Join(w.dir, filepath.FromSlash(cfg.Source))
 	}
