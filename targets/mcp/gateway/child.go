@@ -235,7 +235,7 @@ func (c *childConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-func (c *childConn) Write(_ context.Context, msg jsonrpc.Message) error {
+func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(ownName(msg))
 	if err != nil {
 		return err
@@ -243,6 +243,7 @@ func (c *childConn) Write(_ context.Context, msg jsonrpc.Message) error {
 	c.write.Lock()
 	defer c.write.Unlock()
 	if _, err = c.in.Write(append(data, '\n')); err == nil {
+		noteSent(ctx)
 		c.answered(msg)
 	}
 	return err

@@ -33,8 +33,8 @@
 //
 // A server starts when something of it is first needed, with an environment of its own: what its entry
 // names, and the few variables without which programs do not run. It is started again when it ends, later
-// each time. A call under way has an error then, and never hangs. A server that fails costs its own tools
-// only, and for seconds.
+// each time. A call under way has an error then, unless it only reads, and never hangs. A server that fails costs its
+// own tools only, and for seconds.
 //
 // What a server sends is bounded in size, depth and number; what servers list is kept up to a number of bytes, of all
 // servers and callers together. Its objects keep the keys that modec does not know, and their order. An object with a

@@ -219,12 +219,15 @@ func (u *upstream) listed(ctx context.Context, k *kind) (*sum, error) {
 func (u *upstream) fetch(ctx context.Context, k *kind) (*list, time.Duration, error) {
 	start, cancel := u.limited(ctx)
 	defer cancel()
-	s, err := u.connected(start)
-	if err != nil {
+	has := false
+	if err := u.inSession(start, true, func(_ context.Context, s *session) error {
+		has = offers(s, k)
+		return nil
+	}); err != nil {
 		return nil, 0, err
 	}
 	l, ttl, p, size := &list{}, listTTL, &params{}, 0
-	if !offers(s, k) {
+	if !has {
 		return l, ttl, nil
 	}
 	known, n, heavy := map[string]bool{}, 0, 0

@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -82,7 +83,8 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // send sends a request to the server.
 func (r *remote) send(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
+	req = req.Clone(httptrace.WithClientTrace(req.Context(),
+		&httptrace.ClientTrace{WroteHeaders: func() { noteSent(req.Context()) }})) // before the body
 	for name, value := range r.headers {
 		if !strings.HasPrefix(http.CanonicalHeaderKey(name), "Mcp-") { // the protocol's own
 			req.Header.Set(name, value)
@@ -125,7 +127,8 @@ var errNoSession = errors.New("it does not know the session any more")
 // lost reports whether the server does not know the session of a request any more. Some servers say so with 404. Others
 // refuse every request of it with 400, so a ping is sent to find out.
 func (r *remote) lost(req *http.Request, sent []byte, res *http.Response) bool {
-	if req.Method != http.MethodPost || req.Header.Get("Mcp-Session-Id") == "" {
+	sse := req.Header.Get("Accept") == "" // of revision 2024-11-05, which has sessions in its addresses
+	if req.Method != http.MethodPost || req.Header.Get("Mcp-Session-Id") == "" && !sse {
 		return false
 	}
 	if res.StatusCode != http.StatusBadRequest || hasMethod(sent, "ping") {

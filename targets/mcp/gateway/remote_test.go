@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,6 +171,121 @@ func TestRestarts(t *testing.T) {
 				}
 			}
 			server.Close()
+		})
+	}
+}
+
+// TestSessionWithoutItsServer holds that a call waits for a server that gives sessions and does not know them for a
+// while, as several behind a balancer may.
+func TestSessionWithoutItsServer(t *testing.T) {
+	t.Parallel()
+	b := newBackend(t)
+	var forgets atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if forgets.Load() && r.Header.Get("Mcp-Session-Id") != "" {
+			http.Error(w, "session not found", http.StatusNotFound)
+			return
+		}
+		b.Config.Handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	t.Cleanup(front.CloseClientConnections)
+	source := one(fmt.Sprintf(`{"url": %q, "tools": {"read": {}}}`, front.URL))
+	w := dial(t, real(t, source, reviewer), eras[0], object{})
+	w.result("tools/call", object{"name": "s_read"})
+	forgets.Store(true)
+	time.AfterFunc(300*time.Millisecond, func() { forgets.Store(false) })
+	w.result("tools/call", object{"name": "s_read"})
+	time.Sleep(stopGrace + 100*time.Millisecond) // sessions that are lost have ended
+	w.result("tools/call", object{"name": "s_read"})
+}
+
+// TestRestartsUnderLoad cuts all connections of a server again and again while calls come and its streams are open: no
+// call that only reads fails, and none that writes runs twice.
+func TestRestartsUnderLoad(t *testing.T) {
+	for _, kind := range []string{"http", "sse"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			ran := map[string]int{}
+			of := func(*http.Request) *sdk.Server {
+				s := sdk.NewServer(&sdk.Implementation{Name: "backend", Version: "1"}, nil)
+				for _, name := range []string{"read", "write"} {
+					s.AddTool(&sdk.Tool{Name: name, InputSchema: object{"type": "object"}},
+						func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+							mu.Lock()
+							defer mu.Unlock()
+							ran[r.Params.Name+string(r.Params.Arguments)]++
+							return text("done"), nil
+						})
+				}
+				return s
+			}
+			address := "127.0.0.1:0"
+			start := func() *http.Server {
+				l, err := net.Listen("tcp", address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				address = l.Addr().String()
+				var h http.Handler = sdk.NewStreamableHTTPHandler(of, nil)
+				if kind == "sse" {
+					h = sdk.NewSSEHandler(of, nil)
+				}
+				s := &http.Server{Handler: h}
+				go func() { _ = s.Serve(l) }()
+				return s
+			}
+			server := start()
+			source := one(fmt.Sprintf(`{"type": %q, "url": "http://%s", "tools": {"read": {"risk": "read"}, "write": {}}}`,
+				kind, address))
+			w := dial(t, real(t, source, reviewer), eras[0], object{})
+			w.result("tools/call", object{"name": "s_read"})
+			stop := make(chan bool)
+			var load sync.WaitGroup
+			end := sync.OnceFunc(func() {
+				close(stop)
+				load.Wait()
+			})
+			defer end()
+			var reads [6]atomic.Int64 // that are answered
+			for worker := range reads {
+				load.Go(func() {
+					for i := 0; ; i++ {
+						select {
+						case <-stop:
+							return
+						case <-time.After(time.Millisecond):
+						}
+						args := object{"n": fmt.Sprint(worker, " ", i)}
+						if m := w.call("tools/call", object{"name": "s_read", "arguments": args}); m["error"] != nil {
+							t.Errorf("a call that only reads: got %v", m["error"])
+						}
+						reads[worker].Add(1)
+						w.call("tools/call", object{"name": "s_write", "arguments": args}) // it may have been cut
+					}
+				})
+			}
+			rounds := 20
+			if testing.Short() {
+				rounds = 4
+			}
+			for i := range rounds {
+				server.Close()
+				time.Sleep(time.Duration(i%2) * 200 * time.Millisecond)
+				server = start()
+				for worker := range reads { // no call is cut by two restarts
+					was := reads[worker].Load()
+					eventually(t, "an answer", func() bool { return reads[worker].Load() > was })
+				}
+			}
+			end()
+			server.Close()
+			for call, n := range ran {
+				if strings.HasPrefix(call, "write") && n > 1 {
+					t.Errorf("%s ran %d times", call, n)
+				}
+			}
 		})
 	}
 }

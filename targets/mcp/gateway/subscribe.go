@@ -135,7 +135,7 @@ func (u *upstream) subscribe(ctx context.Context, uri string, to subscription) e
 		delete(u.subscribed, uri)
 	}
 	u.mu.Unlock()
-	if err := u.inSession(ctx, "resources/subscribe", func(s *session) error {
+	if err := u.inSession(ctx, true, func(ctx context.Context, s *session) error {
 		if to == begun {
 			return s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
 		}

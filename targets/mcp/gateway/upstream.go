@@ -178,26 +178,31 @@ func (u *upstream) pause(why error) {
 const (
 	resendFor   = 10 * time.Second // after a server that ran does not listen any more
 	resendPause = 100 * time.Millisecond
-	mostLost    = 3 // sessions that the server does not know any more, of one call
+	mostLost    = 3 // times that one call is sent again which was lost with its session or its connection
 )
 
-// inSession does something in the session with the server. A remote server that restarts costs no call that it has not
-// got, or that may be repeated because it only reads: that is sent again, in another session where the server does not
-// know this one any more.
-func (u *upstream) inSession(ctx context.Context, method string, do func(*session) error) error {
+// inSession does something in the session with the server. A server that restarts costs no call that was not sent, and
+// none that only reads: that is sent again, in another session where this one has ended or the server does not know it
+// any more.
+func (u *upstream) inSession(ctx context.Context, reads bool, do func(context.Context, *session) error) error {
 	for lost := 0; ; {
+		var sent atomic.Bool
 		s, err := u.connected(ctx)
-		reads := method != "tools/call" || err != nil
+		again := u.entry.URL != "" && isCut(err)
 		if err == nil {
-			err = do(s)
+			err = do(context.WithValue(ctx, sentKey{}, &sent), s)
+			again = unsent(err) || err != nil && !sent.Load()
 		}
-		_, cut := errors.AsType[*url.Error](err)
-		switch {
-		case errors.Is(err, errNoSession) && lost < mostLost:
+		switch more := s != nil && lost < mostLost; {
+		case more && errors.Is(err, errNoSession):
 			lost++
 			u.leave(s)
 			continue
-		case !u.mayResend(unsent(err) || reads && cut):
+		case more && !again && reads && isCut(err):
+			lost++
+			again = true
+		}
+		if !u.mayResend(again) {
 			return err
 		}
 		select {
@@ -205,6 +210,35 @@ func (u *upstream) inSession(ctx context.Context, method string, do func(*sessio
 		case <-ctx.Done():
 			return err
 		}
+	}
+}
+
+// readsOnly reports whether a call changes nothing: a tool's, where the source says so.
+func (u *upstream) readsOnly(method string, p *params) bool {
+	return method != "tools/call" || slices.ContainsFunc(u.entry.Tools, func(t ir.Tool) bool {
+		return t.Name == p.Name && t.Risk == "read"
+	})
+}
+
+// isCut reports whether an error says that the connection to the server failed.
+func isCut(err error) bool {
+	_, ok := errors.AsType[*url.Error](err)
+	return ok || isGone(err)
+}
+
+// isGone reports whether an error says that the server ended. What a call writes may come to a program that just did.
+func isGone(err error) bool {
+	gone := []error{sdk.ErrConnectionClosed, io.EOF, os.ErrClosed, syscall.EPIPE}
+	return slices.ContainsFunc(gone, func(x error) bool { return errors.Is(err, x) })
+}
+
+// sentKey is that of an [atomic.Bool] in a call's context, which its transport sets once it sends the call.
+type sentKey struct{}
+
+// noteSent notes that a call is sent.
+func noteSent(ctx context.Context) {
+	if sent, ok := ctx.Value(sentKey{}).(*atomic.Bool); ok {
+		sent.Store(true)
 	}
 }
 
@@ -324,7 +358,7 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 	defer end(nil)
 	defer context.AfterFunc(u.life, func() { end(errNotServed) })()
 	var a *answer
-	if err := u.inSession(ctx, method, func(s *session) (err error) {
+	if err := u.inSession(ctx, u.readsOnly(method, p), func(ctx context.Context, s *session) (err error) {
 		a, err = sdk.CallCustomMethod[*params, *answer](ctx, s.ClientSession, methodPrefix+method, p)
 		return err
 	}); err != nil {
@@ -388,9 +422,7 @@ func (u *upstream) failed(ctx context.Context, err error) error {
 		}
 		return out
 	}
-	// What a call writes may come to a program that has just ended.
-	gone := []error{sdk.ErrConnectionClosed, io.EOF, os.ErrClosed, syscall.EPIPE}
-	if slices.ContainsFunc(gone, func(x error) bool { return errors.Is(err, x) }) {
+	if isGone(err) {
 		err = errors.New("it ended while the call was under way")
 	}
 	why := u.masked(strings.ReplaceAll(err.Error(), methodPrefix, ""))

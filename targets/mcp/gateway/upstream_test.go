@@ -213,6 +213,23 @@ func TestServerEnds(t *testing.T) {
 	}
 }
 
+// A call that only reads outlives its program: the next one gets it, and where that ends too the caller learns it.
+func TestReadOutlivesServer(t *testing.T) {
+	entry := strings.Replace(program("plain"), `"slow":{}`, `"slow":{"risk":"read"}`, 1)
+	w := dial(t, real(t, one(entry), reviewer), eras[0], object{})
+	_, c := w.start("tools/call", object{"name": "s_slow", "arguments": object{"wait": true},
+		"_meta": object{"progressToken": 1}})
+	for range 2 {
+		for range 3 {
+			w.hears("notifications/progress")
+		}
+		w.call("tools/call", object{"name": "s_end"})
+	}
+	if m := <-c; !strings.Contains(fmt.Sprint(m["error"]), "it ended") {
+		t.Errorf("got %v", m)
+	}
+}
+
 // A server that fails costs its own tools only.
 func TestServerFails(t *testing.T) {
 	source := `{"servers": {"s": ` + program("plain") + `, "gone": {"command": "/does/not/exist", "tools": {"x": {}}},
