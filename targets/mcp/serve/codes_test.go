@@ -99,6 +99,7 @@ var wrong = []struct{ request, want string }{
 	{`"method":"completion/complete","params":{"ref":1}`, `-32602 VALIDATION_ERROR a number, want an object`},
 	{`"method":"completion/complete","params":{"ref":{"type":5},"argument":{}}`, `-32602 VALIDATION_ERROR ref.type: got a number`},
 	{`"method":"logging/setLevel","params":{"level":"bogus"}`, `-32602 VALIDATION_ERROR got the level "bogus"`},
+	{`"method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true}}`, `-32601 METHOD_NOT_FOUND method`},
 	{`"method":"initialize","params":{"protocolVersion":{}}`, `-32602 VALIDATION_ERROR an object, want a text`},
 }
 

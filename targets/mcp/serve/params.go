@@ -54,8 +54,13 @@ var params = map[string][]param{
 	"notifications/cancelled": {{"reason", aText, false}},
 }
 
-// saysNothing reports parameters that the SDK reads and takes, and that say nothing.
+// saysNothing reports parameters that the SDK reads and takes, and that say nothing, and a method that the request's
+// revision does not have.
 func saysNothing(method string, req sdk.Request) error {
+	of, ok := req.(interface{ ProtocolVersion() string })
+	if method == untilTold && (!ok || of.ProtocolVersion() < statelessSince) {
+		return fail(methodNotFound, "got the method %q, which is of revision %s", method, statelessSince)
+	}
 	if method == "logging/setLevel" {
 		var p struct{ Level string }
 		raw, err := json.Marshal(req.GetParams())
