@@ -95,20 +95,19 @@ func (w *watcher) run(ctx context.Context, changed func()) error {
 	}
 }
 
-// all watches the source's folders, new ones included. Where the project does not load, it watches the default folder,
-// and without modec.toml only the project's own: nobody says how much is below it then.
+// all watches the project's folder, which may be another one by now or back, and the source's folders, new ones
+// included. Where modec.toml is missing or not read, it watches the first alone: nobody says what the source is.
 func (w *watcher) all() {
 	if w.file != "" {
 		return
 	}
-	_ = w.w.Add(w.dir) // the folder may be another one, or back
+	_ = w.w.Add(w.dir)
 	w.source = filepath.Join(w.dir, "modec")
-	if _, err := os.Stat(filepath.Join(w.dir, config.File)); errors.Is(err, fs.ErrNotExist) {
+	cfg, diags := compiler.ReadConfig(w.request())
+	if cfg == nil || diags.HasErrors() {
 		return
 	}
-	if cfg, diags := compiler.ReadConfig(w.request()); cfg != nil && !diags.HasErrors() {
-		w.source = filepath.Join(w.dir, filepath.FromSlash(cfg.Source))
-	}
+	w.source = filepath.Join(w.dir, filepath.FromSlash(cfg.Source))
 	// A build reports what cannot be watched.
 	_ = filepath.WalkDir(w.source, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

@@ -29,9 +29,9 @@ type params struct {
 const reserved = "io.modelcontextprotocol/"
 
 // passedMeta returns the metadata of a message that are passed on.
-func passedMeta(meta map[string]any) map[string]any {
+func passedMeta[V any](meta map[string]V) map[string]V {
 	out := maps.Clone(meta)
-	maps.DeleteFunc(out, func(key string, _ any) bool { return strings.HasPrefix(key, reserved) })
+	maps.DeleteFunc(out, func(key string, _ V) bool { return strings.HasPrefix(key, reserved) })
 	return out
 }
 

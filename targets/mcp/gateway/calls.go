@@ -15,36 +15,18 @@ const stateless = "2026-07-28"
 
 // request is what requests of every method have.
 type request interface {
+	GetParams() sdk.Params
 	ProtocolVersion() string
 	ClientCapabilities() *sdk.ClientCapabilities
 }
 
-// cursorOf returns the cursor of a list's parameters, which may be missing.
-func cursorOf[P any, T interface {
-	*P
-	sdk.Params
-}](p T) string {
-	if p == nil {
-		return ""
-	}
-	switch p := any(p).(type) {
-	case *sdk.ListToolsParams:
-		return p.Cursor
-	case *sdk.ListPromptsParams:
-		return p.Cursor
-	case *sdk.ListResourcesParams:
-		return p.Cursor
-	case *sdk.ListResourceTemplatesParams:
-		return p.Cursor
-	}
-	return ""
-}
-
 // listed answers with all that the subject may see of a kind, on one page.
-func (g *Gateway) listed(ctx context.Context, k *kind, r request, cursor string) (sdk.Result, error) {
-	if cursor != "" {
+func (g *Gateway) listed(ctx context.Context, k *kind, r request) (sdk.Result, error) {
+	var from params
+	raw, _ := json.Marshal(r.GetParams()) // what was read can be written
+	if json.Unmarshal(raw, &from) != nil || from.Cursor != "" {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
-			Message: fmt.Sprintf("got the cursor %q, and the list has one page", cursor)}
+			Message: fmt.Sprintf("got the cursor %q, and the list has one page", from.Cursor)}
 	}
 	_, j := g.joined(ctx, k)
 	return &answer{fields: j.fields(k, r.ProtocolVersion() >= stateless)}, nil
@@ -83,14 +65,7 @@ func passed(a *answer, r request) *answer {
 	}
 	var meta map[string]json.RawMessage
 	if raw := a.fields["_meta"]; raw != nil && json.Unmarshal(raw, &meta) == nil {
-		own := map[string]any{}
-		for key, value := range meta {
-			own[key] = value
-		}
-		if own = passedMeta(own); len(own) == len(meta) {
-			own = nil // nothing is taken away
-		}
-		if own != nil {
+		if own := passedMeta(meta); len(own) < len(meta) {
 			a.fields["_meta"], _ = json.Marshal(own) // what was read can be written
 		}
 	} else {
@@ -98,9 +73,6 @@ func passed(a *answer, r request) *answer {
 	}
 	if r.ProtocolVersion() < stateless {
 		return a
-	}
-	if a.fields == nil {
-		a.fields = map[string]json.RawMessage{}
 	}
 	a.fields["resultType"] = complete
 	return a
@@ -117,9 +89,12 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	if args, err = tidy(args, nil); err != nil || args[0] != '{' {
+	if args, err = tidy(args, nil); err == nil && args[0] != '{' {
+		err = errors.New("got no object")
+	}
+	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
-			Message: fmt.Sprintf("the arguments cannot be passed on: %v", orText(err, "got no object"))}
+			Message: fmt.Sprintf("the arguments cannot be passed on: %v", err)}
 	}
 	if err := repeats(r, o, args); err != nil {
 		return nil, err
@@ -138,13 +113,6 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 	}
 	return g.forward(repeating(ctx, o, args), "tools/call", r, r.Session, r.Params.GetMeta(), o,
 		&params{Name: o.key, Arguments: args})
-}
-
-func orText(err error, text string) any {
-	if err != nil {
-		return err
-	}
-	return text
 }
 
 // forward has the server of an item answer for it.

@@ -76,7 +76,6 @@ type Gateway struct {
 
 	mu            sync.Mutex
 	progress      map[string]progress
-	telling       map[*kind]bool                   // whether the item that announces it is there
 	subscriptions map[string]*resourceSubscription // by the addresses of resources
 }
 
@@ -125,7 +124,7 @@ func newGateway(e *policy.Engine, opt Options, start func(ir.Server) caller) (*G
 // withTable returns a gateway that serves a table. start makes its servers; nil: each as its entry says.
 func withTable(t *Table, opt Options, start func(*Gateway, *ir.Server) caller) *Gateway {
 	g := &Gateway{opt: opt, asks: opt.asks, caches: opt.caches, progress: map[string]progress{},
-		telling: map[*kind]bool{}, subscriptions: map[string]*resourceSubscription{}}
+		subscriptions: map[string]*resourceSubscription{}}
 	if g.asks == nil {
 		g.asks = newApprover(nil)
 	}
@@ -338,13 +337,13 @@ func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, ne
 	g.tick()
 	switch r := req.(type) {
 	case *sdk.ListToolsRequest:
-		return g.listed(ctx, tools, r, cursorOf(r.Params))
+		return g.listed(ctx, tools, r)
 	case *sdk.ListPromptsRequest:
-		return g.listed(ctx, prompts, r, cursorOf(r.Params))
+		return g.listed(ctx, prompts, r)
 	case *sdk.ListResourcesRequest:
-		return g.listed(ctx, resources, r, cursorOf(r.Params))
+		return g.listed(ctx, resources, r)
 	case *sdk.ListResourceTemplatesRequest:
-		return g.listed(ctx, templates, r, cursorOf(r.Params))
+		return g.listed(ctx, templates, r)
 	case *sdk.CallToolRequest:
 		return g.audited(ctx, tools, r.Params.Name, r.Params.Arguments,
 			func(ctx context.Context) (sdk.Result, error) { return g.callTool(ctx, r) })
@@ -356,9 +355,10 @@ func (g *Gateway) handle(ctx context.Context, method string, req sdk.Request, ne
 			func(ctx context.Context) (sdk.Result, error) { return g.readResource(ctx, r) })
 	case *sdk.CompleteRequest:
 		return g.complete(ctx, r)
-	}
-	if v, ok := req.(request); ok && method == listenMethod && v.ProtocolVersion() < stateless {
-		return nil, noMethod(method) // in its revision
+	case *sdk.SubscriptionsListenRequest:
+		if r.ProtocolVersion() < stateless {
+			return nil, noMethod(method) // in its revision
+		}
 	}
 	switch method {
 	case "initialize", "ping", "server/discover", "resources/subscribe", "resources/unsubscribe",

@@ -77,25 +77,14 @@ func (g *Gateway) follow(ctx context.Context, s *sdk.ServerSession, meta map[str
 }
 
 // changed tells the client that a list is another one. The SDK has no notification but for items that are added to
-// it or removed: the one here is never listed, since the lists are not the SDK's.
+// it, which may be there: the one here is never listed, since the lists are not the SDK's.
 func (g *Gateway) changed(k *kind) {
-	const name, tool = "modec:changed", "modec-changed"
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	was := g.telling[k]
-	g.telling[k] = !was
-	switch {
-	case k == tools && was:
-		g.sdk.RemoveTools(tool)
-	case k == tools:
-		g.sdk.AddTool(&sdk.Tool{Name: tool, InputSchema: map[string]any{"type": "object"}}, nil)
-	case k == prompts && was:
-		g.sdk.RemovePrompts(name)
-	case k == prompts:
-		g.sdk.AddPrompt(&sdk.Prompt{Name: name}, nil)
-	case k == resources && was:
-		g.sdk.RemoveResources(name)
-	case k == resources:
-		g.sdk.AddResource(&sdk.Resource{URI: name, Name: name}, nil)
+	switch k {
+	case tools:
+		g.sdk.AddTool(&sdk.Tool{Name: "modec-changed", InputSchema: map[string]any{"type": "object"}}, nil)
+	case prompts:
+		g.sdk.AddPrompt(&sdk.Prompt{Name: "modec-changed"}, nil)
+	case resources:
+		g.sdk.AddResource(&sdk.Resource{URI: "modec:changed", Name: "modec-changed"}, nil)
 	}
 }

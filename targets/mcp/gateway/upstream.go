@@ -215,9 +215,8 @@ func (u *upstream) inSession(ctx context.Context, reads bool, do func(context.Co
 
 // readsOnly reports whether a call changes nothing: a tool's, where the source says so.
 func (u *upstream) readsOnly(method string, p *params) bool {
-	return method != "tools/call" || slices.ContainsFunc(u.entry.Tools, func(t ir.Tool) bool {
-		return t.Name == p.Name && t.Risk == "read"
-	})
+	t := u.entry.Tool(p.Name)
+	return method != "tools/call" || t != nil && t.Risk == "read"
 }
 
 // isCut reports whether an error says that the connection to the server failed.
@@ -228,8 +227,8 @@ func isCut(err error) bool {
 
 // isGone reports whether an error says that the server ended. What a call writes may come to a program that just did.
 func isGone(err error) bool {
-	gone := []error{sdk.ErrConnectionClosed, io.EOF, os.ErrClosed, syscall.EPIPE}
-	return slices.ContainsFunc(gone, func(x error) bool { return errors.Is(err, x) })
+	return slices.ContainsFunc([]error{sdk.ErrConnectionClosed, io.EOF, os.ErrClosed, syscall.EPIPE},
+		func(gone error) bool { return errors.Is(err, gone) })
 }
 
 // sentKey is that of an [atomic.Bool] in a call's context, which its transport sets once it sends the call.
@@ -315,8 +314,7 @@ func (u *upstream) watch(s *session) {
 // which is tried where they refuse those.
 func (u *upstream) start() (*session, error) {
 	s, err := u.startWith("2025-11-25")
-	var refused *jsonrpc.Error
-	if errors.As(err, &refused) {
+	if _, refused := errors.AsType[*jsonrpc.Error](err); refused {
 		if newer, err := u.startWith(""); err == nil {
 			return newer, nil
 		}
@@ -372,13 +370,12 @@ func (u *upstream) call(ctx context.Context, method string, p *params) (*answer,
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("server %q asks the client "+
 			"for something before it answers, which modec gateway does not pass on", u.entry.Name)}
 	}
-	if err := a.check(method); err != nil {
-		return nil, u.failed(ctx, err)
+	err := a.check(method)
+	if read := method == "tools/call" || method == "prompts/get"; err == nil && read && !u.isRaw() {
+		err = a.plain()
 	}
-	if read := method == "tools/call" || method == "prompts/get"; read && !u.isRaw() {
-		if err := a.plain(); err != nil {
-			return nil, u.failed(ctx, err)
-		}
+	if err != nil {
+		return nil, u.failed(ctx, err)
 	}
 	return a, nil
 }

@@ -57,23 +57,17 @@ var params = map[string][]param{
 // saysNothing reports parameters that the SDK reads and takes, and that say nothing, and a method that the request's
 // revision does not have.
 func saysNothing(method string, req sdk.Request) error {
-	of, ok := req.(interface{ ProtocolVersion() string })
-	if method == untilTold && (!ok || of.ProtocolVersion() < statelessSince) {
-		return fail(methodNotFound, "got the method %q, which is of revision %s", method, statelessSince)
-	}
-	if method == "logging/setLevel" {
-		var p struct{ Level string }
-		raw, err := json.Marshal(req.GetParams())
-		if err == nil {
-			err = json.Unmarshal(raw, &p)
-		}
-		if err != nil || !slices.Contains(logLevels, p.Level) {
-			return failData(validationError, map[string]any{"field": "level"},
-				"got the level %.100q, want %s", p.Level, diag.OneOf(logLevels, "nothing"))
-		}
+	if r, ok := req.(*sdk.SubscriptionsListenRequest); ok && r.ProtocolVersion() < statelessSince {
+		return fail(methodNotFound, "%s is of revision %s", method, statelessSince)
 	}
 	var uri *string
 	switch p := req.GetParams().(type) {
+	//lint:ignore SA1019 clients of earlier revisions have it
+	case *sdk.SetLoggingLevelParams:
+		if !slices.Contains(logLevels, string(p.Level)) {
+			return failData(validationError, map[string]any{"field": "level"},
+				"got the level %.100q, want %s", p.Level, diag.OneOf(logLevels, "nothing"))
+		}
 	case *sdk.SubscribeParams:
 		uri = &p.URI
 	case *sdk.UnsubscribeParams:
