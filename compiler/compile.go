@@ -202,6 +202,12 @@ func (req *Request) folder() string { return cmp.Or(req.Root, "the project") }
 
 // settings returns how modec.toml and the targets want a source to be resolved.
 func settings(cfg *config.Config, known []contract.Target) resolve.Settings {
+	starts := map[string]string{}
+	for _, t := range known {
+		if s, ok := t.(contract.Sharer); ok {
+			starts[t.Name()] = s.Shares()
+		}
+	}
 	return resolve.Settings{
 		Name:            cfg.Name,
 		ClosedInventory: cfg.Closed,
@@ -209,6 +215,7 @@ func settings(cfg *config.Config, known []contract.Target) resolve.Settings {
 		Baseline:        cfg.Baseline,
 		Audit:           cfg.Audit,
 		Known:           contract.Names(known),
+		Starts:          starts,
 		Dialects:        contract.Dialects(known),
 	}
 }

@@ -205,15 +205,18 @@ func emitTarget(tc config.Target, in contract.Input) (out contract.Artifacts, pr
 	return out, problems
 }
 
-// Emitter returns a function that writes one artifact from another model, as this
-// result's target does with its own; false where the result has no such artifact.
-func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok bool) {
+// Emitter returns the model from which an artifact is written, and a function that writes it from another one as this
+// result's target does; false where the result has no such artifact.
+func (r *Result) Emitter(path string) (of *ir.Project, emit func(*ir.Project) ([]byte, bool), ok bool) {
 	at := func(f contract.File) bool { return f.Path == path }
 	for _, o := range r.Outputs {
 		if !slices.ContainsFunc(slices.Concat(o.Files, o.Sessions), at) {
 			continue
 		}
-		return func(p *ir.Project) ([]byte, bool) {
+		if of = r.Project; r.inputs[o.Target.Name()].Project != of { // not a target that has all of the source
+			of = of.For(o.Target.Name())
+		}
+		return of, func(p *ir.Project) ([]byte, bool) {
 			in := r.inputs[o.Target.Name()]
 			in.Policy = contract.View(o.Target, policy.New(p))
 			in.Project, in.Source = in.Policy.Project(), p
@@ -230,7 +233,7 @@ func (r *Result) Emitter(path string) (emit func(*ir.Project) ([]byte, bool), ok
 			return files[i].Data, true
 		}, true
 	}
-	return nil, false
+	return nil, nil, false
 }
 
 // checkPaths reports paths that a target does not own, and paths that two targets

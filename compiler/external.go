@@ -58,8 +58,8 @@ func entriesOf(files fs.FS, p *ir.Project, fields []string) (
 
 // askAbout makes every subject ask about the tools of a server that it would allow any of.
 func askAbout(p *ir.Project, engine *policy.Engine, s *ir.Server) {
-	ask := func(ref ir.SubjectRef, can *ir.Can) {
-		subject, err := engine.Subject(ref)
+	p.EachCan(func(ref ir.SubjectRef, target string, can *ir.Can) {
+		subject, err := engine.On(target).Subject(ref)
 		if err != nil || !allowsAny(subject, s) {
 			return
 		}
@@ -73,15 +73,7 @@ func askAbout(p *ir.Project, engine *policy.Engine, s *ir.Server) {
 			Rules:   []ir.Rule{{Decision: ir.Ask, Pattern: ir.Pattern{Text: "*"}, Pos: s.Pos}},
 		})
 		can.MCP = &t
-	}
-	for _, modes := range [][]ir.Mode{p.Modes, p.Builtins} {
-		for i := range modes {
-			ask(ir.SubjectRef{Mode: modes[i].Slug}, &modes[i].Can)
-		}
-	}
-	for i := range p.Roles {
-		ask(ir.SubjectRef{Role: p.Roles[i].Name}, &p.Roles[i].Can)
-	}
+	})
 }
 
 // allowsAny reports whether a subject may call a tool of a server without a question, listed or

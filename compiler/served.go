@@ -65,10 +65,15 @@ func onlyHoldBack(
 		if md == nil || md.Restrictions == nil || before.Digest(ref) == with.Digest(ref) {
 			continue
 		}
-		if what, err := opened(before, with, ref); err != nil {
-			refuse(md, "mode %q cannot be compared with the source (%v)", slug, err)
-		} else if what != "" {
-			refuse(md, "%s", what)
+		for _, target := range append(project.Agents(), "") {
+			what, err := opened(before.On(target), with.On(target), ref)
+			if err != nil {
+				what = fmt.Sprintf("mode %q cannot be compared with the source (%v)", slug, err)
+			}
+			if what != "" {
+				refuse(md, "%s", what)
+				break
+			}
 		}
 	}
 	return diags

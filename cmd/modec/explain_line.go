@@ -41,7 +41,7 @@ func (c *explainCmd) line(e *env) error {
 	if diags.HasErrors() {
 		return e.ui.Fail(diags)
 	}
-	emitter, ok := res.Emitter(file)
+	project, emitter, ok := res.Emitter(file)
 	if !ok {
 		return fmt.Errorf("no target of this project writes %s: `modec build -v` lists what they write; "+
 			"a decision is explained by `modec explain SUBJECT ACTION ARG`", file)
@@ -55,13 +55,13 @@ func (c *explainCmd) line(e *env) error {
 	report := lineReport{Envelope: e.ui.Envelope(), File: file, Line: line}
 	var causes []why.Cause
 	if line == 0 {
-		causes, err = why.File(res.Project, emit)
+		causes, err = why.File(project, emit)
 	} else {
-		data, _ := emit(res.Project)
+		data, _ := emit(project)
 		var made int
 		if made, report.Text, err = e.emittedLine(file, line, data); err == nil {
 			progress, end := e.ui.Progress("trying")
-			causes, err = why.Line(res.Project, emit, made, progress)
+			causes, err = why.Line(project, emit, made, progress)
 			end()
 		}
 	}

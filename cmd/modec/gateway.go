@@ -35,7 +35,7 @@ type gatewayCmd struct {
 	acceptFlag
 	Role      string            `placeholder:"NAME" help:"The role that calls."`
 	Mode      string            `placeholder:"SLUG" help:"The mode that calls; with --role, that the role works in."`
-	Target    string            `placeholder:"NAME" help:"Serve all that some subject may use which the target emits."`
+	Target    string            `placeholder:"NAME" help:"The agent that starts it; alone: serve all its subjects."`
 	Namespace map[string]string `mapsep:"none" placeholder:"SERVER=PREFIX" help:"${namespace_help}"`
 	AgentAsks bool              `help:"The agent asks by itself: pass on what is asked about or left to the agent."`
 
@@ -56,7 +56,7 @@ func (c *gatewayCmd) Run(e *env) error {
 		return err
 	}
 	e.ui.Endless = true
-	l := &gatewayLoader{env: e, ref: ref}
+	l := &gatewayLoader{env: e, ref: ref, target: c.Target}
 	w, err := e.watch()
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (c *gatewayCmd) Run(e *env) error {
 			return err
 		}
 	}
-	g, err := gateway.New(res.Policy, opt)
+	g, err := gateway.New(res.Policy.On(c.Target), opt)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *gatewayCmd) Run(e *env) error {
 // explicit has a gateway answer a call of what is denied with the rule.
 const explicit = "explicit"
 
-// unite has the gateway serve the subjects of a target together.
+// unite has the gateway serve the subjects of a target together, unless it serves one of them.
 func (c *gatewayCmd) unite(e *env, opt *gateway.Options) error {
 	var names []string
 	for _, t := range e.targets {
@@ -124,11 +124,14 @@ func (c *gatewayCmd) unite(e *env, opt *gateway.Options) error {
 		if !ok {
 			continue
 		}
-		if names = append(names, t.Name()); t.Name() == c.Target {
+		if names = append(names, t.Name()); t.Name() != c.Target {
+			continue
+		}
+		if opt.Subject == (ir.SubjectRef{}) {
 			opt.Who = "the subjects of " + t.Name()
 			opt.Unite = func(p *ir.Project) []ir.SubjectRef { return contract.United(host, p) }
-			return nil
 		}
+		return nil
 	}
 	return fmt.Errorf("got --target %q, want one of %s", c.Target, diag.Quote(names))
 }
@@ -139,9 +142,9 @@ func (c *gatewayCmd) fits(ref ir.SubjectRef) error {
 	case c.HTTP == "" && ref == (ir.SubjectRef{}) && c.Target == "":
 		return errors.New("the gateway serves one role or mode: name it with --role, --mode or both; " +
 			"--http serves many callers")
-	case c.Target != "" && (ref != (ir.SubjectRef{}) || c.HTTP != "" || !c.AgentAsks):
-		return errors.New("--target serves several subjects to an agent that enforces what each may do: it needs " +
-			"--agent-asks, and goes without --role, --mode and --http")
+	case c.Target != "" && (c.HTTP != "" || !c.AgentAsks):
+		return errors.New("--target names an agent that enforces what its subjects may do: it needs --agent-asks, " +
+			"and goes without --http")
 	case c.HTTP == "" && (c.Address != "" || c.TLSCert != "" || c.TLSKey != "" || c.SessionKeys != "" ||
 		c.Metrics != "" || c.MaxSessions != 0 || len(c.Host)+len(c.Origin) > 0):
 		return errors.New("--address, --host, --max-sessions, --metrics, --origin, --tls-cert, --tls-key and " +
@@ -190,7 +193,7 @@ func (c *gatewayCmd) shared(e *env, l *gatewayLoader, w *watcher, res *compiler.
 			return err
 		}
 	}
-	g, err := gateway.NewShared(res.Policy, opt)
+	g, err := gateway.NewShared(res.Policy.On(""), opt)
 	if err != nil {
 		return err
 	}
@@ -379,6 +382,7 @@ type gatewayLoader struct {
 	*env
 	log     *slog.Logger
 	ref     ir.SubjectRef
+	target  string
 	gateway interface {
 		UpdateServers(map[string]gateway.ServerOptions) []string
 		Reload(*policy.Engine, *pins.Set) []string
@@ -449,7 +453,7 @@ func (l *gatewayLoader) reload() {
 		return
 	}
 	waiting = append(waiting, l.gateway.UpdateServers(settings(res.Config.Gateway))...)
-	waiting = append(waiting, l.gateway.Reload(res.Policy, pinned)...)
+	waiting = append(waiting, l.gateway.Reload(res.Policy.On(l.target), pinned)...)
 	collectOften()
 	l.reloaded(l.gateway.Digest(), waiting)
 	for _, what := range waiting {

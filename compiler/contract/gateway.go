@@ -28,10 +28,7 @@ const GatewayName = "gateway"
 // GatewayArgs returns the arguments of modec with which an agent starts the gateway for a subject, by its name in the
 // source; for the zero one for all that use a target's artifacts. The agent asks by itself.
 func GatewayArgs(target string, ref ir.SubjectRef) []string {
-	args := []string{"gateway", "--agent-asks"}
-	if ref == (ir.SubjectRef{}) {
-		return append(args, "--target", target)
-	}
+	args := []string{"gateway", "--agent-asks", "--target", target}
 	if ref.Role != "" {
 		args = append(args, "--role", ref.Role)
 	}
@@ -84,7 +81,7 @@ type Started struct {
 	At       diag.Pos
 	Gateway  bool          // it is modec's
 	Ref      ir.SubjectRef // by the names of the source
-	Target   string        // whose subjects it serves together; "": it serves Ref
+	Target   string        // whose rules it knows; without Ref it serves all of its subjects together
 	Explicit bool          // it asks by itself, and denies what is left to the agent
 	Says     string        // its entry, in one line
 }

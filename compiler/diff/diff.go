@@ -52,6 +52,8 @@ type Change struct {
 	Only string `json:"only,omitempty"`
 	// InTimes is set for what changes only while allows that have times are open.
 	InTimes bool `json:"inTimes,omitempty"`
+	// Agent is the target for which alone it changes, or changes so; "": any.
+	Agent string `json:"agent,omitempty"`
 	// Count is the number of actions that were tried and differ, and Examples a few of
 	// them.
 	Count    int      `json:"count"`
@@ -101,15 +103,22 @@ func ProjectsFor(before, after *policy.Engine, names Targets, seed uint64) (*Rep
 	before = r.renamed(before, after)
 	a, b := before.Project().Decisions(), after.Project().Decisions()
 	same := surroundings(a) == surroundings(b)
+	agents := map[ir.SubjectRef][]string{} // for which a subject may do something else; "" for all others
+	for _, p := range []*ir.Project{a, b} {
+		p.EachCan(func(ref ir.SubjectRef, agent string, _ *ir.Can) {
+			if !slices.Contains(agents[ref], agent) {
+				agents[ref] = append(agents[ref], agent)
+			}
+		})
+	}
 	for _, ref := range union(a, b) {
 		if same && unchanged(a, b, ref) {
 			continue
 		}
-		if err := r.subject(before, after, ref, seed); err != nil {
-			return nil, err
-		}
-		if err := r.inTimes(before, after, ref, seed); err != nil {
-			return nil, err
+		for _, agent := range agents[ref] {
+			if err := r.on(agent, before, after, ref, seed); err != nil {
+				return nil, err
+			}
 		}
 	}
 	r.servers(before, after)

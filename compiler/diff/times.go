@@ -9,31 +9,48 @@ import (
 	"modec.dev/modec/compiler/policy"
 )
 
-// inTimes adds what a subject may do otherwise while its allows with times are open, and the times that are others.
-func (r *Report) inTimes(before, after *policy.Engine, ref ir.SubjectRef, seed uint64) error {
+// on adds what a subject may do otherwise for an agent, "" for any, and what it may while its allows with times are
+// open, and the times that are others.
+func (r *Report) on(agent string, before, after *policy.Engine, ref ir.SubjectRef, seed uint64) error {
+	before, after = before.On(agent), after.On(agent)
+	if err := r.also(before, after, ref, seed, Change{Agent: agent}); err != nil {
+		return err
+	}
 	if !before.Timed() && !after.Timed() {
 		return nil
 	}
-	open := &Report{}
-	if err := open.subject(before.Opened(), after.Opened(), ref, seed); err != nil {
+	if err := r.also(before.Opened(), after.Opened(), ref, seed, Change{Agent: agent, InTimes: true}); err != nil {
 		return err
 	}
-	for _, c := range open.Changes {
-		if slices.ContainsFunc(r.Changes, func(x Change) bool { return alike(&x, &c) }) {
-			continue
-		}
-		c.InTimes = true
-		r.Changes = append(r.Changes, c)
-		switch c.Kind {
-		case Widened:
-			r.Widened++
-		case Narrowed:
-			r.Narrowed++
+	a, b := before.Project(), after.Project()
+	found := &Report{}
+	if has(a, ref) && has(b, ref) {
+		found.times(ref, a.Can(ref).Timed(), b.Can(ref).Timed())
+	}
+	for _, o := range found.Others {
+		if agent == "" {
+			r.other(o)
+		} else if !slices.Contains(r.Others, o) {
+			o.Text += ", on " + agent
+			r.other(o)
 		}
 	}
-	a, b := before.Project(), after.Project()
-	if has(a, ref) && has(b, ref) {
-		r.times(ref, a.Can(ref).Timed(), b.Can(ref).Timed())
+	return nil
+}
+
+// also adds the changes of a subject that are not there yet, marked as another one is.
+func (r *Report) also(before, after *policy.Engine, ref ir.SubjectRef, seed uint64, as Change) error {
+	found := &Report{tools: r.tools}
+	if err := found.subject(before, after, ref, seed); err != nil {
+		return err
+	}
+	r.tools = found.tools
+	known := len(r.Changes)
+	for _, c := range found.Changes {
+		if !slices.ContainsFunc(r.Changes[:known], func(x Change) bool { return alike(&x, &c) }) {
+			c.Agent, c.InTimes = as.Agent, as.InTimes
+			r.add(c)
+		}
 	}
 	return nil
 }

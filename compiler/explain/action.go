@@ -58,9 +58,17 @@ type Verdict struct {
 	Hole        string       `json:"hole,omitempty" jsonschema:"how the agent itself goes past its artifact"`
 	Past        string       `json:"past,omitempty" jsonschema:"why a rule that seems to refuse it does not"`
 	Kept        bool         `json:"kept,omitempty" jsonschema:"by a rule of the role for this agent alone"`
+	Own         *own         `json:"own,omitempty" jsonschema:"what the source decides for this agent alone"`
 
 	Place  diag.Pos `json:"-"` // where the rule stands
 	Losses []string `json:"-"` // the codes of what the target cannot say of the group, where it permits less
+}
+
+// own is what the source decides for one agent alone.
+type own struct {
+	Decision ir.Decision `json:"decision"`
+	Rule     string      `json:"rule"`
+	Pos      string      `json:"pos"`
 }
 
 // Question is an action as somebody wrote it, and as the policy takes it.
@@ -94,7 +102,12 @@ func Action(
 		x.Show += " --mode " + ref.Mode
 	}
 	for i := range x.Verdicts {
-		if v := &x.Verdicts[i]; x.Decision != ir.Agent && v.Decision < x.Decision {
+		v := &x.Verdicts[i]
+		source := x.Decision
+		if v.Own != nil {
+			source = v.Own.Decision
+		}
+		if source != ir.Agent && v.Decision < source {
 			v.Losses = unsaid(res, v.Target, ref, q.Action.Group)
 		}
 	}
@@ -181,6 +194,7 @@ type Model struct {
 	placed          bool        // the deciders read paths at the disk
 	project         *ir.Project // the target's view of the source
 	source          *ir.Project
+	on              *policy.Engine // of the source for this agent
 }
 
 // Models opens the model of each target's agent, with the hooks that the artifacts install.
@@ -193,7 +207,8 @@ func Models(res *compiler.Result, disk *contract.Disk) []Model {
 			continue
 		}
 		in := res.Input(o.Target)
-		x := Model{Judged: j, alone: j.Alone(in.Project), project: in.Project, source: res.Project}
+		x := Model{Judged: j, alone: j.Alone(in.Project), project: in.Project, source: res.Project,
+			on: res.Policy.On(j.Name())}
 		options := in.Options
 		if p, ok := j.(contract.Placed); ok {
 			x.placed = true
@@ -214,6 +229,19 @@ func (j *Model) kept(of ir.SubjectRef, v contract.Verdict) bool {
 	})
 }
 
+// decided returns what the source decides for the agent; own is nil where that is the same by the same rule.
+func (j *Model) decided(disk *contract.Disk, ref ir.SubjectRef, a policy.Action, source policy.Result) (
+	r policy.Result, alone *own) {
+	s, err := j.on.Subject(ref)
+	if err != nil {
+		return source, nil
+	}
+	if r = disk.Decide(s, a, disk.Root); r.Decision == source.Decision && r.Pos == source.Pos {
+		return source, nil
+	}
+	return r, &own{r.Decision, secret.Text(r.Explanation()), r.Pos.String()}
+}
+
 // Verdicts asks each agent's model. A surface that does not govern the subject has no verdict.
 // elsewhere are the targets that do not emit the subject, or what the action is about.
 func Verdicts(disk *contract.Disk, list []Model, of ir.SubjectRef, do policy.Action, source policy.Result) (
@@ -227,6 +255,7 @@ func Verdicts(disk *contract.Disk, list []Model, of ir.SubjectRef, do policy.Act
 		if !emitted {
 			continue
 		}
+		source, own := j.decided(disk, of, do, source)
 		written := a // as an artifact writes it
 		if a.Group == ir.Read || a.Group == ir.Edit {
 			written.Arg = disk.Written(a.Arg)
@@ -253,7 +282,7 @@ func Verdicts(disk *contract.Disk, list []Model, of ir.SubjectRef, do policy.Act
 			}
 			x := Verdict{Target: j.Name(), Surface: d.Surface(), Decision: v.Decision,
 				Governs: halves[v.Governs], ByItself: byItself, Rule: secret.Text(v.Rule), At: v.At.String(),
-				Place: v.At}
+				Place: v.At, Own: own}
 			if x.Kept = !byItself && j.kept(of, v); x.Kept {
 				x.Means = meaningOf(j.Judged, v)
 			}

@@ -27,7 +27,7 @@ type Row struct {
 	Cells []Cell `json:"cells"`
 	// Steers are the groups whose denies do not hold, since the subject's commands are open.
 	Steers []ir.Group `json:"steers" jsonschema:"groups whose denies steer and do not hold: the commands are open"`
-	// Kept are rules that only one agent understands: no cell shows them.
+	// Kept are rules for one agent alone: no cell shows them.
 	Kept []keptRules `json:"kept,omitempty" jsonschema:"rules of the role for one agent alone, which no cell shows"`
 }
 
@@ -39,14 +39,25 @@ type keptRules struct {
 }
 
 // keptOf returns the rules of a subject for one agent alone.
-func keptOf(rules []ir.NativeRule) (list []keptRules) {
-	for _, n := range rules {
-		i := slices.IndexFunc(list, func(k keptRules) bool { return k.Target == n.Target && k.Decision == n.Decision })
+func keptOf(p *ir.Project, ref ir.SubjectRef) (list []keptRules) {
+	add := func(target string, d ir.Decision, text string) {
+		i := slices.IndexFunc(list, func(k keptRules) bool { return k.Target == target && k.Decision == d })
 		if i < 0 {
-			i, list = len(list), append(list, keptRules{Target: n.Target, Decision: n.Decision})
+			i, list = len(list), append(list, keptRules{Target: target, Decision: d})
 		}
-		list[i].Rules = append(list[i].Rules, secret.Text(n.Text))
+		list[i].Rules = append(list[i].Rules, secret.Text(text))
 	}
+	for _, n := range p.Native(ref) {
+		add(n.Target, n.Decision, n.Text)
+	}
+	p.EachCan(func(of ir.SubjectRef, target string, can *ir.Can) {
+		if of == (ir.SubjectRef{Role: ref.Role}) || of == (ir.SubjectRef{Mode: ref.Mode}) {
+			for _, x := range p.Can(of).Added(can) {
+				add(target, x.Decision, x.What)
+			}
+		}
+	})
+	slices.SortStableFunc(list, func(a, b keptRules) int { return strings.Compare(a.Target, b.Target) })
 	return list
 }
 
@@ -190,7 +201,7 @@ func Matrix(res *compiler.Result) (rows []Row, err error) {
 
 // RowOf returns the cells of a subject. What it may do with MCP is read from its tools.
 func RowOf(p *ir.Project, s *policy.Subject, ref ir.SubjectRef, servers []Server) Row {
-	r := Row{Subject: ref.String(), Steers: s.AdvisoryGroups(), Kept: keptOf(p.Native(ref))}
+	r := Row{Subject: ref.String(), Steers: s.AdvisoryGroups(), Kept: keptOf(p, ref)}
 	if ref.Role != "" {
 		x := p.Role(ref.Role)
 		r.Description, r.Pos, r.Place = x.Description, x.Pos, x.Place

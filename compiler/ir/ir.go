@@ -114,6 +114,10 @@ type Project struct {
 	// nil: none.
 	Everyone *Can `json:"everyone,omitempty"`
 
+	// Starts are the targets that start the agent of another one, which has its own rules there too: see [Project.For].
+	// It is empty where nobody has any.
+	Starts map[string]string `json:"starts,omitempty"`
+
 	// Unsaid is what a role decides where nothing is said. nil: its agent does.
 	Unsaid *Default `json:"unsaid,omitempty"`
 
@@ -276,6 +280,7 @@ type Mode struct {
 	Model              string           `json:"model,omitempty"` // sonnet, opus, haiku, inherit or an id; "" unsaid
 	Rules              []RuleFile       `json:"rules,omitempty"` // instruction files, in the order written
 	Can                Can              `json:"can"`
+	Agents             map[string]*Can  `json:"agents,omitempty"` // in the place of Can: see [Project.For]
 	Restrictions       *MCPRestrictions `json:"mcpRestrictions,omitempty"`
 	Native             []NativeRule     `json:"nativeRules,omitempty"`
 	Extra              map[string]Extra `json:"extra,omitempty"` // by target name
@@ -291,6 +296,8 @@ type Role struct {
 	PermissionMode    string   `json:"permissionMode,omitempty"` // one of Claude Code's six; "" unsaid
 	PermissionModePos diag.Pos `json:"permissionModePos,omitzero"`
 	Can               Can      `json:"can"`
+	// Agents are what it may do for some targets, in the place of Can: see [Project.For].
+	Agents map[string]*Can `json:"agents,omitempty"`
 	// Tools restricts Claude's built-in tools; nil: not at all, empty: to none.
 	Tools              *[]string         `json:"tools,omitempty"`
 	AppendSystemPrompt string            `json:"appendSystemPrompt,omitempty"`

@@ -39,6 +39,7 @@ func (p *Project) Decisions() *Project {
 			PermissionMode:    r.PermissionMode,
 			PermissionModePos: r.PermissionModePos,
 			Can:               r.Can,
+			Agents:            r.Agents,
 			Modes:             r.Modes,
 			ModesPos:          r.ModesPos,
 			Claims:            r.Claims,
@@ -79,6 +80,7 @@ func decisionModes(modes []Mode) []Mode {
 			Place:        m.Place.decides(),
 			Name:         m.Name,
 			Can:          m.Can,
+			Agents:       m.Agents,
 			Restrictions: m.Restrictions,
 			Builtin:      m.Builtin,
 		}

@@ -8,17 +8,15 @@ import (
 // Renamed returns a project in which some modes and roles have other names, wherever it names them.
 func (p *Project) Renamed(modes, roles map[string]string) *Project {
 	q := *p
-	q.Modes, q.Roles = slices.Clone(p.Modes), slices.Clone(p.Roles)
+	q.Modes, q.Builtins, q.Roles = slices.Clone(p.Modes), slices.Clone(p.Builtins), slices.Clone(p.Roles)
 	q.Baseline = cmp.Or(roles[p.Baseline], p.Baseline)
 	for i := range q.Modes {
 		m := &q.Modes[i]
 		m.Slug = cmp.Or(modes[m.Slug], m.Slug)
-		m.Can.RenameModes(modes)
 	}
 	for i := range q.Roles {
 		r := &q.Roles[i]
 		r.Name = cmp.Or(roles[r.Name], r.Name)
-		r.Can.RenameModes(modes)
 		if r.Modes != nil {
 			list := slices.Clone(*r.Modes)
 			for j, slug := range list {
@@ -27,6 +25,7 @@ func (p *Project) Renamed(modes, roles map[string]string) *Project {
 			r.Modes = &list
 		}
 	}
+	q.change(func(c *Can) { c.RenameModes(modes) })
 	return &q
 }
 

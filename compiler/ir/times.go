@@ -197,7 +197,7 @@ func (h hours) include(minute int) bool {
 // Times returns the different times of what the project's subjects may do, sorted.
 func (p *Project) Times() []Times {
 	var all []Times
-	p.eachCan(func(c *Can) {
+	p.EachCan(func(_ SubjectRef, _ string, c *Can) {
 		c.eachTimed(func(r *Rule) {
 			if !slices.Contains(all, r.Times) {
 				all = append(all, r.Times)
@@ -206,18 +206,6 @@ func (p *Project) Times() []Times {
 	})
 	slices.SortFunc(all, func(a, b Times) int { return strings.Compare(a.String(), b.String()) })
 	return all
-}
-
-// eachCan calls f with what each subject may do.
-func (p *Project) eachCan(f func(*Can)) {
-	for _, modes := range [][]Mode{p.Modes, p.Builtins} {
-		for i := range modes {
-			f(&modes[i].Can)
-		}
-	}
-	for i := range p.Roles {
-		f(&p.Roles[i].Can)
-	}
 }
 
 // eachTimed calls f with each allow that has times.
@@ -272,7 +260,7 @@ func (p *Project) Opened(open func(Times) bool) *Project {
 	}
 	q := *p
 	q.Modes, q.Builtins, q.Roles = slices.Clone(p.Modes), slices.Clone(p.Builtins), slices.Clone(p.Roles)
-	q.eachCan(func(c *Can) { c.open(open) })
+	q.change(func(c *Can) { c.open(open) })
 	return &q
 }
 
@@ -334,7 +322,11 @@ func (p *Project) checkTimes() (err error) {
 			}
 		}
 	}
-	p.eachCan(func(c *Can) {
+	p.EachCan(func(ref SubjectRef, target string, c *Can) {
+		if c == nil {
+			err = fmt.Errorf("model: %s has nothing for %q, want rules", ref, target)
+			return
+		}
 		for _, g := range Groups {
 			if t := c.Table(g); t != nil {
 				check(t.Rules, t.Timed)

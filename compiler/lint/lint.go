@@ -124,9 +124,41 @@ func Run(req Request) []Finding {
 			p.found, open.found = append(p.found, open.found...), nil
 		}
 	}
+	for _, target := range req.Project.Agents() {
+		p.on(target)
+	}
 	p.silence()
 	slices.SortStableFunc(p.found, compare)
 	return slices.CompactFunc(p.found, func(a, b Finding) bool { return compare(a, b) == 0 })
+}
+
+// on adds what is found in the rules for one target alone, and takes out what is unused but for that target.
+func (p *pass) on(target string) {
+	req, alone, unused := p.Request, map[diag.Pos]bool{}, map[diag.Code]bool{}
+	for _, r := range req.Rules {
+		unused[r.ID] = r.unused
+	}
+	req.Project.EachCan(func(ref ir.SubjectRef, of string, can *ir.Can) {
+		if of == target {
+			for _, x := range req.Project.Can(ref).Added(can) {
+				alone[x.Pos] = true
+			}
+		}
+	})
+	if req.Policy != nil {
+		req.Policy = req.Policy.On(target)
+	}
+	req.Project, req.Sources = req.Project.For(target), nil
+	found := Run(req)
+	p.found = slices.DeleteFunc(p.found, func(f Finding) bool {
+		return unused[f.Code] && !slices.ContainsFunc(found, func(x Finding) bool { return compare(f, x) == 0 })
+	})
+	for _, f := range found {
+		if alone[f.Pos] {
+			f.Target = target
+			p.found = append(p.found, f)
+		}
+	}
 }
 
 func compare(a, b Finding) int {

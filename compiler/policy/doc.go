@@ -43,6 +43,9 @@
 // most permissive decision. Where one action needs two decisions, as a redirect
 // does, see [ir.Both].
 //
+// For a target the subject has the rules of agents.NAME.can too, and a default there takes
+// the place of its own: see [Engine.On].
+//
 // # 3. MCP
 //
 // Every entry of can.mcp whose key equals or globs the server counts. A server

@@ -160,6 +160,10 @@ func (s *source) project() *ir.Project {
 			r.PermissionMode = ""
 		}
 	}
+	if s.next(2) == 1 {
+		m, r := can(), can()
+		p.Modes[0].Agents, p.Roles[0].Agents = map[string]*ir.Can{"a": &m}, map[string]*ir.Can{"a": &r, "b": {}}
+	}
 	return p
 }
 
@@ -216,7 +220,20 @@ func drawn(n int) [][]byte {
 
 func againstNaive(t *testing.T, model []byte, arg string) {
 	p := (&source{model}).project()
-	e := New(p)
+	asNaive(t, New(p), p, arg)
+	for _, target := range p.Agents() {
+		q := *p
+		q.Modes, q.Roles = slices.Clone(p.Modes), slices.Clone(p.Roles)
+		if own := p.Modes[0].Agents[target]; own != nil {
+			q.Modes[0].Can = *own
+		}
+		q.Roles[0].Can = *p.Roles[0].Agents[target]
+		asNaive(t, New(p).For(target), &q, arg)
+	}
+}
+
+// asNaive holds an engine to the second evaluator of a project.
+func asNaive(t *testing.T, e *Engine, p *ir.Project, arg string) {
 	for ref, n := range map[ir.SubjectRef]*naive{
 		{Mode: "m"}: {p: p, can: &p.Modes[0].Can, mode: &p.Modes[0]},
 		{Role: "r"}: {p: p, can: &p.Roles[0].Can, role: &p.Roles[0]},

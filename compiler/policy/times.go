@@ -15,20 +15,14 @@ import (
 // stands for it, which is asked about or denied. For a glob over servers of which some deny the
 // rest and others permit it, it is a deny.
 func AddClosedTimes(p *ir.Project) {
-	for _, modes := range [][]ir.Mode{p.Modes, p.Builtins} {
-		for i := range modes {
-			settle(p, &side{can: &modes[i].Can, mode: &modes[i]})
+	p.EachCan(func(ref ir.SubjectRef, _ string, can *ir.Can) {
+		if len(can.Timed()) > 0 {
+			settle(p, &side{can: can, mode: p.Mode(ref.Mode), role: p.Role(ref.Role)})
 		}
-	}
-	for i := range p.Roles {
-		settle(p, &side{can: &p.Roles[i].Can, role: &p.Roles[i]})
-	}
+	})
 }
 
 func settle(p *ir.Project, s *side) {
-	if len(s.can.Timed()) == 0 {
-		return
-	}
 	rest := cmp.Or(p.Unsaid, &ir.Default{Decision: ir.Agent})
 	s.defaults = map[ir.Group]*Result{}
 	for _, g := range ir.Groups {

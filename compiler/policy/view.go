@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,8 +9,9 @@ import (
 )
 
 // View returns the part of a project that a target emits, with the names that the target's
-// files use: what has other targets is left out, and whatever has a name for the targets has
-// that name. It returns the project itself where that is all of it.
+// files use: what has other targets is left out, whatever has a name for the targets has
+// that name, and subjects may do what they may do for it ([ir.Project.For]). It returns the
+// project itself where that is all of it.
 //
 // A server that is left out keeps what subjects deny or ask about under its own name, as a
 // server that the user's own settings start, unless the target knows another one by that name.
@@ -28,6 +30,7 @@ func HookView(p *ir.Project, target string) *ir.Project {
 
 // ServersView is [View] with the servers themselves, also where an agent has gateways in their place.
 func ServersView(p *ir.Project, target string) *ir.Project {
+	p = p.For(target)
 	v := viewer{Project: p, target: target}
 	if !v.differs() {
 		return p
@@ -116,24 +119,29 @@ func SourceServer(source *ir.Project, target, name string) string {
 
 // For returns the engine of a target's [View] of the project: this one where that is the
 // project itself.
-func (e *Engine) For(target string) *Engine {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.viewed(target, View)
-}
+func (e *Engine) For(target string) *Engine { return e.On(target).viewed(target, View) }
 
 // ForServers is For of a target's [ServersView].
 func (e *Engine) ForServers(target string) *Engine {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if len(e.project.Gateways[target]) == 0 {
-		return e.viewed(target, View)
+		return e.For(target)
 	}
-	return e.viewed(target+" servers", func(p *ir.Project, _ string) *ir.Project { return ServersView(p, target) })
+	servers := func(p *ir.Project, _ string) *ir.Project { return ServersView(p, target) }
+	return e.On(target).viewed(target+" servers", servers)
 }
 
-// viewed returns the engine of a view, with the lock held.
+// On returns the engine of [ir.Project.For]: one for all targets for which no subject has rules of its own.
+func (e *Engine) On(target string) *Engine {
+	if target = cmp.Or(e.project.Starts[target], target); !slices.Contains(e.project.Agents(), target) {
+		target = ""
+	}
+	return e.viewed("on "+target, func(p *ir.Project, _ string) *ir.Project { return p.For(target) })
+}
+
+// viewed returns the engine of a view.
 func (e *Engine) viewed(name string, view func(*ir.Project, string) *ir.Project) *Engine {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if v := e.views[name]; v != nil {
 		return v
 	}
@@ -152,9 +160,7 @@ func (e *Engine) viewed(name string, view func(*ir.Project, string) *ir.Project)
 
 // openedView returns the engine of a view with some times open. Its digests are those of the view.
 func (e *Engine) openedView(name string, view func(*ir.Project, string) *ir.Project, is func(ir.Times) bool) *Engine {
-	e.mu.Lock()
 	v := e.viewed(name, view)
-	e.mu.Unlock()
 	v.times.mu.Lock()
 	defer v.times.mu.Unlock()
 	return v.opened(is)

@@ -324,17 +324,19 @@ func plainValue(n *source.Node) any {
 	return n.Text
 }
 
-// decodeSettings reads agents.NAME.settings.
-func decodeSettings(n *source.Node) map[string]ir.Extra {
-	m := map[string]ir.Extra{}
-	for _, f := range fields(n) {
-		if n := f.Node.Get("settings"); n != nil && len(n.Fields) > 0 {
-			settings, _ := plainValue(n).(map[string]any)
-			m[f.Name] = ir.Extra{Fields: settings, Pos: f.Pos}
+// agentSettings returns agents.NAME.settings of a subject, each its own or else that of its parents.
+func (r *resolver) agentSettings(s *subject) map[string]ir.Extra {
+	var m map[string]ir.Extra
+	for _, target := range r.settings.Known {
+		n := r.inherited(s, "agents."+target+".settings")
+		if n == nil || len(n.Fields) == 0 {
+			continue
 		}
-	}
-	if len(m) == 0 {
-		return nil
+		if m == nil {
+			m = map[string]ir.Extra{}
+		}
+		settings, _ := plainValue(n).(map[string]any)
+		m[target] = ir.Extra{Fields: settings, Pos: n.Pos}
 	}
 	return m
 }

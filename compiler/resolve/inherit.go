@@ -86,6 +86,42 @@ func inheritMCP(child, parent *ir.MCPTable, from string) *ir.MCPTable {
 	return child
 }
 
+// union returns what a subject may do for a target: what it may do anywhere with what it adds there, whose defaults
+// count. It shares nothing with either.
+func union(can, own *ir.Can) *ir.Can {
+	table := func(a, b *ir.Table) *ir.Table {
+		if a == nil && b == nil {
+			return nil
+		}
+		a, b = cmp.Or(a, &ir.Table{}), cmp.Or(b, &ir.Table{})
+		return &ir.Table{Default: cmp.Or(b.Default, a.Default), Rules: slices.Concat(a.Rules, b.Rules),
+			Timed: slices.Concat(a.Timed, b.Timed), Description: cmp.Or(b.Description, a.Description)}
+	}
+	out := &ir.Can{
+		Default: cmp.Or(own.Default, can.Default), Unknown: cmp.Or(own.Unknown, can.Unknown),
+		OutsideRead: cmp.Or(own.OutsideRead, can.OutsideRead), OutsideEdit: cmp.Or(own.OutsideEdit, can.OutsideEdit),
+		Read: table(can.Read, own.Read), Edit: table(can.Edit, own.Edit), Command: table(can.Command, own.Command),
+		Web: table(can.Web, own.Web), Modes: table(can.Modes, own.Modes),
+	}
+	if can.MCP == nil && own.MCP == nil {
+		return out
+	}
+	a, b := cmp.Or(can.MCP, &ir.MCPTable{}), cmp.Or(own.MCP, &ir.MCPTable{})
+	out.MCP = &ir.MCPTable{Default: cmp.Or(b.Default, a.Default), Rules: slices.Concat(a.Rules, b.Rules)}
+	for _, e := range slices.Concat(a.Entries, b.Entries) {
+		i := slices.IndexFunc(out.MCP.Entries, func(x ir.MCPEntry) bool { return x.Key == e.Key })
+		if i < 0 {
+			i, out.MCP.Entries = len(out.MCP.Entries), append(out.MCP.Entries, ir.MCPEntry{
+				Key: e.Key, Literal: e.Literal, Pos: e.Pos})
+		}
+		x := &out.MCP.Entries[i]
+		x.Default, x.Resources = cmp.Or(e.Default, x.Default), cmp.Or(e.Resources, x.Resources)
+		x.Prompts = cmp.Or(e.Prompts, x.Prompts)
+		x.Rules, x.Timed = slices.Concat(x.Rules, e.Rules), slices.Concat(x.Timed, e.Timed)
+	}
+	return out
+}
+
 // placed returns the permissions of a built-in parent with the place where a subject extends
 // it, because its own places are not in a file of the project.
 func placed(c *ir.Can, at diag.Pos) *ir.Can {

@@ -35,7 +35,7 @@ func (r *resolver) nativeRules(s *subject) {
 	}
 }
 
-// ownRules reads agents.NAME.native: rules that stay ones for their agent alone.
+// ownRules reads agents.NAME: its rules in the agent's own words, and its can.
 func (r *resolver) ownRules(s *subject) {
 	for _, f := range fields(s.node.Get("agents")) {
 		at := diag.Join(s.path, "agents."+f.Name)
@@ -47,7 +47,22 @@ func (r *resolver) ownRules(s *subject) {
 				r.ownList(s, f.Name, d, list, diag.Join(at, "native."+d.String()))
 			}
 		}
+		if can := f.Node.Get("can"); can != nil {
+			r.ownCan(s, f.Name, can, at)
+		}
 	}
+}
+
+// ownCan reads agents.NAME.can.
+func (r *resolver) ownCan(s *subject, agent string, n *source.Node, at string) {
+	if other := r.settings.Starts[agent]; other != "" {
+		r.diags.Errorf(diag.BadValue, n.Pos, "%s starts %s, whose rules hold there too", agent, other).
+			Path(at+".can").Hintf("write it in agents.%s", other)
+		return
+	}
+	own := r.decodeCan(n, at)
+	s.has(agent, union(&s.can, &own))
+	r.project.Starts = r.settings.Starts
 }
 
 // ownList reads a list of rules for one agent alone.
@@ -162,14 +177,14 @@ func inheritNative(s, parent *subject) {
 
 // sweeten adds a role's translated rules, its own and inherited ones, to what it may do. A
 // group that the role did not mention gets a written default.
-func (r *resolver) sweeten(s *subject) {
+func (r *resolver) sweeten(s *subject, can *ir.Can) {
 	tables := map[ir.Group]**ir.Table{
-		ir.Read: &s.can.Read, ir.Edit: &s.can.Edit,
-		ir.Command: &s.can.Command, ir.Web: &s.can.Web, ir.Modes: &s.can.Modes,
+		ir.Read: &can.Read, ir.Edit: &can.Edit,
+		ir.Command: &can.Command, ir.Web: &can.Web, ir.Modes: &can.Modes,
 	}
 	for _, x := range s.sugar {
 		if x.group == ir.MCP {
-			r.sweetenMCP(s, x)
+			r.sweetenMCP(can, x)
 			continue
 		}
 		t := tables[x.group]
@@ -178,15 +193,15 @@ func (r *resolver) sweeten(s *subject) {
 		}
 		(*t).Rules = ownFirst((*t).Rules, x.rule)
 	}
-	settle(&s.can)
+	settle(can)
 }
 
 // sweetenMCP adds a translated rule about a server.
-func (r *resolver) sweetenMCP(s *subject, x sugarRule) {
-	if s.can.MCP == nil {
-		s.can.MCP = &ir.MCPTable{}
+func (r *resolver) sweetenMCP(can *ir.Can, x sugarRule) {
+	if can.MCP == nil {
+		can.MCP = &ir.MCPTable{}
 	}
-	t := s.can.MCP
+	t := can.MCP
 	same := func(e ir.MCPEntry) bool { return e.Key == x.server && e.From == x.rule.From }
 	i := slices.IndexFunc(t.Entries, same)
 	if i < 0 {

@@ -77,7 +77,6 @@ func (r *resolver) checkNames() {
 	}
 	for i := range r.project.Modes {
 		m := &r.project.Modes[i]
-		r.renamed(m.Can.MCP)
 		if x := m.Restrictions; x != nil {
 			for _, l := range []*[]ir.Item{x.AllowedServers, x.DisallowedServers} {
 				for _, s := range deref(l) {
@@ -91,9 +90,7 @@ func (r *resolver) checkNames() {
 			}
 		}
 	}
-	for i := range r.project.Roles {
-		r.renamed(r.project.Roles[i].Can.MCP)
-	}
+	r.project.EachCan(func(_ ir.SubjectRef, _ string, can *ir.Can) { r.renamed(can.MCP) })
 }
 
 // ambiguous reports names of roles that stand for another subject where one is named, as in the names of files, where

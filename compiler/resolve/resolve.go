@@ -29,6 +29,8 @@ type Settings struct {
 	Audit           *ir.Audit // nil: there is none
 	// Known are the names of every target that there is.
 	Known []string
+	// Starts are the targets that start the agent of another one, which has its rules there too.
+	Starts map[string]string
 	// Dialects are the targets whose rule grammar a role may use.
 	Dialects []contract.Dialect
 }
@@ -69,6 +71,7 @@ type subject struct {
 	decoded bool
 	state   walkState
 	can     ir.Can                  // its own, and after unite also its parents'
+	agents  map[string]*ir.Can      // the same with what it may do for one target alone
 	fields  map[string]source.Field // inherited fields that were looked up
 	sugar   []sugarRule             // its native rules that the neutral vocabulary can express
 	native  []ir.NativeRule         // its other native rules
@@ -317,11 +320,10 @@ func (r *resolver) decode(s *subject) {
 		}
 	}
 	s.can = r.decodeCan(s.node.Get("can"), s.path)
-	switch s.kind {
-	case roleKind:
+	if s.kind == roleKind {
 		r.nativeRules(s)
-		r.ownRules(s)
-	case modeKind:
+	}
+	if s.kind == roleKind || s.kind == modeKind {
 		r.ownRules(s)
 	}
 }
@@ -341,14 +343,44 @@ func (r *resolver) unite(s *subject, way []*subject) {
 	}
 	s.state = visited
 	for _, p := range s.parents {
-		can := &p.can
-		if at, ok := s.places[p]; ok {
-			can = placed(can, at)
+		for target := range p.agents {
+			if s.agents[target] == nil {
+				s.has(target, union(&s.can, &ir.Can{}))
+			}
 		}
-		inherit(&s.can, can, p.String())
+	}
+	for _, p := range s.parents {
+		s.inherit(p, &s.can, &p.can)
+		for target, own := range s.agents {
+			s.inherit(p, own, cmp.Or(p.agents[target], &p.can))
+		}
 		inheritNative(s, p)
 	}
-	settle(&s.can)
+	s.each(settle)
+}
+
+// inherit adds a parent's permissions to those of the subject.
+func (s *subject) inherit(p *subject, can, parent *ir.Can) {
+	if at, ok := s.places[p]; ok {
+		parent = placed(parent, at)
+	}
+	inherit(can, parent, p.String())
+}
+
+// has sets what the subject may do for a target.
+func (s *subject) has(target string, can *ir.Can) {
+	if s.agents == nil {
+		s.agents = map[string]*ir.Can{}
+	}
+	s.agents[target] = can
+}
+
+// each calls f with what the subject may do, anywhere and for each target.
+func (s *subject) each(f func(*ir.Can)) {
+	f(&s.can)
+	for _, own := range s.agents {
+		f(own)
+	}
 }
 
 // cycle reports that the way to a subject leads through it, and removes the last link, so

@@ -34,7 +34,11 @@ func (r *resolver) inheritedField(s *subject, names ...string) source.Field {
 // lookUp looks up a field of a subject or its parents.
 func (r *resolver) lookUp(s *subject, names []string) source.Field {
 	for _, name := range names {
-		if n := s.node.Get(name); n != nil {
+		n := s.node
+		for part := range strings.SplitSeq(name, ".") {
+			n = n.Get(part)
+		}
+		if n != nil {
 			return source.Field{Name: name, Node: n}
 		}
 	}
@@ -98,13 +102,13 @@ func (r *resolver) file(n *source.Node) (string, bool) {
 // mode makes a mode of the model.
 func (r *resolver) mode(s *subject) ir.Mode {
 	m := ir.Mode{
-		Slug: s.name, Pos: s.pos, Name: text(s.node.Get("name")), Can: s.can, Builtin: s.builtin,
+		Slug: s.name, Pos: s.pos, Name: text(s.node.Get("name")), Can: s.can, Agents: s.agents, Builtin: s.builtin,
 		Description:  text(r.inherited(s, "description")),
 		WhenToUse:    text(r.inherited(s, "whenToUse")),
 		Model:        text(r.inherited(s, "model")),
 		Restrictions: decodeRestrictions(r.inherited(s, "mcpRestrictions")),
 		Native:       s.native,
-		Extra:        decodeSettings(r.inherited(s, "agents")),
+		Extra:        r.agentSettings(s),
 		Place:        r.place(s.node, s.path),
 	}
 	var ok bool
@@ -135,14 +139,14 @@ func (r *resolver) mode(s *subject) ir.Mode {
 
 // role makes a role of the model.
 func (r *resolver) role(s *subject) ir.Role {
-	r.sweeten(s)
+	s.each(func(can *ir.Can) { r.sweeten(s, can) })
 	mode := r.inherited(s, "permissionMode")
 	role := ir.Role{
-		Name: s.name, Pos: s.pos, Can: s.can, PermissionMode: text(mode), Native: s.native,
+		Name: s.name, Pos: s.pos, Can: s.can, Agents: s.agents, PermissionMode: text(mode), Native: s.native,
 		Written:     s.written,
 		Description: text(r.inherited(s, "description")),
 		Env:         textMap(r.inherited(s, "env")),
-		Extra:       decodeSettings(r.inherited(s, "agents")),
+		Extra:       r.agentSettings(s),
 		Place:       r.place(s.node, s.path),
 	}
 	if mode != nil {

@@ -92,7 +92,10 @@ func (b *behind) started(ref ir.SubjectRef) []gate {
 		for _, s := range contract.StartedIn(b.files, file) {
 			g := gate{Started: s, of: []ir.SubjectRef{s.Ref}} // none of the project's, of a server that is no gateway
 			source := b.source
-			if s.Target != "" {
+			if s.Target != b.host.Name() && len(b.whole.Agents()) > 0 { // it knows no rules for this agent alone
+				source = policy.New(b.whole.For(s.Target)).ForServers(b.host.Name())
+			}
+			if s.Target != "" && s.Ref == (ir.SubjectRef{}) {
 				g.of, source = contract.United(b.host, b.whole), source.Closed() // which knows no times
 			}
 			for i := range g.of {

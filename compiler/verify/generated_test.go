@@ -15,6 +15,7 @@ import (
 	"modec.dev/modec/compiler"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
+	"modec.dev/modec/compiler/verify"
 	"modec.dev/modec/targets"
 )
 
@@ -40,7 +41,18 @@ func TestDrawn(t *testing.T) {
 			if each || n%8 == 6 {
 				compared.Add(int64(neverWider(t, inLetters(t, drawn(n), n))))
 			}
-			if each || n%2 == 0 && n%8 != 6 {
+			if each || n%8 == 4 {
+				files := drawn(n)
+				if n%3 == 0 {
+					files = inTimes(t, files, n)
+				}
+				files = forAgents(t, files, n)
+				if n%5 < 2 {
+					files["modec.toml"] = append(files["modec.toml"], "[gateway]\nemit = true\n"...)
+				}
+				compared.Add(int64(neverWider(t, files)))
+			}
+			if each || n%2 == 0 && n%8 != 6 && n%8 != 4 {
 				compared.Add(int64(neverWider(t, drawn(n))))
 			}
 			if each || n%4 == 1 {
@@ -71,10 +83,7 @@ func TestDrawn(t *testing.T) {
 
 // inTimes returns a source of which some of the allows have times.
 func inTimes(t *testing.T, files memfs.FS, n uint64) memfs.FS {
-	var source map[string]any
-	if err := json.Unmarshal(files["modec/a.json"], &source); err != nil {
-		t.Fatal(err)
-	}
+	source := decoded(t, files)
 	d := drawer{rand.New(rand.NewPCG(n, 15))}
 	var visit func(v any)
 	visit = func(v any) {
@@ -102,11 +111,185 @@ func inTimes(t *testing.T, files memfs.FS, n uint64) memfs.FS {
 		}
 	}
 	visit(source)
+	return encoded(t, files, source)
+}
+
+// forAgents returns a source with rules for some of its targets alone.
+func forAgents(t *testing.T, files memfs.FS, n uint64) memfs.FS {
+	source := decoded(t, files)
+	var names []string
+	for line := range strings.Lines(string(files["modec.toml"])) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "[targets."); ok {
+			names = append(names, strings.TrimSuffix(name, "]"))
+		}
+	}
+	d := drawer{rand.New(rand.NewPCG(n, 31))}
+	for _, kind := range []string{"roles", "modes"} {
+		subjects, _ := source[kind].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(subjects)) {
+			agents := map[string]any{}
+			for _, target := range append(names, "model") {
+				if own := map[string]any{"can": d.can()}; d.one(2) && target != "thurbox" { // which starts claude
+					agents[target] = own
+				}
+			}
+			delete(agents, "kilo")
+			if own, ok := agents["opencode"]; ok { // whose file Kilo reads too
+				agents["kilo"] = own
+			}
+			subjects[name].(map[string]any)["agents"] = agents
+		}
+	}
+	return encoded(t, files, source)
+}
+
+// TestForAgentsAsWritten holds that a rule for a target alone decides there as it would in can, and nowhere else.
+func TestForAgentsAsWritten(t *testing.T) {
+	engine := func(files memfs.FS) *policy.Engine {
+		res, diags := compiler.Open(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
+		if diags.HasErrors() {
+			t.Fatalf("%v\n%s", diags, files["modec/a.json"])
+		}
+		return res.Policy
+	}
+	count := uint64(200)
+	if testing.Short() {
+		count = 20
+	}
+	for n := range count {
+		files := forAgents(t, drawn(n), n)
+		if n%3 == 0 {
+			files = inTimes(t, files, n)
+		}
+		e := engine(files)
+		for _, target := range append(e.Project().Agents(), "") {
+			source := decoded(t, files)
+			for _, kind := range []string{"roles", "modes"} {
+				subjects, _ := source[kind].(map[string]any)
+				for _, of := range subjects {
+					s := of.(map[string]any)
+					agents, _ := s["agents"].(map[string]any)
+					if own, ok := agents[target].(map[string]any); ok {
+						can, _ := s["can"].(map[string]any)
+						s["can"] = asWritten(can, own["can"].(map[string]any))
+					}
+					delete(s, "agents")
+				}
+			}
+			plain := encoded(t, files, source)
+			sameDecisions(t, e.On(target), engine(plain), fmt.Sprintf("%d on %s\n%s", n, target, files["modec/a.json"]))
+		}
+	}
+}
+
+// sameDecisions fails where two engines decide something otherwise.
+func sameDecisions(t *testing.T, e, want *policy.Engine, what string) {
+	t.Helper()
+	for _, ref := range e.Project().Subjects() {
+		a, err := e.Subject(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := want.Subject(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := verify.Universe(want, ref, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range list {
+			if got, want := a.Decide(w.Action), b.Decide(w.Action); got.Decision != want.Decision {
+				t.Fatalf("%s: %v is %s by %s, want %s by %s: %s", ref, w.Action, got.Decision, got.Rule, want.Decision,
+					want.Rule, what)
+			}
+		}
+	}
+}
+
+// asWritten returns what somebody would write in can who means it for one agent alone.
+func asWritten(can, own map[string]any) map[string]any {
+	out := maps.Clone(can)
+	if out == nil {
+		out = map[string]any{}
+	}
+	if web, ok := out["browser"]; ok {
+		delete(out, "browser")
+		out["web"] = web
+	}
+	for key, v := range own {
+		if key == "browser" {
+			key = "web"
+		}
+		switch was := out[key]; key {
+		case "default", "unknown":
+			out[key] = v
+		case "outside":
+			both := map[string]any{}
+			for _, x := range []any{was, v} {
+				if word, ok := x.(string); ok {
+					x = map[string]any{"read": word, "edit": word}
+				}
+				if m, ok := x.(map[string]any); ok {
+					maps.Copy(both, m)
+				}
+			}
+			out[key] = both
+		default:
+			out[key] = inTable(was, v)
+		}
+	}
+	return out
+}
+
+// inTable adds to a group or a server: a word that denies is a rule, any other the decision for the rest.
+func inTable(was, is any) any {
+	a, table := was.(map[string]any)
+	b, added := is.(map[string]any)
+	switch {
+	case was == nil, is == "deny":
+		return is
+	case was == "deny":
+		return was
+	case !table && !added:
+		return is
+	case !table:
+		a = map[string]any{"default": was}
+	case !added:
+		b = map[string]any{"default": is}
+	}
+	out := maps.Clone(a)
+	for key, v := range b {
+		switch list, ok := v.([]any); {
+		case ok:
+			have, _ := out[key].([]any)
+			out[key] = append(append([]any{}, have...), list...)
+		case key == "default", key == "resources", key == "prompts":
+			out[key] = v
+		default: // a server
+			out[key] = inTable(out[key], v)
+		}
+	}
+	return out
+}
+
+// decoded returns the data of a source.
+func decoded(t *testing.T, files memfs.FS) (source map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(files["modec/a.json"], &source); err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+// encoded returns files with other data.
+func encoded(t *testing.T, files memfs.FS, source map[string]any) memfs.FS {
+	t.Helper()
 	data, err := json.MarshalIndent(source, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return memfs.FS{"modec.toml": files["modec.toml"], "modec/a.json": data}
+	return memfs.FS{"modec.toml": slices.Clone(files["modec.toml"]), "modec/a.json": data}
 }
 
 // inLetters returns a source with lists that permit in other letters what they, or the guards, hold back, for one more

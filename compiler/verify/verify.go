@@ -342,9 +342,10 @@ func timed(p *ir.Project, all []ir.SubjectRef) []ir.SubjectRef {
 	if all == nil {
 		all = subjects(p)
 	}
-	has := func(ref ir.SubjectRef) bool { return ref != (ir.SubjectRef{}) && len(p.Can(ref).Timed()) > 0 }
+	has := map[ir.SubjectRef]bool{}
+	p.EachCan(func(ref ir.SubjectRef, _ string, can *ir.Can) { has[ref] = has[ref] || len(can.Timed()) > 0 })
 	return slices.DeleteFunc(slices.Clone(all), func(ref ir.SubjectRef) bool {
-		return !has(ir.SubjectRef{Role: ref.Role}) && !has(ir.SubjectRef{Mode: ref.Mode})
+		return !has[ir.SubjectRef{Role: ref.Role}] && !has[ir.SubjectRef{Mode: ref.Mode}]
 	})
 }
 

@@ -83,7 +83,7 @@ func TestLine(t *testing.T) {
 		{".mcp.json", `{`, []string{"server docs at 3 makes"}},
 		{".claude/agents/writer.md", `You write.`, []string{"roleDefinition of mode writer at 9 changes"}},
 	} {
-		emit, ok := res.Emitter(c.file)
+		_, emit, ok := res.Emitter(c.file)
 		if !ok {
 			t.Fatalf("no %s", c.file)
 		}
@@ -130,7 +130,7 @@ func TestLine(t *testing.T) {
 
 func TestNoLine(t *testing.T) {
 	res := compiled(t)
-	emit, _ := res.Emitter(".mcp.json")
+	_, emit, _ := res.Emitter(".mcp.json")
 	data, _ := emit(res.Project)
 	n := strings.Count(string(data), "\n")
 	for line, ok := range map[int]bool{-1: false, 0: false, 1: true, n: true, n + 1: false} {
@@ -138,7 +138,7 @@ func TestNoLine(t *testing.T) {
 			t.Errorf("line %d of %d: got %v", line, n, err)
 		}
 	}
-	if _, ok := res.Emitter("README.md"); ok {
+	if _, _, ok := res.Emitter("README.md"); ok {
 		t.Error("README.md is an artifact")
 	}
 }

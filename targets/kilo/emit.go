@@ -67,6 +67,7 @@ func (kilo) Emit(in contract.Input) ([]contract.File, diag.List) {
 	for i := range in.Project.Roles {
 		e.Role(&in.Project.Roles[i])
 	}
+	sameRules(e, &in)
 	if p, ok := e.Project(); ok {
 		if !p.Own {
 			besideOpencode(e, &in)
@@ -74,6 +75,33 @@ func (kilo) Emit(in contract.Input) ([]contract.File, diag.List) {
 		project(e, &p, slices.Contains(in.Beside, agent.Reads), hasOlder(in.Source))
 	}
 	return e.Emitted()
+}
+
+// sameRules reports subjects that have other rules for opencode alone, whose file Kilo reads too.
+func sameRules(e *lastmatch.Emitter, in *contract.Input) {
+	if !slices.Contains(in.Beside, agent.Reads) || in.Source == nil || len(in.Source.Agents()) == 0 {
+		return
+	}
+	here, there := in.Source.For(name), in.Source.For(agent.Reads)
+	digest := func(p *ir.Project, ref ir.SubjectRef) string {
+		return (&ir.Project{Roles: []ir.Role{{Can: *p.Can(ref)}}}).DigestOfAll()
+	}
+	for _, ref := range in.Source.Subjects() {
+		var at diag.Pos
+		var place ir.Place
+		if r := here.Role(ref.Role); r != nil {
+			at, place = r.Pos, r.Place
+		} else {
+			m := here.Mode(ref.Mode)
+			at, place = m.Pos, m.Place
+		}
+		if place.For(name) && place.For(agent.Reads) && digest(here, ref) != digest(there, ref) {
+			e.Diags.Errorf(codeBeside, at,
+				"Kilo reads what is written for opencode, too: %s has other rules there", ref).
+				Hint("write the same can in agents.kilo and in agents.opencode, or neither").
+				Target(name)
+		}
+	}
 }
 
 // besideOpencode reports what Kilo would read in the file of opencode, too: a key of an agent that its own files lack,

@@ -36,6 +36,9 @@ func (u *Printer) Explain(x explain.Explanation) {
 	for _, v := range x.Verdicts {
 		name := strings.TrimSpace(v.Target + " " + v.Surface)
 		u.Printf("%s: %s%s\n", name, v.Decision, diag.Clean(qualified(v)))
+		if o := v.Own; o != nil {
+			u.Printf("  for it alone: %s, by %s  (%s)\n", o.Decision, diag.Clean(o.Rule), o.Pos)
+		}
 		if u.Verbose && v.Rule != "" {
 			if v.At != "" {
 				v.At = "  (" + v.At + ")"

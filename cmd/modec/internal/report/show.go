@@ -103,7 +103,7 @@ func besides(r *explain.Row) string {
 	if len(counts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s has rules that one agent alone understands and no cell shows: %s", r.Subject,
+	return fmt.Sprintf("%s has rules for one agent alone, which no cell shows: %s", r.Subject,
 		strings.Join(counts, ", "))
 }
 
