@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -162,18 +163,17 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkHook measures `modec hook` as an agent runs it.
+// BenchmarkHook measures `modec hook` as an agent runs it, in a session that has begun.
 func BenchmarkHook(b *testing.B) {
 	dir := memoryDir(b)
 	project(b, dir, 10, "few")
 	if out, err := exec.Command(binary(b), "build", "-C", dir).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
-	payload := `{"hook_event_name":"PreToolUse","tool_name":"Bash",` +
+	payload := `{"session_id":"` + rand.Text() + `","hook_event_name":"PreToolUse","tool_name":"Bash",` +
 		`"tool_input":{"command":"git status && go test ./..."},"cwd":"` + dir + `"}`
-	policyFile := filepath.Join(dir, ".modec", "policy.json")
 	measure(b, func() *exec.Cmd {
-		cmd := exec.Command(binary(b), "hook", "claude", "--model", policyFile, "--subject", "mode-0")
+		cmd := exec.Command(binary(b), "hook", "claude", "--root", dir, "--subject", "mode-0")
 		cmd.Stdin = strings.NewReader(payload)
 		return cmd
 	})

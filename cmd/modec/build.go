@@ -149,8 +149,7 @@ func newHooks(changes []output.Change) string {
 	if len(files) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("hooks are new in %s of before: %s (-v says why)", report.Count(len(files), "file"),
-		strings.Join(files, " "))
+	return fmt.Sprintf("hooks are new in %s of before: %s", report.Count(len(files), "file"), strings.Join(files, " "))
 }
 
 // asWritten returns what a build says where it writes no file.

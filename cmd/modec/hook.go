@@ -153,7 +153,8 @@ func (s *hookSession) off() bool {
 }
 
 // session returns the session of a name, which its first call fixes. What the source says since counts beside it, where
-// it compiles: it can only lower a decision. A session without a name is decided by the source as it is.
+// it compiles, else what it compiled to before: it can only lower a decision. A session without a name is decided by
+// the source as it is.
 func (c *hookCmd) session(e *env, name string) (*hookSession, error) {
 	store, err := session.Open()
 	if err != nil {
@@ -192,14 +193,14 @@ func (c *hookCmd) session(e *env, name string) (*hookSession, error) {
 		}
 	}
 	s := &hookSession{root: root, cache: store.Folder()}
-	if name != "" && (err != nil || first.Policy != digest) {
+	if name != "" && (now == nil || first.Policy != digest) {
 		began := store.Policy(first.Policy)
 		if began == nil {
 			return nil, errors.New("what the session began with is no longer there: start the agent anew")
 		}
 		s.policies = append(s.policies, began)
 	}
-	if err == nil {
+	if now != nil {
 		s.policies = append(s.policies, now)
 	}
 	return s, nil

@@ -137,6 +137,10 @@ func TestSessionsAreApart(t *testing.T) {
 	if got := p.make("first", ""); got != "deny" {
 		t.Errorf("a later source that denies: got %s", got)
 	}
+	p.source("package modec\n\nroles: {")
+	if got := p.make("first", ""); got != "deny" {
+		t.Errorf("a source that does not compile after it: got %s", got)
+	}
 	p.source(narrow)
 	mustWrite(t, filepath.Join(p.root, "sub/modec.toml"), []byte("baseline = \"lead\"\n"))
 	mustWrite(t, filepath.Join(p.root, "sub/modec/a.cue"), []byte(wide))

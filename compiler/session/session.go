@@ -100,7 +100,8 @@ type compiled struct {
 }
 
 // Compiled returns what the source of a project compiles to, and its digest: from the folder where nothing of what
-// compile read has changed since. release names the program that compiles.
+// compile read has changed since. Where it does not compile, it returns what it last compiled to beside the error, nil
+// where nobody knows. release names the program that compiles.
 func (s *Store) Compiled(
 	root, release string, compile func(fs.FS) ([]byte, error),
 ) (policy []byte, digest string, err error) {
@@ -117,14 +118,17 @@ func (s *Store) Compiled(
 		for name := range last.Files {
 			now.Note(name)
 		}
-		if policy := s.Policy(last.Policy); policy != nil && maps.Equal(now.States(), last.Files) {
-			return policy, last.Policy, nil
+		policy, digest = s.Policy(last.Policy), last.Policy
+		if policy != nil && maps.Equal(now.States(), last.Files) {
+			return policy, digest, nil
 		}
 	}
 	reads := contract.NewReads(files)
-	if policy, err = compile(reads); err != nil {
-		return nil, "", err
+	made, err := compile(reads)
+	if err != nil {
+		return policy, digest, err
 	}
+	policy = made
 	sum := sha256.Sum256(policy)
 	last = compiled{reads.States(), hex.EncodeToString(sum[:])}
 	data, err := json.Marshal(last)

@@ -283,7 +283,7 @@ test("from a refused call to its patch, which the terminal confirms", async (t) 
   writeFileSync(join(dir, "modec.toml"), readFileSync(join(dir, "modec.toml"), "utf8") + '\n[audit]\nfile = ".modec/audit.jsonl"\narguments = true\n');
   const env = { ...process.env, XDG_STATE_HOME: folder() }; // where the log's key is
   execFileSync(process.env.MODEC_BIN, ["-q", "-C", dir, "build"], { env, stdio: ["ignore", "ignore", "inherit"] });
-  const refuse = () => execFileSync(process.env.MODEC_BIN, ["-C", dir, "hook", "claude", "--model", ".modec/policy.json", "--subject", "mode:ask"], {
+  const refuse = () => execFileSync(process.env.MODEC_BIN, ["-C", dir, "hook", "claude", "--subject", "mode:ask"], {
     cwd: dir, env, stdio: ["pipe", "ignore", "inherit"],
     input: JSON.stringify({ hook_event_name: "PreToolUse", session_id: "s", cwd: dir, permission_mode: "default", tool_name: "Edit", tool_input: { file_path: join(dir, "notes/todo.txt"), old_string: "a", new_string: "b" } }),
   });
