@@ -16,6 +16,7 @@ import (
 	"modec.dev/modec/compiler/explain"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
+	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/compiler/secret"
 )
 
@@ -111,12 +112,17 @@ func pointsOf(res *compiler.Result, files fs.FS, subjects []ir.SubjectRef, targe
 		if ref == (ir.SubjectRef{}) {
 			continue // of a project with servers alone
 		}
-		texts, err := allowedTo(res, ref, subjects)
-		if err != nil {
-			return nil, err
-		}
-		for _, text := range texts {
-			list = append(list, accepted.Point{Kind: accepted.Allows, Of: ref.String(), Text: text})
+		for _, t := range targets { // for one of which it may have rules of its own
+			texts, err := allowedTo(res.Policy.On(t.Name()), ref, subjects)
+			if err != nil {
+				return nil, err
+			}
+			for _, text := range texts {
+				point := accepted.Point{Kind: accepted.Allows, Of: ref.String(), Text: text}
+				if !slices.Contains(list, point) {
+					list = append(list, point)
+				}
+			}
 		}
 	}
 	for i := range p.Servers {
@@ -181,16 +187,16 @@ func sessionOf(p *ir.Project, ref ir.SubjectRef, emitted func(ir.Place) bool) []
 // allowedTo returns what a subject of a session may do without a question, a line for each group with
 // the whole of what decides about it: what a list no longer denies is new, too. A mode opens only what
 // the session's role leaves to the agent.
-func allowedTo(res *compiler.Result, ref ir.SubjectRef, session []ir.SubjectRef) (lines []string, err error) {
-	p := res.Project
-	s, err := res.Policy.Subject(ref)
+func allowedTo(e *policy.Engine, ref ir.SubjectRef, session []ir.SubjectRef) (lines []string, err error) {
+	p := e.Project()
+	s, err := e.Subject(ref)
 	if err != nil {
 		return nil, err
 	}
 	part, servers := explain.SourceOf(p, s, ref), explain.Servers(p, s)
 	may := func(ir.Group) bool { return true }
 	if role := roleOf(session); ref.Role == "" && role != "" {
-		if s, err = res.Policy.Subject(ir.SubjectRef{Role: role}); err != nil {
+		if s, err = e.Subject(ir.SubjectRef{Role: role}); err != nil {
 			return nil, err
 		}
 		left := s.Left()

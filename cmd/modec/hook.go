@@ -95,17 +95,22 @@ func (c *hookCmd) answer(e *env, asked *hookRecord, now time.Time) contract.Hook
 		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	}
 	home, _ := os.UserHomeDir()
-	closed := slices.DeleteFunc([]string{s.cache, originals.Folder()}, func(dir string) bool { return dir == "" })
-	for _, dir := range closed {
+	var closed []string
+	for _, dir := range append(s.own, originals.Folder(), record.Folder()) {
+		closed = append(closed, dir)
 		if real, err := contract.ResolveLinks(dir); err == nil {
 			closed = append(closed, real)
 		}
 	}
+	closed = slices.DeleteFunc(closed, func(dir string) bool { return dir == "" })
 	req := contract.HookRequest{Payload: payload, Root: s.root, MayAllow: c.MayAllow,
 		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true, Closed: closed,
 		Worktree: func(dir string) (string, bool) { return contract.ProjectIn(s.root, dir) }}
 	var lowest *contract.HookAnswer
-	for _, compiled := range s.policies {
+	for i, compiled := range s.policies {
+		if i > 0 { // what the session began with says where the record is
+			asked = new(hookRecord)
+		}
 		a := c.decide(hooker, req, compiled, asked, now)
 		if lowest == nil || a.Lower(lowest) {
 			lowest = &a
@@ -138,7 +143,7 @@ func (c *hookCmd) decide(
 type hookSession struct {
 	root     string
 	policies [][]byte
-	cache    string // where it is kept
+	own      []string // the folders of what modec keeps for the user
 }
 
 // off reports whether a person turned the hooks off, in the project or in the one of which it is a work tree of git.
@@ -192,7 +197,7 @@ func (c *hookCmd) session(e *env, name string) (*hookSession, error) {
 			return nil, err
 		}
 	}
-	s := &hookSession{root: root, cache: store.Folder()}
+	s := &hookSession{root: root, own: store.Folders()}
 	if name != "" && (now == nil || first.Policy != digest) {
 		began := store.Policy(first.Policy)
 		if began == nil {

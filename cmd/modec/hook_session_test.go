@@ -105,6 +105,12 @@ func TestSessionIsFixed(t *testing.T) {
 			mustWrite(p.t, filepath.Join(p.root, "sub/.git/HEAD"), []byte("ref: refs/heads/main\n"))
 			return "sub"
 		},
+		"an empty .git in a subfolder": func(p *place) string {
+			mustWrite(p.t, filepath.Join(p.root, "sub/modec.toml"), []byte("baseline = \"dev\"\n"))
+			mustWrite(p.t, filepath.Join(p.root, "sub/modec/a.cue"), []byte(wide))
+			mustWrite(p.t, filepath.Join(p.root, "sub/.git"), nil)
+			return "sub"
+		},
 		"a work tree": func(p *place) string {
 			p.source(wide)
 			p.git("commit", "-qam", "wide")
@@ -121,6 +127,19 @@ func TestSessionIsFixed(t *testing.T) {
 			folder := change(p)
 			if got := p.make("s", folder); got != "deny" {
 				t.Errorf("got %s", got)
+			}
+			if strings.HasSuffix(name, "in a subfolder") { // a session that begins there is of the same project
+				if got := p.make("new", folder); got != "deny" {
+					t.Errorf("a new session: got %s", got)
+				}
+				link := filepath.Join(t.TempDir(), "link")
+				if err := os.Symlink(filepath.Join(p.root, folder), link); err != nil {
+					t.Fatal(err)
+				}
+				p.root = link
+				if got := p.make("by a link", ""); got != "deny" {
+					t.Errorf("a session by a link: got %s", got)
+				}
 			}
 		})
 	}
@@ -212,24 +231,31 @@ func TestModecsOwnFiles(t *testing.T) {
 	}
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
+	tell := func(agent, of, payload, want string) {
+		t.Helper()
+		t.Chdir(p.root)
+		var out, errs bytes.Buffer
+		args := []string{"hook", agent, "--subject", of}
+		if code := run(t.Context(), targets.All(), args, strings.NewReader(payload), &out, &errs); code != 0 {
+			t.Errorf("%s, %s: exit %d, %s", of, payload, code, &errs)
+		} else if got := decisionOf(out.String()); got != want {
+			t.Errorf("%s, %s: got %s, want %s", of, payload, got, want)
+		}
+	}
 	for _, of := range []string{"role:dev", "role:lead"} {
+		tell("cursor", of, fmt.Sprintf(`{"conversation_id":"s","hook_event_name":"preToolUse","workspace_roots":[%q],`+
+			`"tool_name":"Delete","tool_input":{"file_path":%q}}`, p.root, cache), "deny")
 		for call, want := range map[string]string{
-			fmt.Sprintf(`"Write","tool_input":{"file_path":%q}`, cache):                                 "deny",
-			fmt.Sprintf(`"Read","tool_input":{"file_path":%q}`, filepath.Join(state, "modec/off/key")):  "deny",
-			`"Write","tool_input":{"file_path":"link/new"}`:                                             "deny",
-			fmt.Sprintf(`"Bash","tool_input":{"command":"echo x > %s"}`, cache):                         "deny",
-			fmt.Sprintf(`"Write","tool_input":{"file_path":%q}`, filepath.Join(home, ".cache/other/x")): "abstain",
-			`"Write","tool_input":{"file_path":"src/x"}`:                                                "abstain",
+			fmt.Sprintf(`"Write","tool_input":{"file_path":%q}`, cache):                                            "deny",
+			fmt.Sprintf(`"Read","tool_input":{"file_path":%q}`, filepath.Join(state, "modec/off/key")):             "deny",
+			fmt.Sprintf(`"Read","tool_input":{"file_path":%q}`, filepath.Join(home, ".local/state/modec/off/key")): "deny",
+			`"Write","tool_input":{"file_path":"link/new"}`:                                                        "deny",
+			fmt.Sprintf(`"Bash","tool_input":{"command":"echo x > %s"}`, cache):                                    "deny",
+			fmt.Sprintf(`"Write","tool_input":{"file_path":%q}`, filepath.Join(home, ".cache/other/x")):            "abstain",
+			`"Write","tool_input":{"file_path":"src/x"}`:                                                           "abstain",
 		} {
-			t.Chdir(p.root)
-			payload := fmt.Sprintf(`{"session_id":"s","hook_event_name":"PreToolUse","cwd":%q,"tool_name":%s}`, p.root, call)
-			var out, errs bytes.Buffer
-			args := []string{"hook", "claude", "--subject", of}
-			if code := run(t.Context(), targets.All(), args, strings.NewReader(payload), &out, &errs); code != 0 {
-				t.Errorf("%s, %s: exit %d, %s", of, call, code, &errs)
-			} else if got := decisionOf(out.String()); got != want {
-				t.Errorf("%s, %s: got %s, want %s", of, call, got, want)
-			}
+			tell("claude", of, fmt.Sprintf(`{"session_id":"s","hook_event_name":"PreToolUse","cwd":%q,"tool_name":%s}`,
+				p.root, call), want)
 		}
 	}
 }

@@ -29,18 +29,33 @@ func Find(dir, home string) (project string, ok bool) {
 	}
 }
 
-// Outermost returns the project of an agent that was started in a folder: the outermost one of the folder's work tree
-// of git, where no project in a subfolder takes its place; outside of work trees the one that [Find] finds.
+// Outermost returns the project of an agent that was started in a folder: the outermost one of the outermost repository
+// of git around the folder, where no project and no repository in a subfolder takes its place; outside of repositories
+// the one that [Find] finds. The search ends before a folder of another owner.
 func Outermost(dir string) (project string, ok bool) {
-	for at := dir; ; at = filepath.Dir(at) {
-		if file, err := os.Lstat(filepath.Join(at, File)); err == nil && file.Mode().IsRegular() {
-			project, ok = at, true
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	outermost := ""
+	first, err := os.Stat(dir)
+	for at := dir; err == nil; at = filepath.Dir(at) {
+		folder, err := os.Stat(at)
+		if err != nil || !sameOwner(first, folder) {
+			break
 		}
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return project, ok
+		file, err := os.Stat(filepath.Join(at, File))
+		if err == nil && file.Mode().IsRegular() && sameOwner(first, file) {
+			outermost = at
+		}
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil && outermost != "" {
+			project, ok = outermost, true
 		}
 		if at == filepath.Dir(at) {
-			return Find(dir, "")
+			break
 		}
 	}
+	if !ok {
+		return Find(dir, "")
+	}
+	return project, true
 }

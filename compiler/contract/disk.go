@@ -152,6 +152,9 @@ func (d *Disk) Names(dir, file string) []string {
 	return names
 }
 
+// Met reports whether the last decision was about what lies in a closed folder, which is denied whoever decides else.
+func (d *Disk) Met() bool { return d.met }
+
 // closed reports whether a path without links is in one of the closed folders.
 func (d *Disk) closed(name string) bool {
 	for at := name; len(d.Closed) > 0; at = filepath.Dir(at) {

@@ -20,12 +20,21 @@ func PlaceIn(folder, ending string, args ...string) string {
 	if os.Getenv("CI") != "" || os.Getenv("MODEC_CACHE") == "off" {
 		return ""
 	}
+	dir := Folder()
+	if dir == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(args, "\x00")))
+	return filepath.Join(dir, folder, hex.EncodeToString(sum[:16])+ending)
+}
+
+// Folder returns the folder of modec's in the user's cache folder, "" where the user has none.
+func Folder() string {
 	dir, err := os.UserCacheDir()
 	if err != nil || !filepath.IsAbs(dir) {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(strings.Join(args, "\x00")))
-	return filepath.Join(dir, "modec", folder, hex.EncodeToString(sum[:16])+ending)
+	return filepath.Join(dir, "modec")
 }
 
 // Program identifies the running program; another build of modec has another identity.

@@ -37,10 +37,16 @@ func (r *resolver) nativeRules(s *subject) {
 
 // ownRules reads agents.NAME: its rules in the agent's own words, and its can.
 func (r *resolver) ownRules(s *subject) {
+	targets := elems(s.node.Get("targets"))
 	for _, f := range fields(s.node.Get("agents")) {
 		at := diag.Join(s.path, "agents."+f.Name)
 		if !r.isTarget(&source.Node{Text: f.Name, Pos: f.Pos}, at) {
 			continue
+		}
+		reads := func(t *source.Node) bool { return t.Text == f.Name || r.settings.Starts[t.Text] == f.Name }
+		if len(targets) > 0 && !slices.ContainsFunc(targets, reads) {
+			r.diags.Errorf(diag.BadValue, f.Pos, "%s is not emitted for %s: its targets name others", s, f.Name).
+				Path(at)
 		}
 		for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
 			if list := f.Node.Get("native").Get(d.String()); list != nil {

@@ -32,14 +32,14 @@ var Home = func() (string, error) {
 	return os.UserHomeDir()
 }
 
-// folder is where a home folder keeps what modec remembers, and keep where in it this is.
-const folder, keep = ".cache/modec", "hooks"
+// The folders of what modec keeps for a user, where no variable moves them, and the name of this one in the first.
+const cached, state, keep = ".cache/modec", ".local/state/modec", "hooks"
 
 // kept is how long a session stays known after its last call, and a policy after the last session that used it.
 const kept = 7 * 24 * time.Hour
 
 // Store is the folder.
-type Store struct{ dir string }
+type Store struct{ home, dir string }
 
 // Open returns that of the user.
 func Open() (*Store, error) {
@@ -47,11 +47,13 @@ func Open() (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there is no home folder to keep the session in: %w", err)
 	}
-	return &Store{filepath.Join(home, filepath.FromSlash(folder), keep)}, nil
+	return &Store{home, filepath.Join(home, filepath.FromSlash(cached), keep)}, nil
 }
 
-// Folder returns the folder of all that modec remembers there.
-func (s *Store) Folder() string { return filepath.Dir(s.dir) }
+// Folders returns the folders of all that modec keeps there.
+func (s *Store) Folders() []string {
+	return []string{filepath.Dir(s.dir), filepath.Join(s.home, filepath.FromSlash(state))}
+}
 
 // Session is what the first call of a session fixed.
 type Session struct {

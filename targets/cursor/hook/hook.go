@@ -241,15 +241,16 @@ func (q *question) roots() []string {
 
 // file decides a path from every folder at which it may start.
 func (q *question) file(g ir.Group, p string) policy.Result {
+	r := decided(q.disk.Decide(q.subject, policy.Action{Group: g, Arg: p}, q.roots()...))
 	switch {
-	case q.left(g):
+	case q.left(g) && !q.disk.Met():
 		return abstain(q)
 	case p == "":
 		return refused("a call without a readable path")
 	case strings.Contains(p, "://"):
 		return refused("a path written as an address") // the engine reads file:// as a path
 	}
-	return decided(q.disk.Decide(q.subject, policy.Action{Group: g, Arg: p}, q.roots()...))
+	return r
 }
 
 func readFile(q *question) policy.Result { return q.file(ir.Read, q.FilePath) }
