@@ -97,12 +97,14 @@ func (c *hookCmd) answer(e *env, asked *hookRecord, now time.Time) contract.Hook
 	home, _ := os.UserHomeDir()
 	var closed []string
 	for _, dir := range append(s.own, originals.Folder(), record.Folder()) {
+		if dir == "" { // the process has no home
+			continue
+		}
 		closed = append(closed, dir)
 		if real, err := contract.ResolveLinks(dir); err == nil {
 			closed = append(closed, real)
 		}
 	}
-	closed = slices.DeleteFunc(closed, func(dir string) bool { return dir == "" })
 	req := contract.HookRequest{Payload: payload, Root: s.root, MayAllow: c.MayAllow,
 		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true, Closed: closed,
 		Worktree: func(dir string) (string, bool) { return contract.ProjectIn(s.root, dir) }}

@@ -218,6 +218,23 @@ func TestSessionCache(t *testing.T) {
 	}
 }
 
+// A hook decides as anywhere where its process has no variables of a home.
+func TestHookWithoutHome(t *testing.T) {
+	p := newPlace(t)
+	p.source("package modec\n\nroles: dev: can: {read: \"allow\", command: \"ask\"}\n")
+	for _, name := range []string{"HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"} {
+		t.Setenv(name, "")
+	}
+	t.Chdir(p.root)
+	payload := `{"conversation_id":"s","hook_event_name":"preToolUse","tool_name":"Grep","tool_input":{"file_path":"README.md"},` +
+		fmt.Sprintf(`"workspace_roots":[%q]}`, p.root)
+	var out, errs bytes.Buffer
+	code := run(t.Context(), targets.All(), []string{"hook", "cursor"}, strings.NewReader(payload), &out, &errs)
+	if got := decisionOf(out.String()); code != 0 || got != "abstain" {
+		t.Errorf("got %d, %s%s", code, &out, &errs)
+	}
+}
+
 // No role opens what modec keeps for itself, whatever it may do outside of the project: not by a tool, nor by a redirect,
 // nor through a link.
 func TestModecsOwnFiles(t *testing.T) {

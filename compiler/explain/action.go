@@ -82,7 +82,8 @@ type Question struct {
 func Action(
 	ctx context.Context, res *compiler.Result, disk *contract.Disk, ref ir.SubjectRef, q Question,
 ) (x Explanation, diags diag.List, err error) {
-	s, err := res.Policy.Subject(ref)
+	by := together(res, ref)
+	s, err := by.Subject(ref)
 	if err != nil {
 		return x, nil, err
 	}
@@ -92,7 +93,7 @@ func Action(
 		r := disk.Decide(s, q.Action, disk.Root)
 		x.Place = r.Pos
 		x.Decision, x.Rule, x.From, x.Pos = r.Decision, secret.Text(r.Explanation()), r.From, x.Place.String()
-		x.AtTimes = timesOf(res, ref, r, func(s *policy.Subject) policy.Result {
+		x.AtTimes = timesOf(by, ref, r, func(s *policy.Subject) policy.Result {
 			return disk.Decide(s, q.Action, disk.Root)
 		})
 		x.Verdicts, x.Elsewhere = Verdicts(disk, Models(res, disk), ref, q.Action, r)
@@ -117,6 +118,22 @@ func Action(
 	return x, diags, nil
 }
 
+// together returns what decides on every target in use that has a subject, and what decides anywhere where that differs.
+func together(res *compiler.Result, ref ir.SubjectRef) *policy.Engine {
+	var all *policy.Engine
+	for _, c := range res.Config.Targets {
+		if _, emitted := contract.InView(c.Target, res.Project, ref); !emitted {
+			continue
+		}
+		on := res.Policy.On(c.Target.Name())
+		if all != nil && on != all {
+			return res.Policy
+		}
+		all = on
+	}
+	return cmp.Or(all, res.Policy)
+}
+
 // unsaid returns the codes of what a target cannot say of a group of a subject.
 func unsaid(res *compiler.Result, target string, of ir.SubjectRef, g ir.Group) (codes []string) {
 	for _, o := range res.Outputs {
@@ -135,9 +152,9 @@ func unsaid(res *compiler.Result, target string, of ir.SubjectRef, g ir.Group) (
 
 // timesOf returns what is decided at some times in the place of a result; nil where that is the same.
 func timesOf(
-	res *compiler.Result, ref ir.SubjectRef, closed policy.Result, decide func(*policy.Subject) policy.Result,
+	by *policy.Engine, ref ir.SubjectRef, closed policy.Result, decide func(*policy.Subject) policy.Result,
 ) *atTimes {
-	if !res.Policy.Timed() {
+	if !by.Timed() {
 		return nil
 	}
 	at := func(e *policy.Engine) policy.Result {
@@ -147,14 +164,14 @@ func timesOf(
 		}
 		return decide(s)
 	}
-	open := at(res.Policy.Opened())
+	open := at(by.Opened())
 	if open.Decision == closed.Decision {
 		return nil
 	}
 	out := &atTimes{Decision: open.Decision, Rule: secret.Text(open.Explanation()), Pos: open.Pos.String(),
-		Now: at(res.Policy.At(time.Now())).Decision == open.Decision}
-	for _, can := range []*ir.Can{permissionsOf(res.Project, ir.SubjectRef{Role: ref.Role}),
-		permissionsOf(res.Project, ir.SubjectRef{Mode: ref.Mode})} {
+		Now: at(by.At(time.Now())).Decision == open.Decision}
+	for _, can := range []*ir.Can{permissionsOf(by.Project(), ir.SubjectRef{Role: ref.Role}),
+		permissionsOf(by.Project(), ir.SubjectRef{Mode: ref.Mode})} {
 		for _, r := range can.Timed() {
 			if r.Pos == open.Pos && out.Times == "" {
 				out.Times = r.Times.String()
