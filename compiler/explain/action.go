@@ -118,7 +118,8 @@ func Action(
 	return x, diags, nil
 }
 
-// together returns what decides on every target in use that has a subject, and what decides anywhere where that differs.
+// together returns what decides on every target in use that has a subject, and what decides anywhere where that
+// differs.
 func together(res *compiler.Result, ref ir.SubjectRef) *policy.Engine {
 	var all *policy.Engine
 	for _, c := range res.Config.Targets {
