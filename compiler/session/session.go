@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -82,7 +83,9 @@ func (s *Store) Fix(of Session, names ...string) (Session, error) {
 	place := s.place("session", names...)
 	next := place + "-" + strconv.Itoa(os.Getpid())
 	if err = record.Keep(next, data); err == nil {
-		err = os.Link(next, place)
+		if err = os.Link(next, place); err != nil && !errors.Is(err, fs.ErrExist) {
+			err = os.Rename(next, place) // where there are no links
+		}
 		os.Remove(next)
 	}
 	if first, ok := s.Find(names...); ok {
