@@ -285,7 +285,7 @@ test("from a refused call to its patch, which the terminal confirms", async (t) 
   execFileSync(process.env.MODEC_BIN, ["-q", "-C", dir, "build"], { env, stdio: ["ignore", "ignore", "inherit"] });
   const refuse = () => execFileSync(process.env.MODEC_BIN, ["-C", dir, "hook", "claude", "--subject", "mode:ask"], {
     cwd: dir, env, stdio: ["pipe", "ignore", "inherit"],
-    input: JSON.stringify({ hook_event_name: "PreToolUse", session_id: "s", cwd: dir, permission_mode: "default", tool_name: "Edit", tool_input: { file_path: join(dir, "notes/todo.txt"), old_string: "a", new_string: "b" } }),
+    input: JSON.stringify({ hook_event_name: "PreToolUse", session_id: dir, cwd: dir, permission_mode: "default", tool_name: "Edit", tool_input: { file_path: join(dir, "notes/todo.txt"), old_string: "a", new_string: "b" } }),
   });
   const was = readFileSync(join(dir, file), "utf8");
   const terminal = await inTerminal(t, dir, env);
