@@ -43,6 +43,7 @@ const wayOut = "a person can turn the hooks off for an hour, in a terminal, by `
 // Run always answers: whatever goes wrong is a refusal.
 func (c *hookCmd) Run(e *env) error {
 	e.ui.Endless = true // the answer counts, whoever ends the session
+	collectSeldom()
 	start := time.Now()
 	var asked hookRecord
 	done := make(chan contract.HookAnswer, 1)
