@@ -42,7 +42,7 @@ type Result struct {
 	Sources map[string][]byte    // the data files of the source, by path
 	Outputs []contract.Artifacts // one a target, in printing order
 
-	policy  func() []byte             // see PolicyJSON; nil: it is made when it is asked for
+	policy  func() []byte             // see PolicyJSON
 	entries contract.Entries          // of external servers
 	now     time.Time                 // when allows with times are judged
 	targets []contract.Target         // every target there is

@@ -49,12 +49,7 @@ func (r *Result) FS() memfs.FS { return contract.InMemory(slices.Concat(r.Files(
 func (r *Result) Over(disk fs.FS) fs.FS { return contract.Over(disk, r.Sessions()) }
 
 // PolicyJSON returns the compiled source as hooks decide by it.
-func (r *Result) PolicyJSON() []byte {
-	if r.policy != nil {
-		return r.policy()
-	}
-	return policyJSON(r.Project)
-}
+func (r *Result) PolicyJSON() []byte { return r.policy() }
 
 func policyJSON(p *ir.Project) []byte {
 	data, err := json.Marshal(p.Decisions())

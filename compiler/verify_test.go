@@ -52,6 +52,7 @@ func laxly(group string) *Result {
 		},
 	}
 	r.Policy = policy.New(r.Project)
+	r.policy = func() []byte { return policyJSON(r.Project) }
 	return r
 }
 

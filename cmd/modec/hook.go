@@ -96,24 +96,11 @@ func (c *hookCmd) answer(e *env, asked *hookRecord, now time.Time) contract.Hook
 		return contract.HookAnswer{Stdout: []byte("{}\n")}
 	}
 	home, _ := os.UserHomeDir()
-	var closed []string
-	for _, dir := range append(s.own, originals.Folder(), record.Folder()) {
-		if dir == "" { // the process has no home
-			continue
-		}
-		closed = append(closed, dir)
-		if real, err := contract.ResolveLinks(dir); err == nil {
-			closed = append(closed, real)
-		}
-	}
 	req := contract.HookRequest{Payload: payload, Root: s.root, MayAllow: c.MayAllow,
-		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true, Closed: closed,
+		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true, Closed: s.closed(),
 		Worktree: func(dir string) (string, bool) { return contract.ProjectIn(s.root, dir) }}
 	var lowest *contract.HookAnswer
-	for i, compiled := range s.policies {
-		if i > 0 { // what the session began with says where the record is
-			asked = new(hookRecord)
-		}
+	for _, compiled := range s.policies {
 		a := c.decide(hooker, req, compiled, asked, now)
 		if lowest == nil || a.Lower(lowest) {
 			lowest = &a
@@ -137,7 +124,8 @@ func (c *hookCmd) decide(
 	}
 	req.Policy = engine
 	if p.Audit != nil {
-		asked.about.Store(&hookSubject{req.Root, engine.Project(), req.Subject})
+		// The first is what the session began with: that says where the record is.
+		asked.about.CompareAndSwap(nil, &hookSubject{req.Root, engine.Project(), req.Subject})
 	}
 	return hooker.Hook(req)
 }
@@ -147,6 +135,20 @@ type hookSession struct {
 	root     string
 	policies [][]byte
 	own      []string // the folders of what modec keeps for the user
+}
+
+// closed returns the folders of modec's own, without links, each once.
+func (s *hookSession) closed() (dirs []string) {
+	for _, dir := range append(s.own, originals.Folder(), record.Folder()) {
+		real, err := contract.ResolveLinks(dir)
+		if err != nil {
+			real = dir
+		}
+		if dir != "" && !slices.Contains(dirs, real) { // a process may have no home
+			dirs = append(dirs, real)
+		}
+	}
+	return dirs
 }
 
 // off reports whether a person turned the hooks off, in the project or in the one of which it is a work tree of git.

@@ -145,7 +145,10 @@ func (d *Disk) Names(dir, file string) []string {
 			if err != nil {
 				return nil
 			}
-			d.met = d.met || d.closed(resolved)
+			for _, folder := range d.Closed {
+				_, in := d.below(resolved, folder)
+				d.met = d.met || in
+			}
 			add(d.relative(resolved)...)
 		}
 	}
@@ -155,19 +158,25 @@ func (d *Disk) Names(dir, file string) []string {
 // Met reports whether the last decision was about what lies in a closed folder, which is denied whoever decides else.
 func (d *Disk) Met() bool { return d.met }
 
-// closed reports whether a path without links is in one of the closed folders.
-func (d *Disk) closed(name string) bool {
-	for at := name; len(d.Closed) > 0; at = filepath.Dir(at) {
-		for _, folder := range d.Closed {
-			if at == folder || d.Same != nil && d.Same(at, folder) {
-				return true
-			}
-		}
-		if at == filepath.Dir(at) {
-			break
+// below returns a clean absolute path relative to a folder that it lies in, by any of the folder's names or another one
+// of the disk. It reports false for a path that lies elsewhere.
+func (d *Disk) below(name string, folders ...string) (rel string, in bool) {
+	for _, folder := range folders {
+		if rel := policy.Relative(folder, name); !filepath.IsAbs(rel) {
+			return rel, true
 		}
 	}
-	return false
+	if d.Same == nil {
+		return "", false
+	}
+	for folder := name; ; folder = filepath.Dir(folder) {
+		if d.Same(folder, folders[0]) {
+			return policy.Relative(folder, name), true
+		}
+		if folder == filepath.Dir(folder) {
+			return "", false
+		}
+	}
 }
 
 // Own returns a file's path in the project, where it has one by every reading; else "".
@@ -250,22 +259,10 @@ func (d *Disk) atHome(name string) string {
 			d.homes = append(d.homes, real)
 		}
 	}
-	for _, home := range d.homes {
-		if rel := policy.Relative(home, name); !filepath.IsAbs(rel) {
-			return "~/" + rel
-		}
+	if rel, in := d.below(name, d.homes...); in {
+		return "~/" + rel
 	}
-	if d.Same == nil {
-		return ""
-	}
-	for folder := name; ; folder = filepath.Dir(folder) {
-		if d.Same(folder, d.homes[0]) {
-			return "~/" + policy.Relative(folder, name)
-		}
-		if folder == filepath.Dir(folder) {
-			return ""
-		}
-	}
+	return ""
 }
 
 // rootAtHome returns the project's folder as ~/NAME where it lies in the home folder.
@@ -284,20 +281,8 @@ func (d *Disk) rootAtHome() string {
 // relative returns a clean absolute path relative to the project where it lies inside, and else
 // as it is, as ../NAME and as ~/NAME.
 func (d *Disk) relative(name string) []string {
-	for _, root := range []string{d.Root, d.real} {
-		if rel := policy.Relative(root, name); !filepath.IsAbs(rel) {
-			return inside(rel)
-		}
-	}
-	if d.Same != nil {
-		for folder := name; ; folder = filepath.Dir(folder) {
-			if d.Same(folder, d.real) {
-				return inside(policy.Relative(folder, name))
-			}
-			if folder == filepath.Dir(folder) {
-				break
-			}
-		}
+	if rel, in := d.below(name, d.Root, d.real); in {
+		return inside(rel)
 	}
 	names := append([]string{name}, d.inMain(name)...)
 	for _, root := range []string{d.Root, d.real} {

@@ -107,6 +107,9 @@ func Closed(text string) string {
 	return " || { echo " + ShellQuote(text) + toErrors + "; exit 2; }"
 }
 
+// Refusing is the end of a line that says no more than that.
+var Refusing = Closed("modec did not decide: the call is refused")
+
 // toErrors is where [Closed] writes.
 const toErrors = " >&2"
 

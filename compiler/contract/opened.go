@@ -19,28 +19,19 @@ func (f inTimes) ReadFile(name string) ([]byte, error)       { return fs.ReadFil
 func (f inTimes) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(f.FS, name) }
 func (f inTimes) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(f.FS, name) }
 
-// HookPolicy is the policy by which the hooks in some files decide for a target, read once.
+// HookPolicy is the policy by which the hooks in some files decide for a target.
 type HookPolicy struct {
-	fsys   fs.FS
-	target string
-	once   sync.Once
-	engine *policy.Engine
-	err    error
+	// Engine returns what decides, read once. The error is [fs.ErrNotExist] where nothing says what the source is.
+	Engine func() (*policy.Engine, error)
 }
 
 // NewHookPolicy returns that of some files.
 func NewHookPolicy(fsys fs.FS, target string) *HookPolicy {
-	return &HookPolicy{fsys: fsys, target: target}
+	return &HookPolicy{sync.OnceValues(func() (*policy.Engine, error) { return readPolicy(fsys, target) })}
 }
 
-// Engine returns what decides. The error is [fs.ErrNotExist] where nothing says what the source is.
-func (p *HookPolicy) Engine() (*policy.Engine, error) {
-	p.once.Do(func() { p.engine, p.err = p.read() })
-	return p.engine, p.err
-}
-
-func (p *HookPolicy) read() (*policy.Engine, error) {
-	data, err := fs.ReadFile(p.fsys, PolicyFile)
+func readPolicy(fsys fs.FS, target string) (*policy.Engine, error) {
+	data, err := fs.ReadFile(fsys, PolicyFile)
 	if err != nil {
 		return nil, err
 	}
@@ -48,14 +39,13 @@ func (p *HookPolicy) read() (*policy.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	fsys := p.fsys
 	if r, ok := fsys.(*Reads); ok {
 		fsys = r.fsys
 	}
 	if _, open := fsys.(inTimes); open {
 		e = e.Opened()
 	}
-	return e.For(p.target), nil
+	return e.For(target), nil
 }
 
 // Of returns the policy, and the subject for which a hook's line decides by it. The error says why the hook refuses

@@ -264,8 +264,7 @@ func place(folder, root string) string {
 	if state == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(root))
-	return filepath.Join(state, folder, hex.EncodeToString(sum[:16]))
+	return filepath.Join(state, folder, record.Name(root))
 }
 
 // Folder returns where modec keeps what is a user's, "" where there is no place: in the folder of the XDG base

@@ -40,7 +40,7 @@ func Read(place string) []byte {
 // beside it. Without it the next run takes longer, so that Write ignores errors.
 func Write(place string, data []byte) {
 	if Keep(place, data) == nil {
-		prune(filepath.Dir(place))
+		Prune(filepath.Dir(place), kept)
 	}
 }
 

@@ -24,8 +24,13 @@ func PlaceIn(folder, ending string, args ...string) string {
 	if dir == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(strings.Join(args, "\x00")))
-	return filepath.Join(dir, folder, hex.EncodeToString(sum[:16])+ending)
+	return filepath.Join(dir, folder, Name(args...)+ending)
+}
+
+// Name returns the name of the file of what some words name.
+func Name(words ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
+	return hex.EncodeToString(sum[:16])
 }
 
 // Folder returns the folder of modec's in the user's cache folder, "" where the user has none.
@@ -53,14 +58,14 @@ func Program(release string) string {
 // kept is how long an unused record is kept.
 const kept = 60 * 24 * time.Hour
 
-// prune removes the records in a folder that were not used for long.
-func prune(dir string) {
+// Prune removes the records in a folder that were not used for some time.
+func Prune(dir string, unused time.Duration) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > kept {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > unused {
 			os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"modec.dev/modec/compiler/contract"
@@ -33,14 +32,14 @@ var Home = func() (string, error) {
 	return os.UserHomeDir()
 }
 
-// The folders of what modec keeps for a user, where no variable moves them, and the name of this one in the first.
-const cached, state, keep = ".cache/modec", ".local/state/modec", "hooks"
+// The folders of what modec keeps for a user, where no variable moves them, and this one.
+const cached, state, keep = ".cache/modec", ".local/state/modec", ".cache/modec/hooks"
 
 // kept is how long a session stays known after its last call, and a policy after the last session that used it.
 const kept = 7 * 24 * time.Hour
 
 // Store is the folder.
-type Store struct{ home, dir string }
+type Store struct{ home string }
 
 // Open returns that of the user.
 func Open() (*Store, error) {
@@ -48,12 +47,14 @@ func Open() (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there is no home folder to keep the session in: %w", err)
 	}
-	return &Store{home, filepath.Join(home, filepath.FromSlash(cached), keep)}, nil
+	return &Store{home}, nil
 }
+
+func (s *Store) at(name string) string { return filepath.Join(s.home, filepath.FromSlash(name)) }
 
 // Folders returns the folders of all that modec keeps there.
 func (s *Store) Folders() []string {
-	return []string{filepath.Dir(s.dir), filepath.Join(s.home, filepath.FromSlash(state))}
+	return []string{s.at(cached), s.at(state)}
 }
 
 // Session is what the first call of a session fixed.
@@ -94,7 +95,7 @@ func (s *Store) Fix(of Session, names ...string) (Session, error) {
 	if err != nil {
 		return of, fmt.Errorf("what the session began with cannot be kept: %w", err)
 	}
-	s.forget(time.Now().Add(-kept))
+	record.Prune(s.at(keep), kept)
 	return of, nil
 }
 
@@ -138,7 +139,7 @@ func (s *Store) Compiled(
 	last = compiled{reads.States(), hex.EncodeToString(sum[:])}
 	data, err := json.Marshal(last)
 	if err == nil {
-		err = record.Keep(filepath.Join(s.dir, "policy-"+last.Policy), policy)
+		err = record.Keep(s.at(keep+"/policy-"+last.Policy), policy)
 	}
 	if err == nil {
 		_ = record.Keep(place, data) // without it the next call compiles again
@@ -148,7 +149,7 @@ func (s *Store) Compiled(
 
 // Policy returns a compiled source by its digest, nil where it is not there.
 func (s *Store) Policy(digest string) []byte {
-	place := filepath.Join(s.dir, "policy-"+filepath.Base(digest))
+	place := s.at(keep + "/policy-" + filepath.Base(digest))
 	data := record.Read(place)
 	if sum := sha256.Sum256(data); data == nil || hex.EncodeToString(sum[:]) != digest {
 		return nil
@@ -159,8 +160,7 @@ func (s *Store) Policy(digest string) []byte {
 
 // place returns where something lies that some words name.
 func (s *Store) place(kind string, names ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
-	return filepath.Join(s.dir, kind+"-"+hex.EncodeToString(sum[:16]))
+	return s.at(keep + "/" + kind + "-" + record.Name(names...))
 }
 
 // touch notes once a day that something is used.
@@ -168,15 +168,5 @@ func touch(place string) {
 	now := time.Now()
 	if info, err := os.Lstat(place); err == nil && now.Sub(info.ModTime()) > 24*time.Hour {
 		_ = os.Chtimes(place, now, now) // it is forgotten a day earlier
-	}
-}
-
-// forget removes what was not used since a time.
-func (s *Store) forget(since time.Time) {
-	list, _ := os.ReadDir(s.dir)
-	for _, entry := range list {
-		if info, err := entry.Info(); err == nil && info.ModTime().Before(since) {
-			os.Remove(filepath.Join(s.dir, entry.Name()))
-		}
 	}
 }

@@ -94,14 +94,13 @@ const hookTimeout = 30
 // without a word, so that the line refuses with one.
 func (s *session) hookLines() (o contract.Object) {
 	line := s.in.SessionHook(name, s.ref)
-	closed := contract.Closed("modec did not decide: the call is refused")
 	for _, event := range []string{hook.Before, hook.Permission} {
 		command := line
 		if event == hook.Permission {
 			command += " --may-allow" // in place of the question
 		}
 		o = append(o, event, []contract.Object{{"matcher", "*", "hooks", []contract.Object{
-			{"type", "command", "command", command + closed, "timeout", hookTimeout}}}})
+			{"type", "command", "command", command + contract.Refusing, "timeout", hookTimeout}}}})
 	}
 	return o
 }

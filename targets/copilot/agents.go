@@ -212,7 +212,7 @@ func (s *session) hookLines(ofSession bool) contract.Object {
 	if ofSession {
 		line = s.in.SessionHook(name, s.ref) + " --may-allow"
 	}
-	line += contract.Closed("modec did not decide: the call is refused")
+	line += contract.Refusing
 	return contract.Object{format.Before, []contract.Object{
 		{"type", "command", "bash", line, "timeoutSec", hookTimeout}}}
 }

@@ -497,7 +497,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 			continue
 		}
 		if base == nil && e.hooks(w.subject) {
-			agents = append(agents, e.agentName(m), e.in.ProjectHook(e.agent.Name, w.ref)+closed)
+			agents = append(agents, e.agentName(m), e.in.ProjectHook(e.agent.Name, w.ref)+contract.Refusing)
 		}
 		alone := names(w.said)
 		if base != nil {
@@ -524,7 +524,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 	out.Servers = e.servers(e.shared)
 	switch {
 	case hooked:
-		line := e.in.ProjectHook(e.agent.Name, of.ref) + closed
+		line := e.in.ProjectHook(e.agent.Name, of.ref) + contract.Refusing
 		out.Plugins = e.projectPlugins(contract.Object{format.HookCommand, line})
 	case len(agents) > 0:
 		out.Plugins = e.projectPlugins(contract.Object{format.HookAgents, agents})

@@ -36,16 +36,14 @@ func (a *Agent) ofRedirects() string {
 	return hint
 }
 
-// closed refuses a call where modec does not answer.
-var closed = contract.Closed("modec did not decide: the call is refused")
-
 // plugins returns the hook of a subject's sessions as the list of a session has it.
 func (e *Emitter) plugins(ref ir.SubjectRef) []any {
 	at := format.SessionHook
 	if e.copies != nil {
 		at = e.copies.Put(*e.agent.Hook)
 	}
-	return []any{[]any{at, contract.Object{format.HookCommand, e.in.SessionHook(e.agent.Name, ref) + closed}}}
+	line := e.in.SessionHook(e.agent.Name, ref) + contract.Refusing
+	return []any{[]any{at, contract.Object{format.HookCommand, line}}}
 }
 
 // projectPlugins returns the hook as the file of the project has it, by what stands beside its path.
