@@ -59,17 +59,22 @@ func holdFlood(t *testing.T, g *Gateway, stops bool, sent func() int) {
 	before := heap()
 	w.start("tools/call", object{"name": "s_echo"})
 	for start := time.Now(); sent() == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > time.Minute {
 			t.Fatal("the server does not flood")
 		}
 	}
 	time.Sleep(time.Second)
-	n := sent()
 	if grown := heap() - before; grown > 48<<20 {
-		t.Errorf("after %d messages %d MiB more are kept", n, grown>>20)
+		t.Errorf("after %d messages %d MiB more are kept", sent(), grown>>20)
 	}
-	if time.Sleep(300 * time.Millisecond); stops && sent() != n {
-		t.Errorf("a server that reads no answer is read: %d messages, and then %d", n, sent())
+	for start := time.Now(); stops; {
+		n := sent()
+		if time.Sleep(300 * time.Millisecond); sent() == n {
+			break
+		}
+		if time.Since(start) > time.Minute {
+			t.Fatalf("a server that reads no answer is read: %d messages, and then %d", n, sent())
+		}
 	}
 	w.result("ping", nil)
 }

@@ -3,9 +3,11 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -344,21 +346,32 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
-// A program that sends more than it may is ended at once: the next call does not wait for it.
+// A program that sends more than it may is killed at once, and the gateway goes on: it would wait for a reader, and the
+// next call for its end.
 func TestGreedyProgram(t *testing.T) {
 	answers := `{"tools/list": {"tools":[{"name":"echo","inputSchema":{"type":"object"}}]},
 		"tools/call": {"content":[{"type":"text","text":"@9000000"}]}}`
 	w := dial(t, real(t, one(program("raw", "ANSWERS", answers)), reviewer), eras[0], object{})
 	w.listed(tools)
-	start := time.Now()
 	for range 2 {
 		if e, _ := w.call("tools/call", object{"name": "s_echo"})["error"].(object); e == nil {
 			t.Error("it is answered")
 		}
 	}
 	w.result("ping", nil)
-	if took := time.Since(start); took > stopGrace {
-		t.Errorf("two calls take %s", took)
+
+	c := &child{cmd: exec.Command("sh", "-c", "while :; do printf %0100000d 0; done"), log: slog.New(slog.DiscardHandler)}
+	ownGroup(c.cmd)
+	conn, err := c.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("got %v", err)
+	}
+	_ = conn.Close()
+	if got := c.cmd.ProcessState.String(); got != "signal: killed" { // Close asks it to end before it kills it
+		t.Errorf("it ended by %q", got)
 	}
 }
 
