@@ -27,7 +27,7 @@ type Request struct {
 	Only    []string          // names of the targets to compile; empty: those of modec.toml
 	Today   time.Time         // when exceptions and allows with times are judged
 	Version string            // modec's own version, which a project may ask for; "": not checked
-	// Unhooked leaves the entries out that call modec's hook.
+	// Unhooked compiles as without hooks, whatever modec.toml says.
 	Unhooked bool
 	// SourceAlone takes a project without targets, as one is that only the gateway serves: what is asked is of its
 	// source.
@@ -61,7 +61,11 @@ func Compile(ctx context.Context, req Request) (*Result, diag.List) {
 	exceptions, list := res.Config.Exceptions(res.Project, req.Today)
 	diags = append(diags, list...)
 	if !diags.HasErrors() {
-		diags = append(diags, res.emit(targets, exceptions, req.Unhooked)...)
+		hooks := res.Config.Hooks
+		if req.Unhooked {
+			hooks = contract.Off
+		}
+		diags = append(diags, res.emit(targets, exceptions, hooks)...)
 	}
 	diags.Sort()
 	if diags.HasErrors() {
@@ -213,6 +217,7 @@ func settings(cfg *config.Config, known []contract.Target) resolve.Settings {
 		ClosedInventory: cfg.Closed,
 		Unsaid:          cfg.Unsaid,
 		Baseline:        cfg.Baseline,
+		Enforced:        cfg.Enforced(),
 		Audit:           cfg.Audit,
 		Known:           contract.Names(known),
 		Starts:          starts,

@@ -55,7 +55,9 @@ func chosen(cfg *config.Config, req Request) ([]config.Target, diag.List) {
 
 // emit compiles the project for each target, side by side: a target reads the
 // model and the engine and shares nothing else.
-func (r *Result) emit(configs []config.Target, excs map[string][]contract.Exception, unhooked bool) diag.List {
+func (r *Result) emit(
+	configs []config.Target, excs map[string][]contract.Exception, hooks contract.HookState,
+) diag.List {
 	var diags diag.List
 	reaches, err := r.reaches(configs)
 	if err != nil {
@@ -87,13 +89,13 @@ func (r *Result) emit(configs []config.Target, excs map[string][]contract.Except
 			Policy:     view,
 			Source:     r.Project,
 			Reach:      reaches[view],
-			Options:    tc.Options.WithBaseline(view.Project().Baseline).WithModes(r.Project.Modes),
+			Options:    tc.Options.WithBaseline(view.Project().Baseline).WithModes(r.Project.Modes).WithHooks(hooks),
 			Exceptions: excepted,
+			Partial:    tc.Partial,
 			Entries:    r.entries,
 			Beside:     beside,
 			Everybodys: everybodys,
 			Shared:     slices.Contains(shared, tc.Target.Name()),
-			Unhooked:   unhooked,
 		}
 		r.inputs[tc.Target.Name()] = in
 		diags = append(diags, contract.CheckGateways(tc.Target, r.Project, in.Project, r.Config.Gateway.At)...)

@@ -60,6 +60,7 @@ var elsewhere = map[string]string{
 	"bad-pattern":         "a defect of modec: no source causes it",
 	"bad-schema":          "a defect of modec: no source causes it",
 	"exception-used":      "targets/roo: TestExceptions",
+	"gap":                 "cmd/modec: partial.txtar",
 }
 
 // TestInvalid holds every fixture of fixtures/invalid to its diagnostics, all

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io/fs"
@@ -52,7 +53,11 @@ func (r *Result) Over(disk fs.FS) fs.FS { return contract.Over(disk, r.Sessions(
 func (r *Result) PolicyJSON() []byte { return r.policy() }
 
 func policyJSON(p *ir.Project) []byte {
-	data, err := json.Marshal(p.Decisions())
+	p = p.Decisions()
+	if p.Enforced != nil {
+		p.InFiles, p.Everyone = cmp.Or(p.Everyone, &ir.Can{}), p.Enforced
+	}
+	data, err := json.Marshal(p)
 	if err != nil {
 		panic(err) // texts, numbers and times
 	}

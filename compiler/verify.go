@@ -341,7 +341,8 @@ func (r *Result) unaccepted(t contract.Target, x verify.Sampled) []string {
 	in := r.Input(t)
 	accepted := map[string]bool{}
 	for i := range in.Exceptions {
-		if ref := in.Exceptions[i].Subject; in.ExceptsGroup(ref, x.Group) != nil {
+		ref := in.Exceptions[i].Subject
+		if by := in.ExceptsGroup(ref, x.Group); by != nil && !by.Partial {
 			accepted[ref.String()] = true
 		}
 	}
@@ -404,8 +405,14 @@ func (r *Result) verify(
 		Seen: how.Seen}
 	for _, o := range r.Outputs {
 		if j, ok := o.Target.(contract.Judged); ok {
-			req.Targets = append(req.Targets,
-				verify.Target{Target: j, Input: r.Input(o.Target), Files: fsys, Compiled: compiled})
+			t := verify.Target{Target: j, Input: r.Input(o.Target), Files: fsys, Compiled: compiled,
+				Kept: map[verify.Kept]bool{}}
+			for _, d := range o.Losses {
+				if d.Code == diag.Gap {
+					t.Kept[verify.Kept{Subject: d.Subject, Group: ir.Group(d.Group)}] = true
+				}
+			}
+			req.Targets = append(req.Targets, t)
 		}
 	}
 	report, err := verify.Run(ctx, req)

@@ -63,7 +63,7 @@ roles: temp: {claims: roles: ["temp"], can: mcp: shop: {allow: ["@read"], defaul
 func TestAcceptedPattern(t *testing.T) {
 	t.Setenv("MODEC_CACHE", "off")
 	dir := t.TempDir()
-	config := "baseline = \"dev\"\n[targets.claude]\nhooks = false\n"
+	config := "baseline = \"dev\"\n[targets.claude]\n"
 	mustWrite(t, filepath.Join(dir, "modec.toml"), []byte(config))
 	mustWrite(t, filepath.Join(dir, "modec", "source.cue"), []byte(`package modec
 

@@ -31,7 +31,7 @@ type hookSubject struct {
 }
 
 // write writes an answer into the project's audit, where it has one.
-func (r *hookRecord) write(agent string, a contract.HookAnswer, start time.Time) error {
+func (r *hookRecord) write(c *hookCmd, a contract.HookAnswer, start time.Time) error {
 	about := r.about.Load()
 	if about == nil {
 		return nil
@@ -40,7 +40,7 @@ func (r *hookRecord) write(agent string, a contract.HookAnswer, start time.Time)
 	if err != nil {
 		return err
 	}
-	return within(appendLimit, func() error { return log.Append(about.event(agent, a, start)) })
+	return within(appendLimit, func() error { return log.Append(about.event(c, a, start)) })
 }
 
 // within returns what a function returns, or an error where it takes too long.
@@ -56,12 +56,15 @@ func within(limit time.Duration, do func() error) error {
 }
 
 // event is the answer to a question of an agent.
-func (s *hookSubject) event(agent string, a contract.HookAnswer, start time.Time) audit.Event {
-	e := audit.Event{Time: start, Via: audit.ViaHook, Agent: agent, Principal: userName(), Role: s.ref.Role,
+func (s *hookSubject) event(c *hookCmd, a contract.HookAnswer, start time.Time) audit.Event {
+	e := audit.Event{Time: start, Via: audit.ViaHook, Agent: c.Agent, Principal: userName(), Role: s.ref.Role,
 		Mode: s.ref.Mode, Tool: "hook", Policy: s.policy.Digest(s.ref), Outcome: audit.Refused, MS: audit.Since(start)}
 	j := a.Judgement
 	if j == nil || a.Exit != 0 {
 		e.Detail = a.Stderr
+	}
+	if c.Observe {
+		e.Outcome = audit.Observed
 	}
 	if j == nil {
 		return e
@@ -75,7 +78,7 @@ func (s *hookSubject) event(agent string, a contract.HookAnswer, start time.Time
 	if j.About != nil {
 		e.About = j.About()
 	}
-	if a.Exit == 0 {
+	if a.Exit == 0 && !c.Observe {
 		e.Outcome = outcomes[j.Answer]
 	}
 	return e

@@ -111,9 +111,6 @@ func (c *buildCmd) build(e *env) (*report.BuildReport, error) {
 		e.ui.Build(result.Targets, diags, summary)
 	}
 	if !e.ui.JSON {
-		if line := newHooks(changes); line != "" && !unchanged && !c.Diff {
-			e.ui.Note("%s\n", diag.Clean(line))
-		}
 		c.tellRest(e, res, changes, diags, left)
 	}
 	return result, nil
@@ -133,23 +130,6 @@ func (c *buildCmd) tellRest(
 		e.tellDropped(res, changes, c.DryRun)
 	}
 	e.tellKept(left, changes)
-}
-
-// newHooks says which files that were there get hooks of modec's: they may be files of subjects that nobody touched. It
-// returns "" for none.
-func newHooks(changes []output.Change) string {
-	var files []string
-	for i := range changes {
-		x := &changes[i]
-		have, want := x.Texts()
-		if x.Action != output.Unchanged && have != nil && !contract.RunsHook(have) && contract.RunsHook(want) {
-			files = append(files, x.Path)
-		}
-	}
-	if len(files) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("hooks are new in %s of before: %s", report.Count(len(files), "file"), strings.Join(files, " "))
 }
 
 // asWritten returns what a build says where it writes no file.

@@ -225,7 +225,7 @@ func TestTheCacheIsNeverWrong(t *testing.T) {
 
 // cached is a small project with a prompt in a file.
 var cached = map[string]string{
-	"modec.toml": "baseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n[targets.roo]\n[targets.model]\n",
+	"modec.toml": "hooks = \"enforce\"\nbaseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n[targets.roo]\n[targets.model]\n",
 	"modec/servers.cue": `package modec
 
 servers: docs: {command: "docs-mcp", tools: {search: {}, drop: risk: "destructive"}}

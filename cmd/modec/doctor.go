@@ -116,10 +116,10 @@ func (d *doctor) program(res *compiler.Result) {
 	}
 	found, err := exec.LookPath("modec")
 	switch {
-	case err != nil && (res == nil || len(hooking(res)) == 0):
+	case err != nil && (res == nil || res.Config.Hooks == contract.Off):
 		d.note("modec", "is not on the path; nothing here calls it")
 	case err != nil:
-		d.wrong("modec", "is not on the path: the hooks that a build writes ask about every tool call, or refuse it").
+		d.wrong("modec", "is not on the path: the hooks that a build writes refuse every tool call").
 			hint("put the folder of " + own + " on the path")
 	case !contract.SameFolder(own, found):
 		d.note("modec", "%s runs, and hooks call %s", own, found)

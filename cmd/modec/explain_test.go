@@ -20,10 +20,9 @@ import (
 	"modec.dev/modec/targets"
 )
 
-// explainedSources are projects of which each has a hook for another reason: one that a role
-// needs, one that only a mode needs that the role may enter, and one that every subject gets.
+// explainedSources are projects with hooks: of one the files alone cannot say what a role may do, of one what a mode may.
 var explainedSources = map[string][2]string{
-	"needed": {"baseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n", `package modec
+	"needed": {"hooks = \"enforce\"\nbaseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n", `package modec
 roles: dev: can: {
 	read: {deny: [".env", "secrets/**", "../other/**", {regex: "\\.pem$"}], default: "allow"}
 	edit: {allow: ["src/**", "docs/**"], deny: [".env", "secrets/**"], default: "ask"}
@@ -32,7 +31,7 @@ roles: dev: can: {
 	web: {allow: ["*.example.com"], default: "deny"}
 }
 `},
-	"mode": {"baseline = \"dev\"\n[targets.roo]\n[targets.claude]\n[targets.cursor]\n", `package modec
+	"mode": {"hooks = \"enforce\"\nbaseline = \"dev\"\n[targets.roo]\n[targets.claude]\n[targets.cursor]\n", `package modec
 modes: writer: {name: "W", roleDefinition: "You write.", can: {read: "allow", edit: allow: ["docs/**"]}}
 roles: dev: can: {
 	read: {deny: [".env", "secrets/**"], default: "allow"}
@@ -42,7 +41,7 @@ roles: dev: can: {
 	web: "ask"
 }
 `},
-	"always": {"baseline = \"dev\"\n[targets.claude]\nhooks = true\n[targets.cursor]\nhooks = true\n", `package modec
+	"always": {"hooks = \"enforce\"\nbaseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n", `package modec
 roles: dev: can: {
 	read: {deny: ["../other/**"], default: "allow"}
 	edit: {allow: ["**/*.md"], default: "deny"}

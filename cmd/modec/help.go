@@ -25,7 +25,7 @@ var topics = []report.TopicInfo{
 	{Name: "decisions", Summary: "how allow, ask and deny are decided, group by group"},
 	{Name: "roles", Summary: "modes versus roles, inheritance, claims and permission modes"},
 	{Name: "targets", Summary: "what each agent gets, what holds it, and what it cannot hold"},
-	{Name: "hooks", Summary: "the hooks of Claude Code and Cursor, git hooks, and what to do when one refuses"},
+	{Name: "hooks", Summary: "what modec decides before each call of an agent, and what to do when it refuses"},
 	{Name: "serve", Summary: "what clients of modec serve find: tools, resources, prompts and errors"},
 	{Name: "sessions", Summary: "where modec serve keeps sessions, and several servers for one"},
 	{Name: "gateway", Summary: "the MCP servers behind one, held to the policy at run time"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -27,6 +28,8 @@ type hookCmd struct {
 	Subject  string `placeholder:"NAME" help:"The mode or role that the session works as. Default: the baseline."`
 	Root     string `placeholder:"DIR" help:"The project's folder. Default: that in which the agent was started."`
 	MayAllow bool   `help:"Answer allow where the policy allows, instead of abstaining."`
+	Floor    string `placeholder:"FILE" help:"A model (modec.model.json) that decides too."`
+	Observe  bool   `help:"Write the answer into the audit, and change no call."`
 }
 
 func (hookCmd) here() {}
@@ -61,6 +64,10 @@ func (c *hookCmd) Run(e *env) error {
 	case <-time.After(hookDeadline):
 		a = contract.Refuse(fmt.Sprintf("no answer within %s", hookDeadline))
 	}
+	said := a
+	if c.Observe {
+		a = contract.NoOpinion()
+	}
 	if a.Exit == 0 {
 		if _, err := e.ui.Out.Write(a.Stdout); err != nil {
 			a = contract.Refuse(fmt.Sprintf("the answer could not be written: %v", err))
@@ -69,7 +76,7 @@ func (c *hookCmd) Run(e *env) error {
 	if a.Stderr != "" {
 		fmt.Fprintf(e.ui.Err, "modec: %s\nmodec: %s\n", a.Stderr, wayOut)
 	}
-	e.tellLost(asked.write(c.Agent, a, start))
+	e.tellLost(asked.write(c, said, start))
 	if a.Exit != 0 {
 		return report.ExitUsage
 	}
@@ -89,36 +96,51 @@ func (c *hookCmd) answer(e *env, asked *hookRecord, now time.Time) contract.Hook
 		return contract.Refuse(fmt.Sprintf("the payload is over %d bytes", hookPayload))
 	}
 	s, err := c.session(e, contract.SessionOf(payload))
-	if err != nil {
+	if err != nil && !(c.Floor != "" && errors.Is(err, errNoProject)) {
 		return contract.Refuse(err.Error())
 	}
 	if s.off() {
-		return contract.HookAnswer{Stdout: []byte("{}\n")}
+		s.policies = nil
+	}
+	if c.Floor != "" {
+		dir, name := filepath.Split(e.abs(c.Floor))
+		if s.floor, err = contract.ReadImport(os.DirFS(dir), name); err != nil {
+			return contract.Refuse(fmt.Sprintf("the floor cannot be read: %v", err))
+		}
 	}
 	home, _ := os.UserHomeDir()
 	req := contract.HookRequest{Payload: payload, Root: s.root, MayAllow: c.MayAllow,
 		Resolve: contract.ResolveLinks, Home: home, Same: contract.SameFolder, Folds: true, Closed: s.closed(),
 		Worktree: func(dir string) (string, bool) { return contract.ProjectIn(s.root, dir) }}
 	var lowest *contract.HookAnswer
-	for _, compiled := range s.policies {
-		a := c.decide(hooker, req, compiled, asked, now)
+	also := func(compiled []byte, subject string, asked *hookRecord) {
+		a := decide(hooker, req, compiled, subject, asked, now)
 		if lowest == nil || a.Lower(lowest) {
 			lowest = &a
 		}
 	}
+	for _, compiled := range s.policies {
+		also(compiled, c.Subject, asked)
+	}
+	if s.floor != nil {
+		also(s.floor, "", new(hookRecord)) // the record is the project's
+	}
+	if lowest == nil { // off
+		return contract.NoOpinion()
+	}
 	return *lowest
 }
 
-// decide answers by a compiled source.
-func (c *hookCmd) decide(
-	hooker contract.Hooker, req contract.HookRequest, compiled []byte, asked *hookRecord, now time.Time,
+// decide answers by a compiled source, for a subject of it.
+func decide(
+	hooker contract.Hooker, req contract.HookRequest, compiled []byte, subject string, asked *hookRecord, now time.Time,
 ) contract.HookAnswer {
 	p, err := ir.Unmarshal(bytes.NewReader(compiled))
 	if err != nil {
 		return contract.Refuse(fmt.Sprintf("the compiled source cannot be used: %v", err))
 	}
 	engine := policy.New(policy.HookView(p, hooker.Name())).At(now)
-	line := contract.HookLine{Subject: c.Subject}
+	line := contract.HookLine{Subject: subject}
 	if req.Subject, err = line.Ref(engine); err != nil {
 		return contract.Refuse(err.Error())
 	}
@@ -134,8 +156,12 @@ func (c *hookCmd) decide(
 type hookSession struct {
 	root     string
 	policies [][]byte
+	floor    []byte   // an organisation's, which decides too; nil: none
 	own      []string // the folders of what modec keeps for the user
 }
+
+// errNoProject is why a folder has no policy of its own.
+var errNoProject = errors.New("start the agent in the project")
 
 // closed returns the folders of modec's own, without links, each once.
 func (s *hookSession) closed() (dirs []string) {
@@ -182,7 +208,8 @@ func (c *hookCmd) session(e *env, name string) (*hookSession, error) {
 		root = e.abs(c.Root)
 	default:
 		if root, ok = config.Outermost(e.dir); !ok {
-			return nil, fmt.Errorf("there is no modec.toml in %s or above: start the agent in the project", e.dir)
+			return &hookSession{root: e.dir, own: store.Folders()},
+				fmt.Errorf("there is no modec.toml in %s or above: %w", e.dir, errNoProject)
 		}
 	}
 	now, digest, err := store.Compiled(root, record.Program(version()), func(files fs.FS) ([]byte, error) {

@@ -199,23 +199,9 @@ func (c *migrateCmd) tell(e *env, res *migrate.Result, found *suggest.Result, ke
 			"and what was imported holds in its place\n",
 			cmp.Or(res.Compiled.Project.Baseline, "none"), role)
 	}
-	if files := hooking(res.Compiled); len(files) > 0 {
-		e.ui.Note("a build adds hooks (%s): everybody who works here needs modec on the path; "+
-			"hooks = false in a table [targets.NAME] of modec.toml does without them\n", diag.Clean(report.Few(files)))
-	}
 	if !c.DryRun {
 		e.ui.Note("next: %s\n", e.firstBuild(res.Compiled))
 	}
-}
-
-// hooking returns the files of agents that call modec.
-func hooking(res *compiler.Result) (files []string) {
-	for _, f := range res.Files() {
-		if bytes.Contains(f.Data, []byte("modec hook ")) {
-			files = append(files, f.Path)
-		}
-	}
-	return files
 }
 
 // fromHome returns those of some files that lie in the home folder.

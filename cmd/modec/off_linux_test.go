@@ -154,8 +154,8 @@ func TestCleanKeepAsks(t *testing.T) {
 	}{{"n", 2}, {"y", 0}} {
 		dir := t.TempDir()
 		for name, text := range map[string]string{
-			"modec.toml":   "[targets.claude]\n",
-			"modec/a.yaml": `roles: {dev: {can: {read: {deny: [{regex: "^secret"}], default: "allow"}}}}`,
+			"modec.toml":   "hooks = \"enforce\"\n[targets.claude]\n",
+			"modec/a.yaml": `roles: {dev: {can: {command: {deny: ["git push *"], default: "ask"}}}}`,
 		} {
 			mustWrite(t, filepath.Join(dir, name), []byte(text))
 		}

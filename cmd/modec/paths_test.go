@@ -36,7 +36,7 @@ func newHooked(t *testing.T) *hooked {
 	h.root = filepath.Join(h.home, "proj")
 	t.Setenv("HOME", h.home)
 	for name, text := range map[string]string{
-		"modec.toml": "baseline = \"dev\"\n[targets.claude]\nhooks = true\n[targets.cursor]\nhooks = true\n",
+		"modec.toml": "hooks = \"enforce\"\nbaseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n",
 		"modec/dev.cue": `package modec
 roles: dev: can: {
 	default: "ask"

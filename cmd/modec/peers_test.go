@@ -24,7 +24,7 @@ func newPeer(t *testing.T, files map[string]string) *peer {
 	t.Helper()
 	t.Setenv("MODEC_CACHE", "off")
 	p := &peer{t, t.TempDir()}
-	p.write("modec.toml", "baseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n[targets.roo]\n")
+	p.write("modec.toml", "hooks = \"enforce\"\nbaseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n[targets.roo]\n")
 	p.write("modec/dev.cue", `package modec
 
 roles: dev: can: {
@@ -182,6 +182,7 @@ var peers = map[string]func(*testing.T){
 		p.has(".claude/settings.json", "Bash(rm -rf *)", true)
 		p.has(".claude/settings.json", "WebFetch", false)
 		p.write("modec/dev.cue", "package modec\n\nroles: dev: {}\n")
+		p.write("modec.toml", "baseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n[targets.roo]\n")
 		p.modec(0, "build")
 		for _, name := range []string{".cursor", ".claude", ".modec"} { // nothing is left to say
 			if _, err := os.Stat(filepath.Join(p.dir, name)); !os.IsNotExist(err) {

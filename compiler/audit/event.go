@@ -35,6 +35,7 @@ const (
 	Asked    Outcome = "asked"    // a person was to be asked
 	Refused  Outcome = "refused"  // it was refused
 	Left     Outcome = "left"     // it was left to the agent
+	Observed Outcome = "observed" // hooks only observe: it was left to the agent, whatever the source says
 	Done     Outcome = "done"     // it was done
 	Failed   Outcome = "failed"   // it was let through, and failed
 	Declined Outcome = "declined" // a person was asked, and did not agree

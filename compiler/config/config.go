@@ -34,6 +34,7 @@ type Config struct {
 	Closed   bool   // inventory = "closed"
 	Verify   bool   // verify = true
 	Baseline string
+	Hooks    contract.HookState
 	Unsaid   *ir.Default // what a role decides where it says nothing; nil: its agent does
 	Targets  []Target    // in the order of the target table
 	// Lint is the severity of each of lint's rules, by its name.
@@ -46,6 +47,7 @@ type Config struct {
 	oldest      string // the oldest modec that may compile the project; "": any
 	oldestPos   diag.Pos
 	baselinePos diag.Pos
+	hooksPos    diag.Pos
 	exceptions  []rawException
 }
 
@@ -55,6 +57,8 @@ type Target struct {
 	Options contract.Options
 	// OnLoss is "narrow" or "error", by group; the "" key holds for the rest.
 	OnLoss map[ir.Group]string
+	// Partial is set where a group stays of which the target cannot say all.
+	Partial bool
 }
 
 // InUse returns the targets that modec.toml names.
@@ -79,6 +83,7 @@ func (c *Config) Written() map[string]string {
 	if !c.Closed {
 		out["inventory"] = "open"
 	}
+	out["hooks"] = string(c.Hooks)
 	if a := c.Audit; a != nil {
 		add("audit.file", a.File)
 		add("audit.max_mb", strconv.Itoa(a.MaxMB))
@@ -102,6 +107,9 @@ func (c *Config) Written() map[string]string {
 // themselves.
 func (c *Config) Defaults() map[string]string {
 	out := map[string]string{}
+	if c.Hooks == contract.Off {
+		out["hooks"] = string(contract.Off)
+	}
 	for _, t := range c.Targets {
 		options := t.Target.Options()
 		usual := contract.NewOptions(options, nil, nil)
@@ -126,6 +134,14 @@ func (c *Config) Holding() map[string]string {
 		}
 	}
 	return out
+}
+
+// Enforced returns where modec.toml has hooks decide, or observe that, the zero Pos where it does not.
+func (c *Config) Enforced() (at diag.Pos) {
+	if c.Hooks != contract.Off {
+		at = c.hooksPos
+	}
+	return at
 }
 
 // Fails reports whether a loss in a group is an error (on_loss = "error").
@@ -192,6 +208,13 @@ var projectOptions = []contract.Option{
 		Name: "baseline", Type: contract.String,
 		Doc: "The role of a session that names none. It decides what files shared by several roles may allow.",
 	}, {
+		Name: "hooks", Type: contract.String, Default: string(contract.Off),
+		Choices: []string{string(contract.Off), string(contract.Observe), string(contract.Enforce)},
+		Doc: "Whether the agents that can ask modec before each tool call, which decides what their files cannot " +
+			"say. enforce: it holds every role and mode, and an agent can do nothing where modec is missing. " +
+			"observe: it writes into the audit what it would refuse or ask about, and changes no call. off: there " +
+			"is none. Without enforce the files leave out what only a hook could hold back.",
+	}, {
 		Name: "inventory", Type: contract.String, Default: "closed", Choices: []string{"closed", "open"},
 		Doc: "closed: only the servers and tools of the source exist, so that a target can list them all. " +
 			"open: every server may offer tools that the source does not list.",
@@ -204,6 +227,11 @@ var projectOptions = []contract.Option{
 		Doc: "What happens where a target cannot express what the source says. " +
 			"narrow: leave out what the target cannot restrict, with a warning at its place. error: stop. " +
 			"A target's own on_loss goes first; it may also be a table by tool group: on_loss = {mcp = \"error\"}.",
+	}, {
+		Name: "partial", Type: contract.String, Default: "drop", Choices: partialChoices,
+		Doc: "What becomes of a group in which a target cannot say a deny or an ask. drop: the mode or role does " +
+			"not have the group there. keep: it has it, and each build and check says what is not held. A target " +
+			"may have its own.",
 	}, {
 		Name: "source", Type: contract.String, Default: "modec",
 		Doc: "The folder of the data files, relative to modec.toml.",
@@ -223,7 +251,13 @@ var tables = []string{"audit", "exceptions", "gateway", "lint", "targets"}
 // lossIsError is the on_loss that stops a build.
 const lossIsError = "error"
 
-var onLossChoices = []string{"narrow", lossIsError}
+var (
+	onLossChoices  = []string{"narrow", lossIsError}
+	partialChoices = []string{"drop", keeps}
+)
+
+// keeps is the partial that keeps a group.
+const keeps = "keep"
 
 const subjectKey = "subject"
 
@@ -309,6 +343,7 @@ func (c *configReader) read(b []byte) *Config {
 	cfg := &Config{
 		Name: o.String("name"), Source: o.String("source"), Bytes: b,
 		Closed: o.String("inventory") == "closed", Verify: o.Bool("verify"),
+		Hooks: contract.HookState(o.String("hooks")), hooksPos: c.vals["hooks"],
 		Baseline: o.String("baseline"), baselinePos: c.vals["baseline"],
 	}
 	var unsaid ir.Decision
@@ -320,11 +355,16 @@ func (c *configReader) read(b []byte) *Config {
 		c.diags.Errorf(diag.BadConfig, c.vals["source"], "got %q, want a folder inside the project", cfg.Source).
 			Path("source")
 	}
-	c.targets(cfg, doc["targets"], o.String("on_loss"))
+	c.targets(cfg, doc["targets"], o)
 	c.exceptions(cfg, doc["exceptions"])
 	c.lint(cfg, doc["lint"])
 	c.gateway(cfg, doc["gateway"])
 	c.audit(cfg, doc["audit"])
+	if cfg.Hooks == contract.Observe && cfg.Audit == nil {
+		c.diags.Errorf(diag.BadConfig, cfg.hooksPos, "hooks that observe write an audit, and there is none").
+			Path("hooks").
+			Hint("write [audit] with file = \"~/audit/PROJECT.jsonl\"")
+	}
 	return cfg
 }
 
@@ -376,7 +416,7 @@ func (c *configReader) lint(cfg *Config, v any) {
 	}
 }
 
-func (c *configReader) targets(cfg *Config, v any, onLoss string) {
+func (c *configReader) targets(cfg *Config, v any, project contract.Options) {
 	tables, ok := v.(map[string]any)
 	if v != nil && !ok {
 		c.diags.Errorf(diag.BadConfig, c.vals["targets"], "got %s, want tables [targets.NAME]", describe(v)).
@@ -401,9 +441,14 @@ func (c *configReader) targets(cfg *Config, v any, onLoss string) {
 			continue
 		}
 		table = maps.Clone(table)
-		tc := Target{Target: t, OnLoss: c.onLoss(at, table["on_loss"], onLoss)}
+		tc := Target{Target: t, OnLoss: c.onLoss(at, table["on_loss"], project.String("on_loss"))}
+		partial := project.String("partial")
+		if own, ok := table["partial"]; ok {
+			partial, _ = c.choice(at+".partial", own, partialChoices)
+		}
+		tc.Partial = partial == keeps
 		delete(table, "on_loss")
-		c.former(at, t, table)
+		delete(table, "partial")
 		tc.Options = c.options(at, t.Options(), table)
 		cfg.Targets = append(cfg.Targets, tc)
 	}
@@ -544,22 +589,6 @@ func (c *configReader) foreign(doc map[string]any) bool {
 	return true
 }
 
-// former reports, and removes from the table, the options that a target had once.
-func (c *configReader) former(at string, t contract.Target, table map[string]any) {
-	f, ok := t.(contract.Formerly)
-	if !ok {
-		return
-	}
-	gone := f.FormerOptions()
-	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		if _, written := table[name]; written {
-			p := diag.Join(at, name)
-			c.diags.Errorf(diag.UnknownOption, c.keys[p], "the option %q is gone", name).Path(p).Hint(gone[name])
-			delete(table, name)
-		}
-	}
-}
-
 // options checks a table against its declaration.
 func (c *configReader) options(at string, declared []contract.Option, table map[string]any) contract.Options {
 	values, pos := map[string]any{}, map[string]diag.Pos{}
@@ -571,7 +600,7 @@ func (c *configReader) options(at string, declared []contract.Option, table map[
 			if at == "" {
 				names = append(names, "targets", "exceptions", "lint", "audit")
 			} else if strings.HasPrefix(at, "targets.") {
-				names = append(names, "on_loss")
+				names = append(names, "on_loss", "partial")
 			}
 			slices.Sort(names)
 			c.unknown(p, diag.UnknownOption, unknownWord{"option", k, names})
@@ -587,7 +616,7 @@ func (c *configReader) options(at string, declared []contract.Option, table map[
 // optionWords name the values of each type of option for a message.
 var optionWords = map[contract.OptionType]string{
 	contract.String: "text", contract.Bool: "true or false",
-	contract.Int: "a whole number", contract.Strings: "a list of text", contract.Auto: `"auto", true or false`,
+	contract.Int: "a whole number", contract.Strings: "a list of text",
 }
 
 // value checks one value against its declaration.
@@ -603,15 +632,6 @@ func (c *configReader) value(at string, o contract.Option, v any) (any, bool) {
 	case contract.Bool:
 		if b, ok := v.(bool); ok {
 			return b, true
-		}
-	case contract.Auto:
-		switch {
-		case v == true:
-			return contract.Always, true
-		case v == false:
-			return contract.Never, true
-		case v == string(contract.WhereNeeded):
-			return contract.WhereNeeded, true
 		}
 	case contract.Int:
 		if n, ok := v.(int64); ok {

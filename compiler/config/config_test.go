@@ -87,7 +87,7 @@ func TestConfigErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "name = \"a", `modec.toml:1:9: error: unterminated basic string [config-syntax]`},
 		{"unknown option", "nmae = 1", `modec.toml:1:1: error: got unknown option "nmae", ` +
-			`want one of "audit", "baseline", "exceptions", "inventory", "lint", "modec", "name", "on_loss", "source", ` +
+			`want one of "audit", "baseline", "exceptions", "hooks", "inventory", "lint", "modec", "name", "on_loss", "partial", "source", ` +
 			`"targets", "unsaid", "verify" [unknown-option]`},
 		{"unknown target", "[targets.rooo]", `modec.toml:1:10: error: got unknown target "rooo", ` +
 			`want one of "roo", "claude" [unknown-target]`},

@@ -28,6 +28,8 @@ func Schema(all []contract.Target) string {
 		w.options(append([]contract.Option{}, t.Options()...))
 		w.doc("As on_loss above, for this target; or a table by tool group.")
 		w.line("on_loss?: #OnLoss | {[" + cueStrings(groupNames()) + "]: #OnLoss}")
+		w.doc("As partial above, for this target.")
+		w.line("partial?: " + cueStrings(partialChoices))
 		w.close()
 	}
 	w.close()
@@ -128,8 +130,6 @@ func cueType(o contract.Option) string {
 	switch o.Type {
 	case contract.Bool:
 		return withDefault("bool", o.Default)
-	case contract.Auto:
-		return `*"auto" | bool`
 	case contract.Int:
 		if len(o.Choices) == 0 {
 			return withDefault("int", o.Default)

@@ -31,7 +31,7 @@ func TestConfigSchema(t *testing.T) {
 		ok   bool
 	}{
 		{"name = \"x\"\nbaseline = \"r\"\n[targets.roo]\ndialect = \"zoo\"\nversion = 1\n" +
-			"[targets.claude]\nservers = [\"a\"]\nhooks = false\n", true},
+			"[targets.claude]\nservers = [\"a\"]\n", true},
 		{"[targets.roo]\non_loss = {mcp = \"error\"}\n", true},
 		{"[[exceptions]]\ntarget = \"roo\"\nsubject = \"a\"\nwhat = \"mcp\"\n" +
 			"reason = \"r\"\nuntil = \"2099-01-01\"\n", true},

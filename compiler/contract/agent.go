@@ -10,6 +10,8 @@ type Agent struct {
 	// Observed is the version with which the target's model was compared; "" where the
 	// agent was not run.
 	Observed string
+	// Unnamed is set where the agent does not tell its hook which mode calls: the hook decides as for the role.
+	Unnamed bool
 }
 
 // Installed is a target whose agent can be found on a machine.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -51,27 +50,6 @@ func (o Options) Everybody() ir.SubjectRef {
 
 // Chosen returns the role that the option names, "" for none.
 func (o Options) Chosen() string { return strings.TrimPrefix(o.String(everybody), "role:") }
-
-// Used warns that an exception widens what a target emits.
-func (x *Exception) Used(diags *diag.List, target, message string, args ...any) {
-	diags.Warnf(diag.ExceptionUsed, x.Pos, message, args...).
-		Hintf("reason: %s, until %s", x.Reason, x.Until.Format(time.DateOnly)).
-		Target(target).
-		Subject(x.Subject.String()).
-		Loses(diag.Widening, string(x.Group))
-}
-
-// Shares reports whether an exception puts a server that is off by default into the list that everybody shares, and
-// warns of it.
-func (in *Input) Shares(diags *diag.List, target string, s *ir.Server) bool {
-	for i := range in.Exceptions {
-		if x := &in.Exceptions[i]; x.Group == ir.MCP && x.Server == s.Name {
-			x.Used(diags, target, "the server %q, off by default, is in the list that everybody shares", s.Name)
-			return true
-		}
-	}
-	return false
-}
 
 // LeaveOut warns of rules that a subject has for one agent alone, and that is not the target's.
 func LeaveOut(diags *diag.List, code diag.Code, target, subject string, rules ...ir.NativeRule) {

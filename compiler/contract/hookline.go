@@ -23,11 +23,13 @@ type HookLine struct {
 	// FailClosed is set where the line refuses whenever modec is missing or fails:
 	// `… || exit 2`, or the end that [Closed] returns.
 	FailClosed bool
-	// Otherwise is the text that the line prints where modec is missing or fails:
-	// `… || echo TEXT`, or with [Unless] where modec itself does not refuse.
-	Otherwise string
-	// Refuses is set where what modec itself refuses (exit code 2) stays refused.
-	Refuses bool
+	Observes   bool // changes no call
+}
+
+// Observes reports whether a line runs modec's hook to observe: it answers nothing.
+func Observes(line string) bool {
+	h, err := ParseHookLine(line)
+	return err == nil && h.Observes
 }
 
 // Ref returns the subject about which the line asks, by a policy that has it. The error says why the hook refuses
@@ -54,12 +56,6 @@ func (l *HookLine) Elsewhere(file string) bool { return l.Root != "" && !IsSessi
 
 // HookSeconds is how long modec takes at most to answer. An agent that waits no longer may go on without an answer.
 const HookSeconds = 5
-
-// Unless returns the end of a hook's line that prints a text where modec is missing or
-// another program has its name. What modec refuses (exit code 2) stays refused.
-func Unless(text string) string {
-	return " || { " + refusedByModec + "; echo " + ShellQuote(text) + "; }"
-}
 
 // RunsHook reports whether a file has a line that runs modec's hook.
 func RunsHook(data []byte) bool { return bytes.Contains(data, []byte("modec hook ")) }
@@ -110,21 +106,21 @@ func Closed(text string) string {
 // Refusing is the end of a line that says no more than that.
 var Refusing = Closed("modec did not decide: the call is refused")
 
+// observing is the end of the line of a hook that observes: nothing keeps it from answering that it has no opinion.
+const observing = " --observe || echo '{}'"
+
 // toErrors is where [Closed] writes.
 const toErrors = " >&2"
 
-const refusedByModec = "[ $? = 2 ] && exit 2"
-
 // ParseHookLine reads a line as a POSIX shell would:
 //
-//	modec hook AGENT [--subject S] [--root DIR] [--may-allow] [|| exit 2 | || echo TEXT]
+//	modec hook AGENT [--subject S] [--root DIR] [--may-allow] [--observe] [|| exit 2]
 //
-// or with the end that [Unless] or [Closed] returns.
-// The line may be in braces. ParseHookLine fails on any other line, because nobody knows
-// what that one answers.
+// or with the end that [Input.HookEnd] returns. The line may be in braces. ParseHookLine fails on any other line,
+// because nobody knows what that one answers.
 func ParseHookLine(line string) (HookLine, error) {
-	h := HookLine{Refuses: true}
-	s, err := h.statement(line)
+	var h HookLine
+	s, end, err := statement(line)
 	if err != nil {
 		return HookLine{}, err
 	}
@@ -136,7 +132,14 @@ func ParseHookLine(line string) (HookLine, error) {
 		return HookLine{}, fmt.Errorf("got the command %q, want \"modec hook\"", strings.Join(args, " "))
 	}
 	h.Agent = args[2]
-	return h, h.options(args[3:])
+	if err := h.options(args[3:]); err != nil {
+		return h, err
+	}
+	h.FailClosed = end == refuses
+	if end == abstains && !h.Observes {
+		return h, errGoesOn
+	}
+	return h, nil
 }
 
 // EchoedText returns what a line prints that does nothing else: `echo TEXT`, or `printf '%s' TEXT`. It reports
@@ -159,53 +162,48 @@ func EchoedText(line string) (string, bool) {
 	return "", false
 }
 
-// statement returns the only statement of a line, and reads what the line does where that
-// statement fails.
-func (h *HookLine) statement(line string) (*syntax.Stmt, error) {
+// The ends of a line: what it does where modec fails.
+const (
+	refuses  = "exit 2"
+	abstains = "echo {}"
+)
+
+var errGoesOn = errors.New("got a line that goes on where modec fails, want \"exit 2\"")
+
+// statement returns the only statement of a line, and what the line does where that statement fails; "" for nothing.
+func statement(line string) (s *syntax.Stmt, end string, err error) {
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
 	if err != nil {
-		return nil, fmt.Errorf("got a command that no shell reads: %w", err)
+		return nil, "", fmt.Errorf("got a command that no shell reads: %w", err)
 	}
 	if len(f.Stmts) != 1 {
-		return nil, fmt.Errorf("got %d commands, want one", len(f.Stmts))
+		return nil, "", fmt.Errorf("got %d commands, want one", len(f.Stmts))
 	}
-	s := f.Stmts[0]
+	s = f.Stmts[0]
 	if b, ok := s.Cmd.(*syntax.Block); ok && plain(s) && len(b.Stmts) == 1 {
 		s = b.Stmts[0]
 	}
 	b, ok := s.Cmd.(*syntax.BinaryCmd)
 	if !ok || !plain(s) || b.Op != syntax.OrStmt {
-		return s, nil
+		return s, "", nil
 	}
-	last, kept := b.Y, false
-	if block, ok := last.Cmd.(*syntax.Block); ok && plain(last) && len(block.Stmts) == 2 {
-		first := block.Stmts[0]
-		text := strings.TrimRight(line[first.Pos().Offset():first.End().Offset()], "; ")
-		told := strings.HasPrefix(text, "echo ") && strings.HasSuffix(text, toErrors) && len(first.Redirs) == 1
-		switch {
-		case text == refusedByModec:
-			last, kept = block.Stmts[1], true
-		case told: // what follows decides
-			last = block.Stmts[1]
-			_, err := words(line, &syntax.Stmt{Cmd: first.Cmd})
-			end, failed := words(line, last)
-			if err != nil || failed != nil || !slices.Equal(end, []string{"exit", "2"}) {
-				return nil, errors.New("got a line that goes on where modec fails, want \"exit 2\"")
-			}
-		}
+	last := b.Y
+	block, ok := last.Cmd.(*syntax.Block)
+	if ok && plain(last) && len(block.Stmts) == 2 && tells(line, block.Stmts[0]) {
+		last = block.Stmts[1]
 	}
-	end, err := words(line, last)
-	switch {
-	case err != nil:
-		return nil, err
-	case slices.Equal(end, []string{"exit", "2"}):
-		h.FailClosed = true
-	case len(end) == 2 && end[0] == "echo":
-		h.Otherwise, h.Refuses = end[1], kept
-	default:
-		return nil, fmt.Errorf("got %q where modec fails, want \"exit 2\"", strings.Join(end, " "))
+	list, err := words(line, last)
+	if end = strings.Join(list, " "); err != nil || end != refuses && end != abstains {
+		return nil, "", errGoesOn
 	}
-	return b.X, nil
+	return b.X, end, nil
+}
+
+// tells reports whether a statement writes a text to the errors, and does nothing else.
+func tells(line string, s *syntax.Stmt) bool {
+	text := strings.TrimRight(line[s.Pos().Offset():s.End().Offset()], "; ")
+	_, err := words(line, &syntax.Stmt{Cmd: s.Cmd})
+	return err == nil && strings.HasPrefix(text, "echo ") && strings.HasSuffix(text, toErrors) && len(s.Redirs) == 1
 }
 
 // options reads the options of `modec hook AGENT`.
@@ -213,13 +211,17 @@ func (h *HookLine) options(args []string) error {
 	values := map[string]*string{"--subject": &h.Subject, "--root": &h.Root}
 	for ; len(args) > 0; args = args[1:] {
 		name, value, joined := strings.Cut(args[0], "=")
-		if name == "--may-allow" {
+		switch name {
+		case "--may-allow":
 			h.MayAllow = true
+			continue
+		case "--observe":
+			h.Observes = true
 			continue
 		}
 		to, ok := values[name]
 		if !ok {
-			return fmt.Errorf("got the argument %q, want --subject, --root or --may-allow", args[0])
+			return fmt.Errorf("got the argument %q, want --subject, --root, --may-allow or --observe", args[0])
 		}
 		if !joined {
 			if args = args[1:]; len(args) == 0 {

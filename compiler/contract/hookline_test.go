@@ -9,25 +9,19 @@ import (
 func TestParseHookLine(t *testing.T) {
 	full := HookLine{
 		Agent: "claude", Root: "/shop", Subject: "role:it's me",
-		MayAllow: true, FailClosed: true, Refuses: true,
+		MayAllow: true, FailClosed: true,
 	}
 	for line, want := range map[string]HookLine{
 		`modec hook claude --root "/shop" --subject ` + ShellQuote("role:it's me") +
 			` --may-allow || exit 2`: full,
 		`{ modec hook cursor --subject mode:a || exit 2; }`: {
-			Agent: "cursor", Subject: "mode:a", FailClosed: true, Refuses: true,
-		},
-		`modec hook claude --subject s || echo '{"a":"b"}'`: {
-			Agent: "claude", Subject: "s", Otherwise: `{"a":"b"}`,
-		},
-		`{ modec hook cursor --subject s` + Unless(`{"a":"it's"}`) + `; }`: {
-			Agent: "cursor", Subject: "s", Otherwise: `{"a":"it's"}`, Refuses: true,
+			Agent: "cursor", Subject: "mode:a", FailClosed: true,
 		},
 		`modec hook codex --subject s` + Closed("it's closed"): {
-			Agent: "codex", Subject: "s", FailClosed: true, Refuses: true,
+			Agent: "codex", Subject: "s", FailClosed: true,
 		},
-		`modec hook claude --subject s`: {Agent: "claude", Subject: "s", Refuses: true},
-		`modec hook claude`:             {Agent: "claude", Refuses: true},
+		`modec hook claude --subject s`: {Agent: "claude", Subject: "s"},
+		`modec hook claude`:             {Agent: "claude"},
 	} {
 		got, err := ParseHookLine(line)
 		if err != nil {

@@ -117,6 +117,19 @@ func HookLanguages(
 	return all, tools, nil
 }
 
+// KnowingFiles returns hooks, and modec's once more as it knows what an agent's files ask about: by the text of a call.
+func KnowingFiles(hooks []*JudgedHook) []*JudgedHook {
+	all := slices.Clone(hooks)
+	for _, h := range hooks {
+		if h.Role == HookModec {
+			text := *h
+			text.Policy = h.Policy.OnText()
+			all = append(all, &text)
+		}
+	}
+	return all
+}
+
 // Said returns what an agent takes from the answer of a hook by refused and read: nothing of one that ends in an error
 // is read, and one that panics refuses, as `modec hook` does.
 func Said[T any](ask func() HookAnswer, refused T, read func(stdout []byte) T) (said T) {

@@ -17,17 +17,15 @@ const (
 	Bool    OptionType = "bool"
 	Int     OptionType = "int"
 	Strings OptionType = "strings"
-	// Auto is "auto", true or false: a [Switch].
-	Auto OptionType = "auto"
 )
 
-// Switch is the value of an Auto option.
-type Switch string
+// HookState says what modec's hook does in the agents that have one: hooks in modec.toml.
+type HookState string
 
 const (
-	WhereNeeded Switch = "auto"
-	Always      Switch = "true"
-	Never       Switch = "false"
+	Off     HookState = "off"     // the default: it is not there
+	Observe HookState = "observe" // it writes down what it would answer, and changes no call
+	Enforce HookState = "enforce" // it decides, and refuses where modec is missing
 )
 
 // Option declares one key of [targets.NAME] in modec.toml: its type, its default and its
@@ -35,19 +33,12 @@ const (
 type Option struct {
 	Name    string     `json:"name"`
 	Type    OptionType `json:"type"`
-	Default any        `json:"default,omitempty"` // string, bool, int, []string or Switch; nil: unset
+	Default any        `json:"default,omitempty"` // string, bool, int or []string; nil: unset
 	Choices []string   `json:"choices,omitempty"` // the accepted values, as text; empty: any
 	Doc     string     `json:"doc"`               // one or two sentences
 	// Holds is set for an option that names the subject to which the project's files hold every session, in the place
 	// of the baseline.
 	Holds bool `json:"-"`
-}
-
-// Formerly is a target that had other options once.
-type Formerly interface {
-	Target
-	// FormerOptions returns what to write instead of an option that is gone, by its name.
-	FormerOptions() map[string]string
 }
 
 // Options are the checked values of one target. Every declared option has a value: its
@@ -58,6 +49,7 @@ type Options struct {
 	// baseline is the role of a session that names none, "" for none.
 	baseline string
 	modes    []string // the slugs of the project's modes
+	hooks    HookState
 }
 
 // WithBaseline returns the options in a project whose sessions have this role where they
@@ -79,6 +71,12 @@ func (o Options) WithModes(modes []ir.Mode) Options {
 
 // HasMode reports whether the project has a mode.
 func (o Options) HasMode(slug string) bool { return slices.Contains(o.modes, slug) }
+
+// WithHooks returns the options in a project that has these hooks.
+func (o Options) WithHooks(h HookState) Options {
+	o.hooks = h
+	return o
+}
 
 // Baseline returns the role of a session that names none, "" for none.
 func (o Options) Baseline() string { return o.baseline }
@@ -103,9 +101,6 @@ func (o Options) String(name string) string { s, _ := o.values[name].(string); r
 
 // Bool returns the value of a Bool option, false when unset.
 func (o Options) Bool(name string) bool { b, _ := o.values[name].(bool); return b }
-
-// Switch returns the value of an Auto option, "" when unset.
-func (o Options) Switch(name string) Switch { s, _ := o.values[name].(Switch); return s }
 
 // Int returns the value of an Int option, 0 when unset.
 func (o Options) Int(name string) int { n, _ := o.values[name].(int); return n }

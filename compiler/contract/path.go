@@ -59,6 +59,12 @@ func WebHost(raw string) (string, bool) {
 	return u.Hostname(), true
 }
 
+// WrittenHost returns the host of an address in the letters in which it is written, as agents' files compare it.
+func WrittenHost(address string) string {
+	host, _, _ := strings.Cut(strings.TrimPrefix(address, "https://"), "/")
+	return host
+}
+
 // systemFolders are folders below the system's root that no project has below its own.
 var systemFolders = []string{"etc", "home", "usr", "var", "tmp", "root", "opt", "Users", "private", "Library", "System",
 	"proc", "dev", "sys", "mnt", "Volumes"}

@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -97,7 +96,9 @@ type Input struct {
 	Reach      *Reach         // what any subject may do with each server and tool
 	Options    Options
 	Exceptions []Exception // those written for this target, none expired
-	Entries    Entries     // the entries of external servers that lie in the project's files
+	// Partial is set where a group stays of which the target cannot say all (partial = "keep").
+	Partial bool
+	Entries Entries // the entries of external servers that lie in the project's files
 	// Beside are the names of the targets whose artifacts are in the same project: those
 	// of modec.toml and those compiled with this one.
 	Beside []string
@@ -106,9 +107,6 @@ type Input struct {
 	// Shared is set where another target of the project starts this target's agent as a
 	// role, and the agent then reads the project's files as well ([Sharer]).
 	Shared bool
-	// Unhooked leaves out the entries that call modec's hook, and nothing else: the team goes on
-	// without modec.
-	Unhooked bool
 	// Root is the project's folder, as the hooks of a session that is started name it; "": the models' own.
 	Root string
 }
@@ -133,12 +131,19 @@ func hookSubject(ref ir.SubjectRef) string {
 	return ShellQuote("mode:" + ref.Mode)
 }
 
-// Hooks says whether modec's hook is written: as the option "hooks" has it, and never where it is left out.
-func (in *Input) Hooks() Switch {
-	if in.Unhooked {
-		return Never
+// Hooked reports whether sessions and modes that say something have modec's hook.
+func (in *Input) Hooked() bool { return in.Options.hooks == Enforce }
+
+// Listens reports whether they have it at all.
+func (in *Input) Listens() bool { return in.Hooked() || in.Options.hooks == Observe }
+
+// HookEnd returns the end of a hook's line: one that refuses where modec does not decide, or of a hook that only
+// observes, and then never fails.
+func (in *Input) HookEnd(refusing string) string {
+	if in.Hooked() {
+		return refusing
 	}
-	return in.Options.Switch("hooks")
+	return observing
 }
 
 // AlsoFor reports whether another target emits a role of this one's project too, under the
@@ -273,49 +278,6 @@ var ServerDefaults = map[string][]string{
 	"type": {`"stdio"`}, "args": {"[]"}, "env": {"{}"}, "headers": {"{}"},
 }
 
-// Exception is a widening that modec.toml accepts in writing, under [[exceptions]].
-type Exception struct {
-	Subject ir.SubjectRef
-	Group   ir.Group
-	// Server and Pattern are what the exception names; both are empty where it is about
-	// the whole group. Server is set for mcp only.
-	Server, Pattern string
-	// Entry names what somebody added to the files of an agent ("hook ./gate.sh", "plugin x.ts"), where the exception
-	// is about that; the group is then empty.
-	Entry  string
-	Reason string
-	Until  time.Time // the last day on which it holds
-	Pos    diag.Pos
-}
-
-// Excepts returns the exception that covers an MCP tool of a subject, nil for none. With byName only an exception
-// with the tool's own name does: a tool that is destructive, or whose server is off by default, takes no other one.
-func (in *Input) Excepts(ref ir.SubjectRef, server, tool string, byName bool) *Exception {
-	for i := range in.Exceptions {
-		e := &in.Exceptions[i]
-		if e.Subject != ref || e.Group != ir.MCP {
-			continue
-		}
-		named := e.Server == server && e.Pattern == tool
-		whole := e.Server == "" || e.Server == server && e.Pattern == "*"
-		if named || whole && !byName {
-			return e
-		}
-	}
-	return nil
-}
-
-// ExceptsGroup returns the exception that covers a whole group of a subject, nil for none.
-func (in *Input) ExceptsGroup(ref ir.SubjectRef, g ir.Group) *Exception {
-	for i := range in.Exceptions {
-		e := &in.Exceptions[i]
-		if e.Subject == ref && e.Group == g && e.Server == "" && (e.Pattern == "" || e.Pattern == "*") {
-			return e
-		}
-	}
-	return nil
-}
-
 // Hooker is a target whose agent asks a hook before a tool runs.
 type Hooker interface {
 	Target
@@ -373,6 +335,9 @@ type Judgement struct {
 	Result policy.Result
 	Answer ir.Decision // what the agent was told; Agent: nothing
 }
+
+// NoOpinion is the answer of a hook that leaves the call to its agent, in the words of all of them.
+func NoOpinion() HookAnswer { return HookAnswer{Stdout: []byte("{}\n")} }
 
 // With returns the answer with what was decided. told is the decision in it.
 func (a HookAnswer) With(j *Judgement, told ir.Decision) HookAnswer {

@@ -44,6 +44,7 @@ const (
 	ForeignPath             Code = "foreign-path"
 	ForeignSubject          Code = "foreign-subject"
 	ForeignWidening         Code = "foreign-widening"
+	Gap                     Code = "gap"
 	ImportWidens            Code = "import-widens"
 	InheritanceCycle        Code = "inheritance-cycle"
 	Interrupted             Code = "interrupted"

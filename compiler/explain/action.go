@@ -326,7 +326,7 @@ func (x *Verdict) goesPast(v contract.Verdict, source policy.Result) {
 	case v.Hole != nil && x.ByItself:
 		x.Past = secret.Text(v.Hole.Why)
 	case source.Odd && v.Decision > source.Decision && v.Decision <= source.Read:
-		x.Hole = "the agent reads by itself a line that is not plain; a hook holds it (hooks = true)"
+		x.Hole = "the agent reads by itself a line that is not plain; a hook holds it (hooks = \"enforce\")"
 	}
 }
 

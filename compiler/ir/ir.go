@@ -114,6 +114,13 @@ type Project struct {
 	// nil: none.
 	Everyone *Can `json:"everyone,omitempty"`
 
+	// Enforced is Everyone as hooks have it, with the built-in policy protect. nil where they do not decide.
+	Enforced *Can `json:"-"`
+
+	// InFiles is Everyone as agents' files have it, in the policy of hooks, of which Everyone has protect too. nil: as
+	// Everyone.
+	InFiles *Can `json:"inFiles,omitempty"`
+
 	// Starts are the targets that start the agent of another one, which has its own rules there too: see [Project.For].
 	// It is empty where nobody has any.
 	Starts map[string]string `json:"starts,omitempty"`

@@ -476,22 +476,6 @@ func TestClaudeRulesStayBesideSubagents(t *testing.T) {
 	}
 }
 
-// TestClaudePlanBesideWrappers: plan approves what no rule is about, and a rule about a program that runs another
-// one does not find it in every folder: a subagent does not keep that mode beside it.
-func TestClaudePlanBesideWrappers(t *testing.T) {
-	for deny, keeps := range map[string]bool{"sudo:*": false, "rm -rf:*": true} {
-		res, diags := run(t, map[string]string{
-			".claude/settings.json": `{"permissions": {"deny": ["Bash(` + deny + `)"]}}`,
-			".claude/agents/x.md":   "---\nname: x\ndescription: d\npermissionMode: plan\n---\np\n"}, nil)
-		if res == nil {
-			t.Fatal(diags)
-		}
-		if built := string(res.Compiled.FS()[".claude/agents/x.md"]); strings.Contains(built, "permissionMode") != keeps {
-			t.Errorf("%s: want the mode kept: %t, got\n%s", deny, keeps, built)
-		}
-	}
-}
-
 // TestClaudeFolderIsNotItsContents: a deny of what is in a folder leaves a file of its name, and an edit of a file
 // is allowed beside guards that are listed as such.
 func TestClaudeFolderIsNotItsContents(t *testing.T) {

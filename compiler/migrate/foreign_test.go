@@ -93,7 +93,7 @@ func TestForeign(t *testing.T) {
 
 // TestForeignWider holds which of somebody else's subagents may do more than a session of the baseline.
 func TestForeignWider(t *testing.T) {
-	project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\nhooks = false\n"),
+	project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\n"),
 		"modec/a.cue": []byte("package modec\n\nroles: dev: {description: \"Does\", can: command: deny: [\"rm *\"]}\n")}
 	res := built(t, project)
 	for line, want := range map[string]diag.Code{
@@ -152,20 +152,18 @@ func TestForeignServersAlike(t *testing.T) {
 		"roles: dev: {description: \"D\", can: mcp: {docs: \"allow\", default: \"ask\"}}\n" +
 		"modes: m: {name: \"M\", roleDefinition: \"You are m.\", can: mcp: docs: \"allow\"}\n"
 	for _, c := range []struct{ target, file, entry, want string }{
-		{"cursor]\nhooks = false", ".cursor/mcp.json", `"docs": {"command": "d"}`, ""},
-		{"cursor]\nhooks = false", ".cursor/mcp.json", `"docs": {"command": "d"}, "Docs": {"command": "evil"}`, "Docs role dev"},
-		{"cursor]\nhooks = false", ".cursor/mcp.json", "// mine\n" + `"docs": {"command": "d"}, "DOCS": {"command": "evil"}`,
+		{"cursor", ".cursor/mcp.json", `"docs": {"command": "d"}`, ""},
+		{"cursor", ".cursor/mcp.json", `"docs": {"command": "d"}, "Docs": {"command": "evil"}`, "Docs role dev"},
+		{"cursor", ".cursor/mcp.json", "// mine\n" + `"docs": {"command": "d"}, "DOCS": {"command": "evil"}`,
 			"DOCS role dev"},
 		{"roo", ".roo/mcp.json", `"docs": {"command": "d"}, "Docs": {"command": "evil", "alwaysAllow": ["x"]}`, "Docs mode m"},
 		{"roo", ".roo/mcp.json", `"docs": {"command": "d"}, "D cs": {"command": "evil", "alwaysAllow": ["x"]}`, "D cs mode m"},
 		{"roo", ".roo/mcp.json", `"docs": {"command": "d"}, "Docs": {"command": "evil", "disabled": true}`, ""},
-		{"claude]\nhooks = false", ".mcp.json", `"docs": {"command": "d"}, "Docs": {"command": "evil"}`, ""},
-		{"claude]\nhooks = false", ".mcp.json", `"docs": {"command": "d"}, "docs__x": {"command": "evil"}`, "docs__x mode m"},
+		{"claude", ".mcp.json", `"docs": {"command": "d"}, "Docs": {"command": "evil"}`, ""},
+		{"claude", ".mcp.json", `"docs": {"command": "d"}, "docs__x": {"command": "evil"}`, "docs__x mode m"},
 	} {
-		project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets." + c.target + "\n"), "modec/a.cue": []byte(source)}
-		if !strings.Contains(c.target, "\n") {
-			project["modec.toml"] = []byte("baseline = \"dev\"\n[targets." + c.target + "]\n")
-		}
+		project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets." + c.target + "]\n"),
+			"modec/a.cue": []byte(source)}
 		res := built(t, project)
 		project[c.file] = []byte("{\"mcpServers\": {\n" + c.entry + "}}")
 		got := ""
@@ -201,7 +199,7 @@ func TestForeignGrants(t *testing.T) {
 		{"no command", ".claude/commands/x.txt", "allowed-tools: Bash", "", ""},
 		{"a file of a skill", ".claude/skills/x/README.md", "allowed-tools: Bash", "", ""},
 	} {
-		project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\nhooks = false\n"), "modec/a.cue": []byte(can)}
+		project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\n"), "modec/a.cue": []byte(can)}
 		res := built(t, project)
 		project[c.file] = []byte("---\n" + c.front + "\n---\nDo it.\n")
 		ignored := func(_ context.Context, names []string) []string {
@@ -225,7 +223,7 @@ func TestForeignGrants(t *testing.T) {
 // TestTwins holds that another file of a mode's name is judged. One that comes behind modec's is the one that a
 // verification reads.
 func TestTwins(t *testing.T) {
-	project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\nhooks = false\n"),
+	project := memfs.FS{"modec.toml": []byte("baseline = \"dev\"\n[targets.claude]\n"),
 		"modec/a.cue": []byte("package modec\n\nroles: dev: {description: \"Does\", can: edit: \"ask\"}\n" +
 			"modes: m: {name: \"M\", description: \"M\", roleDefinition: \"You are m.\", can: read: \"allow\"}\n")}
 	res := built(t, project)

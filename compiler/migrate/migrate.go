@@ -175,9 +175,12 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 		return nil, diags
 	}
 	dropTwice(in.project)
+	open := -1 // what is narrower where groups are left out, once that is known
 	for refusals, stays, mends := 0, 0, 0; ; {
 		res, found, list := in.attempt(ctx, req)
 		switch {
+		case in.config.partial && (list.HasErrors() || res.narrower() >= open):
+			in.config.partial = false // it keeps no more
 		case res == nil && refusals < mostRefusals && in.refuse(list):
 			if refusals++; in.empty() {
 				diags = append(diags, in.check(req, seen)...)
@@ -187,6 +190,8 @@ func Run(ctx context.Context, req Request) (*Result, diag.List) {
 			stays++
 		case list.HasErrors() && res != nil && mends < mostMends && in.mend(found, res.Compiled.Project):
 			mends++
+		case open < 0 && !list.HasErrors() && res.narrower() > 0:
+			open, in.config.partial = res.narrower(), true
 		default:
 			diags = append(diags, list...)
 			diags.Sort()
@@ -231,6 +236,14 @@ func (in *imports) attempt(ctx context.Context, req Request) (*Result, []differe
 	in.locate(res.Report.Narrower, compiled.Project)
 	res.Report.mask(in.secrets)
 	return res, found, append(diags, list...)
+}
+
+// narrower counts what is built permits less than the files did.
+func (r *Result) narrower() (n int) {
+	for i := range r.Report.Proof {
+		n += r.Report.Proof[i].Built.Narrower
+	}
+	return n
 }
 
 // AgentFiles returns the files of a project that [Run] would import, sorted.
@@ -561,6 +574,7 @@ const defaultSource = "modec"
 type projectConfig struct {
 	name     string
 	baseline string // the role of a session that names none
+	partial  bool   // a group stays of which a target cannot say all
 	targets  []configTarget
 }
 
@@ -584,7 +598,12 @@ type projectTable struct {
 	Baseline string `toml:"baseline,omitempty"`
 }
 
-// inventoryTable is the second part of modec.toml. Nobody knows yet whether the inventory
+// partialTable is there where a group would be left out that the files had.
+type partialTable struct {
+	Partial string `toml:"partial" comment:"A group stays of which files cannot say all, and a build tells what."`
+}
+
+// inventoryTable is the last part of modec.toml before the targets. Nobody knows yet whether the inventory
 // is complete, so that it is open.
 type inventoryTable struct {
 	Inventory string `toml:"inventory" comment:"Write \"closed\" once the source lists every tool of every server."`
@@ -603,7 +622,11 @@ func (c *projectConfig) toml(p *ir.Project, out string) ([]byte, error) {
 		header string
 		table  any
 	}
-	parts := []part{{table: top}, {table: inventoryTable{"open"}}}
+	parts := []part{{table: top}}
+	if c.partial {
+		parts = append(parts, part{table: partialTable{"keep"}})
+	}
+	parts = append(parts, part{table: inventoryTable{"open"}})
 	for _, t := range c.targets {
 		parts = append(parts, part{"[targets." + t.name + "]\n", t.options})
 	}

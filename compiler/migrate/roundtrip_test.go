@@ -23,10 +23,6 @@ import (
 // formats are the targets whose artifacts can be imported again.
 var formats = []string{"roo", "zoo", "cursor", "claude", "thurbox"}
 
-// withoutHooks are the targets whose artifacts decide by a hook, unless it is
-// switched off: the hook's decisions are those of a source, which nobody imports.
-var withoutHooks = map[string]map[string]any{"claude": {"hooks": false}, "cursor": {"hooks": false}}
-
 // TestRoundTrip imports what modec itself emitted for every fixture, builds it,
 // imports that again and builds again: after a few rounds nothing changes, and no step
 // is wider.
@@ -100,13 +96,10 @@ func emitted(t *testing.T, dir, from string) map[string]string {
 			text = regexp.MustCompile(`(?ms)^\[targets\..*?(^\[\[|\z)`).ReplaceAllString(text, "$1")
 			text = regexp.MustCompile(`(?m)^\[\[exceptions(.|\n)*`).ReplaceAllString(text, "")
 			text += "\n[targets." + from + "]\n"
-			for k, v := range withoutHooks[from] {
-				text += fmt.Sprintf("%s = %v\n", k, v)
-			}
 		}
 		tree[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: tree, Targets: targets.All(), Today: today})
+	res, diags := compiler.Compile(t.Context(), compiler.Request{FS: tree, Targets: targets.All(), Today: today, Unhooked: true})
 	if res == nil {
 		t.Fatal(diags)
 	}
@@ -154,11 +147,7 @@ func rebuilt(t *testing.T, from string, files map[string]string) (map[string]str
 		t.Fatal(diags)
 	}
 	tree := res.FS.(memfs.FS)
-	for k, v := range withoutHooks[from] {
-		table := "[targets." + from + "]\n"
-		tree["modec.toml"] = []byte(strings.Replace(string(tree["modec.toml"]), table, fmt.Sprintf("%s%s = %v\n", table, k, v), 1))
-	}
-	built, diags := compiler.Compile(t.Context(), compiler.Request{FS: tree, Targets: targets.All(), Today: today})
+	built, diags := compiler.Compile(t.Context(), compiler.Request{FS: tree, Targets: targets.All(), Today: today, Unhooked: true})
 	if built == nil {
 		t.Fatal(diags)
 	}

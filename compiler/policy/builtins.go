@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"modec.dev/modec/compiler/ir"
 )
 
 // builtinSet is a named set of commands: "@git_read", "@readonly_filters".
@@ -25,6 +27,13 @@ func UsualLines() []string {
 		"head", "head -5", "head -10", "head -20", "head -50", "head -100", "sort", "sort -u",
 		"tail", "tail -5", "tail -10", "tail -20", "tail -50", "tail -100", "true", "uniq", "wc -l",
 	}
+}
+
+// UsualLines returns those of [UsualLines] that the subject allows.
+func (s *Subject) UsualLines() []string {
+	return slices.DeleteFunc(UsualLines(), func(line string) bool {
+		return s.Decide(Action{Group: ir.Command, Arg: line}).Decision != ir.Allow
+	})
 }
 
 // CheckBuiltin reports why a name is not a built-in command set.

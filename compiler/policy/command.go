@@ -203,6 +203,11 @@ func (r *commandRule) allows(c *command) ([]word, bool) {
 // command decides a line that runs at a place: the lowest decision over its simple
 // commands, and over the files that it touches.
 func (s *Subject) command(p *Place, line string) Result {
+	if s.engine.text {
+		if a := texts(p, line); a != nil {
+			return *s.line(a, alike)
+		}
+	}
 	a := analyse(p, line)
 	r := s.line(a, alike)
 	if a.odd {
@@ -242,7 +247,12 @@ func (s *Subject) line(a *analysis, as reading) *Result {
 		}
 	}
 	judge := needs(&all)
-	s.touches(nil, a.place, a.touches, judge)
+	s.touches(nil, a.place, a.touches, func(r *Result) {
+		if r != nil && r.Decision == ir.Ask && all != nil && all.Decision == ir.Agent && all.Mapped == ir.Deny {
+			r = all.mapped()
+		}
+		judge(r)
+	})
 	if all == nil {
 		all = &s.stating(ir.Command)[0].commands.opaque
 	}

@@ -15,9 +15,7 @@ func (s *side) lower(others, own *Result) *Result {
 	case own.Decision > ir.Ask: // an allow of everyone gives nobody anything
 		return others
 	case others.Decision == ir.Agent && others.Mapped < own.Decision: // in its permission mode the role is lower
-		of := *others
-		of.Decision = of.Mapped
-		return &of
+		return others.mapped()
 	case others.Decision == ir.Agent:
 		of := *own
 		of.left = true

@@ -57,6 +57,20 @@ func (p *patterns) glob(text string, as letters) (glob, error) {
 	return g, nil
 }
 
+// of returns the glob of a rule, and how it compares letters. One that holds back does so as told.
+func (p *patterns) of(r *ir.Rule, holdsIn letters) (g glob, as letters, err error) {
+	text := r.Pattern.Text
+	switch {
+	case r.Decision == ir.Allow:
+	case holdsIn == folded:
+		as = folded
+	default:
+		text = inBothLetters(text)
+	}
+	g, err = p.glob(text, as)
+	return g, as, err
+}
+
 func (p *patterns) regexp(text string) (*expression, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,10 +102,11 @@ type fileRules struct {
 	allowRegex []pathRegex
 	always     int   // the lowest rank of a rule that matches everything
 	home       []int // the ranks of the deny and ask that are written for the home folder
+	holdsIn    letters
 }
 
 func (e *Engine) newFileRules(rules []ir.Rule) (*fileRules, error) {
-	t := &fileRules{always: len(rules)}
+	t := &fileRules{always: len(rules), holdsIn: letters(!e.text)}
 	t.hold.reach = andBelow
 	for d := ir.Deny; d <= ir.Allow; d++ {
 		if d == ir.Allow {
@@ -120,7 +135,7 @@ func (t *fileRules) add(p *patterns, rank int, r ir.Rule) error {
 	case ir.All:
 		t.always = min(t.always, rank)
 	case ir.Plain:
-		g, err := p.glob(r.Pattern.Text, letters(holds))
+		g, _, err := p.of(&r, t.holdsIn)
 		if err != nil {
 			return err
 		}
@@ -156,7 +171,11 @@ func (t *fileRules) holding(p *filePath) int {
 		best = t.always
 	}
 	if t.ends > 0 {
-		best = t.hold.lowest(&p.folded, p.outside, best)
+		names := &p.folded
+		if t.holdsIn == exact {
+			names = &p.exact
+		}
+		best = t.hold.lowest(names, p.outside, best)
 	}
 	for i := range t.holdRegex {
 		if r := &t.holdRegex[i]; r.rank < best && r.holds(string(p.exact.text)) {

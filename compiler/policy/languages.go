@@ -25,21 +25,24 @@ import (
 //
 // Every other way to write an argument is a dressing.
 func Plain(g ir.Group) (alphabet regexlang.Set, expr string) {
-	const label = `[a-z0-9](?:[a-z0-9-]*[a-z0-9])?`
 	switch g {
 	case ir.Command:
-		const program = `(?:[a-z0-9_.]|[a-z0-9_./][a-z0-9_./,:+@%-]*[a-z0-9_.,:+@%-])`
-		return lineLetters, `^` + program + `(?: [^ =][^ ]*)*$`
+		return lineLetters, `^` + plainProgram + `(?: [^ =][^ ]*)*$`
 	case ir.Read, ir.Edit:
 		const name = `(?:[^ ./]|[^ /][^/]*[^ ./])`
 		return pathLetters, `^` + name + `(?:/` + name + `)*$`
 	case ir.Web:
-		return addressLetters, `^(?:` + label + `\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?$`
+		return addressLetters, plainHost
 	case ir.MCP:
 		return toolLetters, `^[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*$`
 	}
 	return hostLetters, `^[a-z][a-z0-9-]*$`
 }
+
+const (
+	plainProgram = `(?:[a-z0-9_.]|[a-z0-9_./][a-z0-9_./,:+@%-]*[a-z0-9_.,:+@%-])`
+	plainHost    = `^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?$`
+)
 
 var (
 	pathLetters = regexlang.SetOf(func(r rune) bool {
@@ -99,13 +102,19 @@ func (s *Subject) Languages(sp *regexlang.Space, of Field) ([]regexlang.Language
 // DecidedByProgram returns the plain lines that are not decided by their text alone, because of their
 // program: it runs or reads what its arguments name ("sudo rm x", "cat x"), changes the shell ("cd x"),
 // or belongs to a built-in set. Lines that begin as an agent knows them are among these.
-func DecidedByProgram(sp *regexlang.Space, known []string) regexlang.Language {
-	l, _ := sp.Once(coded(strings.Join(known, "\n")), func() (regexlang.Language, error) {
-		begin := append(slices.Clone(known), "alias")
-		for _, table := range []map[string]bool{wrappers, finders, shells, foreignShells, movers, meanings} {
-			begin = slices.AppendSeq(begin, maps.Keys(table))
+//
+// On its text ([Engine.OnText]) a line is decided otherwise by the programs of built-in sets alone, and "cd".
+func (s *Subject) DecidedByProgram(sp *regexlang.Space, known []string) regexlang.Language {
+	e := s.engine
+	l, _ := sp.Once(coded{e.text, strings.Join(known, "\n")}, func() (regexlang.Language, error) {
+		begin := append(slices.Clone(known), "cd")
+		if !e.text {
+			begin = append(begin, "alias", "modec") // which hooks keep from agents: see NeedsPerson
+			for _, table := range []map[string]bool{wrappers, finders, shells, foreignShells, movers, meanings} {
+				begin = slices.AppendSeq(begin, maps.Keys(table))
+			}
+			begin = slices.AppendSeq(begin, maps.Keys(builtinsOfShells))
 		}
-		begin = slices.AppendSeq(begin, maps.Keys(builtinsOfShells))
 		begin = slices.AppendSeq(begin, maps.Keys(filters))
 		for command := range gitRead {
 			sub, _, _ := strings.Cut(command, " ")
@@ -114,6 +123,9 @@ func DecidedByProgram(sp *regexlang.Space, known []string) regexlang.Language {
 		any := make([]regexlang.Language, len(begin))
 		for i, text := range begin {
 			any[i] = sp.Text(text)
+		}
+		if e.text {
+			return sp.Cat(sp.Or(any...), sp.MoreWords()), nil
 		}
 		globals := sp.Cat(sp.Text("git -"), regexlang.All)
 		program := sp.Optional(folders(sp)) // wherever it lies
@@ -124,7 +136,10 @@ func DecidedByProgram(sp *regexlang.Space, known []string) regexlang.Language {
 }
 
 // coded names what [DecidedByProgram] returns, by what an agent knows.
-type coded string
+type coded struct {
+	text  bool
+	known string
+}
 
 // Anywhere returns the plain lines of a language and those of which it has the line without the
 // folder of its program.
@@ -153,7 +168,7 @@ type byDecision [ir.Agent + 1]regexlang.Language
 type ruleName struct {
 	ir.Group
 	ir.Pattern
-	holds bool
+	holds, text bool
 }
 
 // matched returns for each decision what one of its rules matches, whatever others say.
@@ -161,7 +176,7 @@ func (e *Engine) matched(sp *regexlang.Space, g ir.Group, rules []ir.Rule) (byDe
 	var lists [len(byDecision{})][]regexlang.Language
 	for i := range rules {
 		r := &rules[i]
-		name := ruleName{g, r.Pattern, r.Decision != ir.Allow}
+		name := ruleName{g, r.Pattern, r.Decision != ir.Allow, e.text}
 		l, err := sp.Once(name, func() (regexlang.Language, error) { return e.ruleLanguage(sp, g, r) })
 		if err != nil {
 			return byDecision{}, err
@@ -177,7 +192,7 @@ func (e *Engine) matched(sp *regexlang.Space, g ir.Group, rules []ir.Rule) (byDe
 
 // languages returns the plain lines that the rules of each decision match. A built-in set knows the
 // programs that it is about, so that none of its lines is plain.
-func (t *commandTable) languages(sp *regexlang.Space) (by byDecision) {
+func (t *commandTable) languages(sp *regexlang.Space, text bool) (by byDecision) {
 	for d := range t.rules {
 		var any, written []regexlang.Language
 		for i := range t.rules[d] {
@@ -192,7 +207,11 @@ func (t *commandTable) languages(sp *regexlang.Space) (by byDecision) {
 				any, written = append(any, p.loose.language(sp, p.end)), append(written, p.raw.language(sp, p.end))
 			}
 		}
-		if by[d] = sp.Or(any...); ir.Decision(d) != ir.Allow {
+		switch by[d] = sp.Or(any...); {
+		case ir.Decision(d) == ir.Allow:
+		case text:
+			by[d] = sp.Or(by[d], sp.Or(written...))
+		default:
 			by[d] = sp.Or(Anywhere(sp, by[d]), sp.Or(written...)) // as it is written the program is whole
 		}
 	}
@@ -205,7 +224,7 @@ func (s *side) languages(
 	e *Engine, sp *regexlang.Space, g ir.Group,
 ) (by byDecision, more []regexlang.Language, err error) {
 	if g == ir.Command {
-		by = s.commands.languages(sp)
+		by = s.commands.languages(sp, e.text)
 	} else {
 		if by, err = e.matched(sp, g, s.rules(g)); err != nil {
 			return by, nil, err
@@ -253,12 +272,11 @@ func (e *Engine) ruleLanguage(sp *regexlang.Space, g ir.Group, r *ir.Rule) (rege
 		}
 		return sp.Text(r.Pattern.Text), nil
 	}
-	as := letters(r.Decision != ir.Allow)
-	glob, err := e.patterns.glob(r.Pattern.Text, as)
+	glob, as, err := e.patterns.of(r, letters(!e.text))
 	if err != nil {
 		return regexlang.None, err
 	}
-	return glob.language(sp, as, reach(as)), nil
+	return glob.language(sp, as, reach(r.Decision != ir.Allow)), nil
 }
 
 // languages returns the tools of a server that the rules of each decision, and each list of the

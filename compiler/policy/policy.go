@@ -91,6 +91,8 @@ type Engine struct {
 	times     *times
 	closed    *Engine             // of an engine with times open: the one with none
 	open      func(ir.Times) bool // and which are
+	text      bool                // it decides by text alone: see OnText
+	onText    *Engine
 
 	paths sync.Pool // *filePath
 
@@ -447,6 +449,12 @@ func lower(a, b *Result) *Result {
 		return b
 	}
 	return a
+}
+
+// mapped returns the result as the permission mode of its role means it.
+func (r Result) mapped() *Result {
+	r.Decision = r.Mapped
+	return &r
 }
 
 // both returns the result of an action that needs two, the first when they agree.

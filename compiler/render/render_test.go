@@ -40,6 +40,7 @@ func bare(p *ir.Project) *ir.Project {
 		can := bareCan(*p.Everyone)
 		q.Everyone = &can
 	}
+	q.Enforced = nil // Everyone with a policy of modec's own
 	return &q
 }
 

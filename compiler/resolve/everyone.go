@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"slices"
 
 	"modec.dev/modec/compiler/diag"
@@ -64,4 +65,14 @@ func (r *resolver) everyone(s *subject) {
 	inherit(all, &s.can, ir.OfEveryone)
 	settle(all)
 	r.project.Everyone = all
+}
+
+// enforced adds the built-in policy protect to the ceiling by which hooks decide, whatever the source calls so.
+func (r *resolver) enforced() {
+	p := r.builtin(policyKind, "protect")
+	r.decode(p)
+	protect := ir.Can{}
+	inherit(&protect, placed(&p.can, r.settings.Enforced), p.String())
+	r.project.Enforced = union(cmp.Or(r.project.Everyone, &ir.Can{}), &protect)
+	settle(r.project.Enforced)
 }

@@ -27,6 +27,7 @@ type Settings struct {
 	Unsaid          *ir.Default
 	Baseline        string
 	Audit           *ir.Audit // nil: there is none
+	Enforced        diag.Pos  // where it says that hooks decide; the zero Pos: they do not
 	// Known are the names of every target that there is.
 	Known []string
 	// Starts are the targets that start the agent of another one, which has its rules there too.
@@ -129,6 +130,9 @@ func Resolve(data *source.Node, texts map[string]string, settings Settings) (*ir
 	r.unextended()
 	if s := r.subjects[everyoneKind][""]; s != nil {
 		r.everyone(s)
+	}
+	if !settings.Enforced.IsZero() {
+		r.enforced()
 	}
 	for _, s := range all {
 		switch s.kind {

@@ -113,9 +113,10 @@ func (t *Tally) Add(ev *audit.Event) {
 		return
 	case ev.Outcome == audit.Declined:
 		w.Declined = 1
-	case ev.Outcome == audit.Refused:
+	case ev.Outcome == audit.Refused, ev.Outcome == audit.Observed && ev.Decision == ir.Deny.String():
 		w.Refused = 1
-	case ask && ev.Outcome == audit.Asked && !gateway, ask && ev.Outcome == audit.Done && gateway:
+	case ask && (ev.Outcome == audit.Observed || ev.Outcome == audit.Asked && !gateway ||
+		ev.Outcome == audit.Done && gateway):
 		w.Asked = 1 // a gateway writes down the answer to a question too
 	default:
 		return

@@ -21,7 +21,7 @@ func TestBaselineIsNoLoss(t *testing.T) {
 		{"it does not enter the mode", "{modes: [\"plan\"], can: command: default: \"ask\"}", true},
 	} {
 		res, diags := compiler.Compile(t.Context(), compiler.Request{Today: today, Targets: targets.All(), FS: memfs.FS{
-			"modec.toml": []byte("baseline = \"base\"\n[targets.claude]\n"),
+			"modec.toml": []byte("hooks = \"enforce\"\nbaseline = \"base\"\n[targets.claude]\n"),
 			"modec/all.cue": []byte(`package modec
 modes: plan: {name: "Plan", roleDefinition: "R"}
 modes: code: {name: "Code", roleDefinition: "R", can: command: {allow: ["git log *", "npm test *"], default: "ask"}}

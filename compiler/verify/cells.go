@@ -158,7 +158,7 @@ func (j *job) plain(p *ir.Project, subject *policy.Subject, of policy.Field, in 
 				known = append(known, k.KnownPrograms()...)
 			}
 		}
-		but = append(but, policy.DecidedByProgram(in.Space, known))
+		but = append(but, subject.DecidedByProgram(in.Space, known))
 	}
 	if sv := p.Server(of.Server); sv != nil {
 		for i := range sv.Tools {

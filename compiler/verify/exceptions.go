@@ -12,9 +12,28 @@ import (
 	"modec.dev/modec/compiler/regexlang"
 )
 
-// exception returns the exception that covers an action, nil for none.
-func (j *job) exception(w *Witness) *contract.Exception {
+// exception returns the exception that covers what the artifacts answer about an action, nil for none. A group that
+// they keep in part covers what they hold as they were compiled, and nobody's edit.
+func (j *job) exception(w *Witness, a contract.Answer) *contract.Exception {
+	x := j.covering(w)
+	if x == nil || !x.Partial || j.compiled == nil || !opensBare(j.compiled.Decide(j.ref, w.Action), a) {
+		return x
+	}
+	return nil
+}
+
+// covering returns the exception that covers an action, nil for none.
+func (j *job) covering(w *Witness) *contract.Exception {
 	p := j.target.Input.Project
+	kept := func(x *contract.Exception) bool {
+		return x != nil && (!x.Partial || j.target.Kept[Kept{x.Subject.String(), x.Group}])
+	}
+	if role := (ir.SubjectRef{Role: j.ref.Role}); j.ref.Mode != "" && j.ref.Role != "" {
+		// In a mode that a role keeps, the agent may do what it may in the role.
+		if x := j.target.Input.ExceptsGroup(role, ir.Modes); kept(x) && x.Partial {
+			return x
+		}
+	}
 	for _, ref := range []ir.SubjectRef{j.ref, {Mode: j.ref.Mode}, {Role: j.ref.Role}} {
 		switch {
 		case ref == ir.SubjectRef{}:
@@ -25,12 +44,12 @@ func (j *job) exception(w *Witness) *contract.Exception {
 				t := sv.Tool(w.Arg)
 				byName = !sv.DefaultEnabled || t != nil && t.Risk == "destructive"
 			}
-			if x := j.target.Input.Excepts(ref, w.Server, w.Arg, byName); x != nil {
+			if x := j.target.Input.Excepts(ref, w.Server, w.Arg, byName); kept(x) {
 				return x
 			}
 			continue
 		default:
-			if x := j.target.Input.ExceptsGroup(ref, w.Group); x != nil {
+			if x := j.target.Input.ExceptsGroup(ref, w.Group); kept(x) {
 				return x
 			}
 		}

@@ -58,7 +58,7 @@ func edited(t *testing.T, res *compiler.Result, name, before, after string) *ver
 // runs.
 func TestUnlistedTools(t *testing.T) {
 	for _, inventory := range []string{"open", "closed"} {
-		for _, target := range []string{"claude", "claude]\nhooks = false\n[targets.thurbox", "cursor", "roo", "zoo"} {
+		for _, target := range []string{"claude", "claude]\n[targets.thurbox", "cursor", "roo", "zoo"} {
 			res := compileForeign(t, fmt.Sprintf("inventory = %q\n[targets.%s]\n", inventory, target))
 			report, diags := res.Verify(t.Context(), 1, nil)
 			if report.Wider() > 0 {
@@ -76,7 +76,7 @@ func TestUnlistedTools(t *testing.T) {
 
 // What somebody else's entry permits of what the source does not name is found on the disk.
 func TestForeignEntries(t *testing.T) {
-	res := compileForeign(t, "inventory = \"open\"\n[targets.claude]\nhooks = false\n")
+	res := compileForeign(t, "inventory = \"open\"\n[targets.claude]\n")
 	const name, at = ".claude/settings.json", `"allow": [`
 	for _, rule := range []string{
 		"mcp__github__create_*", "mcp__db__drop", "Edit(~/.bashrc)", "Edit(~/work/**)", "Edit(//etc/zz)", "Edit(//srv/**)",
@@ -93,8 +93,8 @@ func TestForeignEntries(t *testing.T) {
 
 // An entry that only asks or denies permits nothing, whatever asks and denies beside it.
 func TestForeignEntriesThatHold(t *testing.T) {
-	for _, hooks := range []string{"hooks = false", ""} {
-		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\n"+hooks+"\n", `{
+	for _, hooks := range []string{"", "hooks = \"enforce\"\n"} {
+		res := compileSource(t, hooks+"baseline = \"dev\"\n[targets.claude]\n", `{
 			"servers": {"db": {"command": "db", "tools": {"query": {"risk": "read"}}}},
 			"modes": {"architect": {"name": "A", "roleDefinition": "r", "can": {"read": "allow", "edit": {"allow": ["docs/**"]}}}},
 			"roles": {"dev": {"description": "Does", "can": {"read": "allow", "web": "ask", "mcp": "ask",
@@ -121,7 +121,7 @@ func TestForeignEntriesThatHold(t *testing.T) {
 // A rule that names a server or a tool that the source does not know is found, whatever the name: of a server of the
 // inventory in another case, of a tool that is new, and of PowerShell, which is for commands.
 func TestForeignNames(t *testing.T) {
-	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n[targets.cursor]\nhooks = false\n", `{
+	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n", `{
 		"servers": {"github": {"command": "gh", "tools": {"read": {"risk": "read"}}}, "my.docs": {"command": "d", "tools": {"t": {}}}},
 		"roles": {"dev": {"description": "Does", "can": {"command": {"allow": ["npm test *"], "default": "ask"},
 			"mcp": {"github": "allow", "my.docs": {"allow": ["t"], "default": "ask"}, "default": "ask"}, "unknown": "ask"}}}}`)
@@ -141,7 +141,7 @@ func TestForeignNames(t *testing.T) {
 // An entry of Cursor's that allows is read as its documentation and as its engine have it, and under whatever id the IDE
 // gives a server.
 func TestForeignGlobs(t *testing.T) {
-	res := compileSource(t, "baseline = \"dev\"\n[targets.cursor]\nhooks = false\nlists = \"dev\"\n", `{
+	res := compileSource(t, "baseline = \"dev\"\n[targets.cursor]\nlists = \"dev\"\n", `{
 		"servers": {"github": {"command": "gh", "tools": {"list": {"risk": "read"}, "create": {}}}, "docs": {"command": "d"}},
 		"roles": {"dev": {"description": "Does", "can": {"command": {"allow": ["npm test *"], "default": "ask"},
 			"mcp": {"github": {"allow": ["list"], "default": "ask"}, "docs": "allow", "default": "ask"}}}}}`)
@@ -174,7 +174,7 @@ func TestForeignGlobs(t *testing.T) {
 // An entry that names a tool in another case permits it, as Cursor compares names. What the compiled entries
 // open in this way stays a hole.
 func TestForeignSpelling(t *testing.T) {
-	res := compileSource(t, "baseline = \"dev\"\ninventory = \"closed\"\n[targets.cursor]\nhooks = false\n", `{
+	res := compileSource(t, "baseline = \"dev\"\ninventory = \"closed\"\n[targets.cursor]\n", `{
 		"servers": {"docs": {"command": "d", "tools": {"read": {"risk": "read"}, "write": {"risk": "write"}}}},
 		"roles": {"dev": {"description": "Does", "can": {"mcp": {"docs": {"allow": ["read"], "default": "ask"}}}}}}`)
 	const name, at = ".cursor/cli.json", `"allow": [`
@@ -237,7 +237,7 @@ func TestMostPairs(t *testing.T) {
 // A rule for one agent alone is a part of the source: who takes it out of the artifact permits more, also
 // where the rest of the source is silent or permits what the rule refuses.
 func TestKeptRules(t *testing.T) {
-	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", `{"roles": {"dev": {"description": "Does",
+	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\n", `{"roles": {"dev": {"description": "Does",
 		"can": {"read": {"deny": [".env"]}, "command": {"allow": ["npm *"]}},
 		"disallowedTools": ["Read(!foo/**)"],
 		"agents": {"claude": {"native": {"allow": ["WebFetch(domain:*)"], "ask": ["WebFetch(domain:pay.example.com)"],
@@ -279,7 +279,7 @@ func TestEditsThatOpen(t *testing.T) {
 		{".roomodes", `docs(`, `.*\\x22|docs(`},
 		{".roomodes", `docs(`, `\\u0416|docs(`},
 		{".roomodes", `docs(`, `(x)y\\2|evil/.*|docs(`},
-		{".roomodes", `|ключи`, ``},
+		{".roomodes", `(?!(.*/)?ключи(/|$))`, ``},
 	} {
 		if report := edited(t, res, c.name, c.before, c.after); report.Wider() == 0 {
 			t.Errorf("%s with %s in place of %s: nothing is wider", c.name, c.after, c.before)
@@ -290,10 +290,10 @@ func TestEditsThatOpen(t *testing.T) {
 // A hook that somebody edited holds nothing where one cannot know that it still holds, and the finding stands at the
 // edit.
 func TestEditsOfHooks(t *testing.T) {
-	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = true\n[targets.cursor]\nhooks = true\n", `{
+	res := compileSource(t, "hooks = \"enforce\"\nbaseline = \"dev\"\n[targets.claude]\n[targets.cursor]\n", `{
 		"roles": {"dev": {"description": "Does", "can": {"read": {"deny": [".env"], "default": "allow"},
 			"edit": {"allow": ["src/**"], "default": "deny"}, "command": "deny", "unknown": "deny"}}}}`)
-	ofMode := compileSource(t, "[targets.claude]\nhooks = true\n", `{"modes": {"m": {"name": "M", "roleDefinition": "x",
+	ofMode := compileSource(t, "hooks = \"enforce\"\n[targets.claude]\n", `{"modes": {"m": {"name": "M", "roleDefinition": "x",
 		"can": {"read": {"deny": ["*.pem"], "default": "allow"}, "edit": {"allow": ["docs/**"], "default": "deny"}}}}}`)
 	const settings, agent, cursor = ".claude/settings.json", ".claude/agents/m.md", ".cursor/hooks.json"
 	const timeout, group, off = `"timeout": 10`, `"matcher": "*"`, `"disableAllHooks": false`
@@ -431,7 +431,7 @@ func TestPatternsOfExceptions(t *testing.T) {
 		{"Edit(zz/**)", "edit zz/*.md", true, false}, {"WebFetch(domain:*.x.org)", "web *.x.org", false, false},
 		{"WebFetch(domain:*.x.org)", "web x.x.org", true, false}, {"Bash(xargs rm)", "command xargs rm", false, true},
 	} {
-		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n[[exceptions]]\ntarget = \"claude\"\n"+
+		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\n[[exceptions]]\ntarget = \"claude\"\n"+
 			"subject = \"role:dev\"\nreason = \"x\"\nuntil = 2999-01-01\nwhat = \""+c.what+"\"\n", source)
 		disk := memfs.FS{}
 		maps.Copy(disk, res.FS())
@@ -460,7 +460,7 @@ func TestAdditionalDirectories(t *testing.T) {
 		{`"outside": {"read": "allow"}, "read": "allow", "edit": "ask"`, "default", `"/srv/data"`, nil},
 		{`"read": "allow", "edit": "ask"`, "default", `"src"`, nil},
 	} {
-		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", fmt.Sprintf(
+		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\n", fmt.Sprintf(
 			`{"roles": {"dev": {"description": "Does", "permissionMode": %q, "can": {%s}}}}`, c.mode, c.can))
 		const name, at = ".claude/settings.json", `"permissions": {`
 		report := edited(t, res, name, at, at+`"additionalDirectories": [`+c.entry+`],`)
@@ -496,7 +496,7 @@ func TestHooksThatAllow(t *testing.T) {
 		{"PreToolUse", "*", "echo '" + before + "'", "edit read"}, // a rule asks about commands
 		{"PreToolUse", "Edit", `echo '{"decision": "approve"}'`, "edit"},
 	} {
-		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", source)
+		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\n", source)
 		const name, at = ".claude/settings.json", `"permissions": {`
 		hook := fmt.Sprintf(`"hooks": {%q: [{"matcher": %q, "hooks": [{"type": "command", "command": %q}]}]}, `, c.event, c.matcher, c.line)
 		report := edited(t, res, name, at, hook+at)

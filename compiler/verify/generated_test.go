@@ -25,9 +25,9 @@ var (
 )
 
 // TestDrawn compiles sources that are drawn over the whole schema, for one or two targets each, a quarter of them behind
-// the gateway and a quarter with times: nothing may be wider, with hooks and without. A number stands for a source, and
-// says nothing of its neighbours: what guides a fuzzer finds here nothing more than the next numbers do. `make drawn`
-// takes others.
+// the gateway, a quarter with times and an eighth with groups that are kept: nothing may be wider, with hooks and
+// without. A number stands for a source, and says nothing of its neighbours: what guides a fuzzer finds here nothing
+// more than the next numbers do. `make drawn` takes others.
 func TestDrawn(t *testing.T) {
 	count := uint64(2000)
 	if testing.Short() {
@@ -52,8 +52,13 @@ func TestDrawn(t *testing.T) {
 				}
 				compared.Add(int64(neverWider(t, files)))
 			}
-			if each || n%2 == 0 && n%8 != 6 && n%8 != 4 {
+			if each || n%8 == 0 {
 				compared.Add(int64(neverWider(t, drawn(n))))
+			}
+			if each || n%8 == 2 {
+				files := drawn(n)
+				files["modec.toml"] = append([]byte("partial = \"keep\"\n"), files["modec.toml"]...)
+				compared.Add(int64(neverWider(t, files)))
 			}
 			if each || n%4 == 1 {
 				files := drawn(n)
@@ -597,10 +602,10 @@ func TestOrdinarySources(t *testing.T) {
 			"read": {"default": "allow", "ask": ["*/e*"]}, "outside": "allow"}}}`,
 		"a filter beside every command": `"roles": {"a": {"can": {"command": {"allow": ["@readonly_filters", "*"]}}}}`,
 	} {
-		for _, hooks := range []string{`"auto"`, "true", "false"} {
+		for _, hooks := range []string{"enforce", "off"} {
 			for _, inventory := range []string{"open", "closed"} {
-				if testing.Short() && (inventory == "open") != (hooks == "false") {
-					continue // three of the six
+				if testing.Short() && (inventory == "open") != (hooks == "off") {
+					continue // two of the four
 				}
 				t.Run(name+" "+inventory+" "+hooks, func(t *testing.T) {
 					t.Parallel()
@@ -608,12 +613,12 @@ func TestOrdinarySources(t *testing.T) {
 					if !strings.Contains(source, `"roles"`) {
 						subject = "mode:a"
 					}
-					config := fmt.Sprintf("inventory = %q\n", inventory)
+					config := fmt.Sprintf("inventory = %q\nhooks = %q\n", inventory, hooks)
 					for _, name := range []string{"gemini", "kilo", "roo", "zoo", "thurbox"} {
 						config += fmt.Sprintf("[targets.%s]\n", name)
 					}
 					for _, name := range []string{"claude", "codex", "copilot", "opencode", "cursor"} {
-						config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
+						config += fmt.Sprintf("[targets.%s]\n", name)
 					}
 					config += fmt.Sprintf("subject = %q\n", subject) // of Cursor
 					if subject == "role:a" {
@@ -636,14 +641,15 @@ func TestToolsOfEveryServer(t *testing.T) {
 		`{"mcp": {"*": {"default": "deny", "allow": ["Get*"], "deny": ["*-all", "s-*"]}}}`,
 		`{"mcp": {"m*": "agent", "*-*": "ask"}, "default": "deny"}`,
 	} {
-		for _, hooks := range []string{`"auto"`, "true", "false"} {
+		for _, hooks := range []string{"enforce", "off"} {
 			config := "inventory = \"open\"\n[targets.roo]\ndialect = \"mcp-restrictions\"\n[targets.zoo]\n" +
 				"[targets.gemini]\n[targets.opencode]\n[targets.kilo]\n"
 			modes := server + `"modes": {"a": {"name": "A", "roleDefinition": "r", "can": ` + can + `}}}`
 			neverWider(t, memfs.FS{"modec/a.json": []byte(modes), "modec.toml": []byte(config)})
-			config = "inventory = \"open\"\nbaseline = \"a\"\n[targets.gemini]\n[targets.opencode]\n[targets.kilo]\n"
+			config = fmt.Sprintf("hooks = %q\n", hooks) +
+				"inventory = \"open\"\nbaseline = \"a\"\n[targets.gemini]\n[targets.opencode]\n[targets.kilo]\n"
 			for _, name := range []string{"claude", "codex", "copilot", "cursor"} {
-				config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
+				config += fmt.Sprintf("[targets.%s]\n", name)
 			}
 			config += "[targets.thurbox]\n"
 			roles := server + `"roles": {"a": {"can": ` + can + `}}}`
@@ -677,11 +683,11 @@ func TestToolsOfOneName(t *testing.T) {
 			source := fmt.Sprintf(`{"servers": {"m": {"command": "m"%s}},
 				"modes": {"a": {"name": "A", "roleDefinition": "r", "can": {"mcp": {%q: %s}}}},
 				"roles": {"a": {"can": {"mcp": {%[2]q: %[4]s}}, "modes": ["a"]}}}`, tools, key, c.mode, c.role)
-			for _, hooks := range []string{`"auto"`, "true", "false"} {
+			for _, hooks := range []string{"enforce", "off"} {
 				for _, inventory := range []string{"open", "closed"} {
-					config := fmt.Sprintf("inventory = %q\nbaseline = \"a\"\n[targets.thurbox]\n", inventory)
+					config := fmt.Sprintf("hooks = %q\ninventory = %q\nbaseline = \"a\"\n[targets.thurbox]\n", hooks, inventory)
 					for _, name := range []string{"claude", "codex", "copilot"} {
-						config += fmt.Sprintf("[targets.%s]\nhooks = %s\n", name, hooks)
+						config += fmt.Sprintf("[targets.%s]\n", name)
 					}
 					neverWider(t, memfs.FS{"modec/a.json": []byte(source), "modec.toml": []byte(config)})
 				}
@@ -797,11 +803,8 @@ func drawn(n uint64) memfs.FS {
 		}
 	}
 	d = drawer{rand.New(rand.NewPCG(n, 23))}
-	if table := "[targets.opencode]\n"; d.one(2) {
-		if held := table + "subject = \"role:r0\"\n"; strings.Contains(config, held) {
-			table = held
-		}
-		config = strings.Replace(config, table, table+"hooks = "+d.of(`"auto"`, "true")+"\n", 1)
+	if d.one(2) && strings.Contains(config, "[targets.opencode]") && !strings.HasPrefix(config, "hooks") {
+		config = "hooks = \"enforce\"\n" + config
 	}
 	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
 }
@@ -819,7 +822,8 @@ func (d drawer) config(roles, modes map[string]any) string {
 	if d.one(3) {
 		line("inventory = \"open\"")
 	}
-	hooks := func() { line("hooks = %s", d.of(`"auto"`, `"auto"`, `"auto"`, "true", "false")) }
+	state := ""
+	hooks := func() { state = fmt.Sprintf("hooks = %q\n", d.of("enforce", "off", "enforce", "enforce", "off")) }
 	targets := []string{"claude", "cursor", "roo", "zoo", "mcpnest", "thurbox", "gemini", "codex", "copilot", "opencode",
 		"kilo"}
 	d.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
@@ -854,7 +858,7 @@ func (d drawer) config(roles, modes map[string]any) string {
 	if len(roles) > 0 && d.one(4) { // last: what is drawn before stays the same
 		line("[targets.vscode]\nsubject = %q", "r0")
 	}
-	return b.String()
+	return state + b.String()
 }
 
 type drawer struct{ *rand.Rand }

@@ -170,6 +170,12 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 		j.principals(req, p, list)
 		return
 	}
+	by, err := j.sources(req.Policy)
+	if err != nil {
+		j.err = err
+		return
+	}
+	asked := req.Actions != nil || j.target.hooked() && !by.unnamed
 	for i := range list {
 		if req.UntilWider && len(j.out.Findings) > 0 || i%256 == 0 && ctx.Err() != nil {
 			return
@@ -178,14 +184,18 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 		if w.Group == ir.MCP && j.off[w.Server] && req.Actions == nil {
 			continue
 		}
-		alike := j.alike(u.subject, w.Action, &w.Source)
-		w.Source.Decision = contract.Decision(j.target.Target, &w.Source)
 		v := j.decider.Decide(j.ref, w.Action)
-		if lack := v.Lack; lack != nil && v.At.Line == 0 {
-			v.Rule, v.At = cmp.Or(v.Rule, "nothing")+", since "+lack.Why, lack.At
-		}
 		if j.tells {
 			j.telling.add(&w, &v)
+		}
+		if !j.sourced(&w, &v, by, asked) {
+			j.unusual(req.Seen, &w, v)
+			continue
+		}
+		alike := j.alike(u.subject, w.Action, &w.Source)
+		w.Source.Decision = contract.Decision(j.target.Target, &w.Source)
+		if lack := v.Lack; lack != nil && v.At.Line == 0 {
+			v.Rule, v.At = cmp.Or(v.Rule, "nothing")+", since "+lack.Why, lack.At
 		}
 		w.Assumed = w.Assumed || alike
 		if j.compiled != nil {
@@ -205,6 +215,52 @@ func (j *job) compare(ctx context.Context, req Request, u *universe, list []*Wit
 		j.show(req.Seen, &w, v)
 		j.judge(&w, v)
 	}
+}
+
+// sources are what the source says of a job's subject: as files decide it, which have no more than a text, and whole.
+type sources struct {
+	text, whole *policy.Subject
+	unnamed     bool // it is a role in a mode, which the hook takes for the role
+}
+
+func (j *job) sources(e *policy.Engine) (by sources, err error) {
+	if by.text, err = e.OnText().Subject(j.ref); err != nil {
+		return by, err
+	}
+	if a, ok := j.target.Target.(contract.Installed); ok && j.ref.Role != "" && j.ref.Mode != "" {
+		by.unnamed = a.Agent().Unnamed
+	}
+	by.whole = by.text
+	if p := j.target.Input.Policy; p != nil {
+		if s, err := p.Subject(j.ref); err == nil {
+			by.whole = s
+		}
+	}
+	return by, nil
+}
+
+// sourced puts what files can hold of an action into the place of what the source says. It is the whole where a hook is
+// asked, and where they hold it. It returns false where the action is not usual, and nobody's edit opens it.
+func (j *job) sourced(w *Witness, v *contract.Verdict, by sources, hooked bool) bool {
+	if policy.Usual(w.Action) {
+		r := by.text.Decide(w.Action)
+		w.usual = &r
+	}
+	switch {
+	case hooked:
+		return true
+	case v.Bare != nil && !by.unnamed: // of an agent that another target starts
+		w.Source = by.whole.Decide(w.Action)
+		return true
+	case w.usual == nil:
+		w.Source = by.whole.Decide(w.Action)
+		return j.compiled != nil && opens(*v, j.compiled.Decide(j.ref, w.Action))
+	}
+	w.Source = *w.usual
+	if r := by.whole.Decide(w.Action); contract.Decision(j.target.Target, &r) >= v.Decision {
+		w.Source = r
+	}
+	return true
 }
 
 // alike reports whether a tool differs from a known one that is permitted in letters only that the agent does not tell

@@ -325,6 +325,7 @@ func TestRoleInModeWithoutTheHook(t *testing.T) {
 		for i := range list {
 			if list[i].Group == ir.MCP && list[i].Arg == "t" {
 				j.governs = map[ir.Group]contract.Halves{}
+				list[i].usual = &list[i].Source
 				j.judge(&list[i], bare(answers(ir.Deny, contract.Both), ir.Allow))
 			}
 		}
@@ -367,7 +368,8 @@ func TestLeftToTheAgent(t *testing.T) {
 			j.compiled = stub{*c.compiled, ir.MCP}
 		}
 		action := policy.Action{Group: ir.MCP, Server: "s", Arg: "t"}
-		j.judge(&Witness{Action: action, Source: policy.Result{Decision: ir.Agent}}, c.artifact)
+		left := policy.Result{Decision: ir.Agent}
+		j.judge(&Witness{Action: action, Source: left, usual: &left}, c.artifact)
 		o := &j.out
 		narrower := o.Access.Narrower + o.Approval.Narrower
 		if o.Bare != nil {

@@ -58,7 +58,7 @@ func (j *job) judge(w *Witness, v contract.Verdict) {
 	}
 	w.Source = alone
 	if v.Bare != nil {
-		silent := j.judgeBare(w, *v.Bare)
+		silent := j.judgeBare(w, *v.Bare, left)
 		refuses := w.Source.Decision == ir.Deny && v.Decision == ir.Deny
 		if !silent && !wider && refuses && v.Bare.Decision > ir.Deny {
 			j.hookOnly(w, bareAccess, *v.Bare)
@@ -119,6 +119,9 @@ func (j *job) byItself(w *Witness, v contract.Verdict) contract.Verdict {
 		return v
 	}
 	if j.compiled == nil {
+		if w.Group == ir.Command && w.usual == nil { // no file tells what is left of a line from what is allowed
+			w.Source.Decision, w.Source.Rule = whole(v).Decision, "the agent's files decide the rest of the line"
+		}
 		return v
 	}
 	compiled := j.compiled.Decide(j.ref, w.Action)
@@ -285,9 +288,26 @@ func (j *job) narrower(w *Witness, h half, a contract.Answer) {
 
 // judgeBare compares what the agent does without its hook. It reports whether the agent then
 // approves silently and the source does not.
-func (j *job) judgeBare(w *Witness, a contract.Answer) (silent bool) {
+func (j *job) judgeBare(w *Witness, a contract.Answer, left bool) (silent bool) {
 	if j.out.Bare == nil {
 		j.out.Bare = &Tally{}
+	}
+	switch u := w.usual; {
+	case u == nil:
+		if j.compiled == nil || !opensBare(j.compiled.Decide(j.ref, w.Action), a) {
+			if silent = a.Decision == ir.Allow && w.Source.Decision < ir.Allow; silent {
+				j.hookOnly(w, bareApproval, a)
+			}
+			return silent
+		}
+	case left:
+	case u.Decision == ir.Agent:
+		return false
+	default:
+		of := *w
+		of.Source = *u
+		of.Source.Decision = contract.Decision(j.target.Target, u)
+		w = &of
 	}
 	switch silent = j.approves(w, a, j.out.Bare); {
 	case silent && j.roleAllows(w):
@@ -298,6 +318,19 @@ func (j *job) judgeBare(w *Witness, a contract.Answer) (silent bool) {
 		j.wider(w, bareApproval, a, j.out.Bare)
 	}
 	return silent
+}
+
+// opens reports whether a verdict permits more than that of the compiled artifacts.
+func opens(v, compiled contract.Verdict) bool {
+	return v.Decision > compiled.Decision || whole(v).Decision > whole(compiled).Decision
+}
+
+// opensBare reports whether an agent without its hook permits more than by the compiled artifacts.
+func opensBare(compiled contract.Verdict, a contract.Answer) bool {
+	if compiled.Bare != nil {
+		compiled.Answer = *compiled.Bare
+	}
+	return a.Decision > compiled.Decision
 }
 
 // hookOnly counts what only the hook refuses.
@@ -325,6 +358,19 @@ func (j *job) hole(w *Witness, h half, hole *contract.Hole, a contract.Answer) {
 	j.example(&j.out.Holes, f)
 }
 
+// unusual counts what files do not hold back of a call that is not usual.
+func (j *job) unusual(seen func(Seen), w *Witness, v contract.Verdict) {
+	w.Source.Decision = contract.Decision(j.target.Target, &w.Source)
+	j.show(seen, w, v)
+	h := v.Hole
+	if h == nil {
+		h = &contract.Hole{Decision: v.Decision, Why: "only a hook holds a call that is not written as usual"}
+	}
+	if v.Governs != contract.Neither && w.Source.Decision < ir.Agent && h.Decision > w.Source.Decision {
+		j.hole(w, access, h, v.Answer)
+	}
+}
+
 // roleAllows reports whether a role may do by itself what it may not do in the mode. No
 // format has rules for a mode inside a role's session: only the hook restricts it to the
 // mode, and without the hook the role's own rules decide.
@@ -333,7 +379,7 @@ func (j *job) roleAllows(w *Witness) bool {
 		return false
 	}
 	if j.role == nil {
-		s, err := j.target.Input.Policy.Subject(ir.SubjectRef{Role: j.ref.Role})
+		s, err := j.target.Input.Policy.OnText().Subject(ir.SubjectRef{Role: j.ref.Role})
 		if err != nil {
 			return false
 		}
@@ -376,7 +422,7 @@ func (j *job) approves(w *Witness, a contract.Answer, t *Tally) bool {
 // wider adds a finding, or counts it as accepted where an exception covers it.
 func (j *job) wider(w *Witness, h half, a contract.Answer, t *Tally) {
 	f := j.finding(w, h, a)
-	x := j.exception(w)
+	x := j.exception(w, a)
 	if x == nil {
 		f.Accept = j.acceptable(w)
 		j.out.Findings = append(j.out.Findings, f)
@@ -384,9 +430,14 @@ func (j *job) wider(w *Witness, h half, a contract.Answer, t *Tally) {
 	}
 	t.Wider--
 	t.Accepted++
-	j.out.Counts.Accepted++
-	f.Alone = x.Group != ir.MCP && literal(x.Pattern) && w.Class != ofCell
-	f.By, f.At = "until "+x.Until.Format("2006-01-02")+": "+x.Reason, x.Pos
+	f.Alone = !x.Partial && x.Group != ir.MCP && literal(x.Pattern) && w.Class != ofCell
+	if x.Partial {
+		j.out.Counts.Kept++
+		f.By = `partial = "keep"`
+	} else {
+		j.out.Counts.Accepted++
+		f.By, f.At = "until "+x.Until.Format("2006-01-02")+": "+x.Reason, x.Pos
+	}
 	j.example(&j.out.Accepted, f)
 }
 
@@ -480,6 +531,7 @@ func (j *job) into(s *Surface) {
 		*found[i] = (*list)[at:len(*list):len(*list)] // there are many
 	}
 	s.Counts.Accepted += o.Counts.Accepted
+	s.Counts.Kept += o.Counts.Kept
 	s.Counts.Narrower += o.Counts.Narrower
 	s.Counts.Holes += o.Counts.Holes
 	s.Counts.HookOnly += o.Counts.HookOnly

@@ -320,6 +320,10 @@ func (c *court) compare(j verify.Target, files memfs.FS, refs []ir.SubjectRef) f
 		}
 		for _, ref := range refs {
 			list := c.dense[ref]
+			text, err := c.res.Policy.OnText().Subject(ref)
+			if err != nil {
+				return missed
+			}
 			for i := range list {
 				w := &list[i]
 				if p, ok := is.(contract.PersonDecider); ok {
@@ -333,7 +337,16 @@ func (c *court) compare(j verify.Target, files memfs.FS, refs []ir.SubjectRef) f
 					}
 					continue
 				}
-				out = worse(out, versus(w, c.before[place{ref, j.Target.Name(), was.Surface()}][i], is.Decide(ref, w.Action), j, ref))
+				before, now := c.before[place{ref, j.Target.Name(), was.Surface()}][i], is.Decide(ref, w.Action)
+				if _, asks := j.Target.(contract.Hooker); !asks { // files alone hold what is usual
+					switch usual := policy.Usual(w.Action); {
+					case usual:
+						w = &verify.Witness{Action: w.Action, Source: text.Decide(w.Action)}
+					case now.Decision <= before.Decision:
+						continue
+					}
+				}
+				out = worse(out, versus(w, before, now, j, ref))
 			}
 		}
 	}

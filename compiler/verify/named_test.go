@@ -20,7 +20,7 @@ func TestNamedTools(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := memfs.FS{"modec/a.json": []byte(source),
-				"modec.toml": fmt.Appendf(nil, "baseline = \"r\"\n[targets.%s]\n", name)}
+				"modec.toml": fmt.Appendf(nil, "hooks = \"enforce\"\nbaseline = \"r\"\n[targets.%s]\n", name)}
 			res, diags := compiler.Compile(t.Context(), compiler.Request{FS: files, Targets: targets.All()})
 			if diags.HasErrors() {
 				t.Fatal(diags)

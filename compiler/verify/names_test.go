@@ -97,7 +97,7 @@ func drawnNames(t *testing.T, n uint64) memfs.FS {
 			"n": map[string]any{"name": "N", "roleDefinition": "x"}},
 		"roles": map[string]any{"r": role},
 	}
-	config := fmt.Sprintf("baseline = \"r\"\ninventory = %q\n", d.of("open", "closed"))
+	config, hooks := fmt.Sprintf("baseline = \"r\"\ninventory = %q\n", d.of("open", "closed")), "off"
 	for _, target := range d.patterns([]any{"roo", "zoo", "cursor", "claude", "gemini", "codex", "copilot", "opencode",
 		"kilo", "thurbox", "mcpnest", "vscode"}, 3) {
 		config += fmt.Sprintf("[targets.%s]\n", target)
@@ -108,13 +108,14 @@ func drawnNames(t *testing.T, n uint64) memfs.FS {
 			config += "subject = \"role:r\"\n"
 			fallthrough
 		case "claude", "codex", "copilot":
-			config += fmt.Sprintf("hooks = %s\n", d.of(`"auto"`, "false", "true"))
+			hooks = d.of("enforce", "off", "enforce")
 		}
 	}
 	data, err := json.MarshalIndent(source, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
+	config = fmt.Sprintf("hooks = %q\n", hooks) + config
 	return memfs.FS{"modec.toml": []byte(config), "modec/a.json": data}
 }
 

@@ -12,7 +12,7 @@ import (
 // name for a tool's.
 func TestServersWithUnderscores(t *testing.T) {
 	for _, name := range []string{"my__srv", "srv_", "a.b..c"} {
-		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", fmt.Sprintf(`{
+		res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\n", fmt.Sprintf(`{
 			"servers": {%q: {"command": "x", "tools": {"t": {}}}, "free": {"command": "f"}},
 			"modes": {"m": {"name": "M", "roleDefinition": "x", "can": {"read": "allow", "mcp": {%[1]q: "allow"}}}},
 			"roles": {"dev": {"description": "Does", "can": {"mcp": {%[1]q: "deny", "free": "allow", "default": "ask"}}},
@@ -32,7 +32,7 @@ func TestServersWithUnderscores(t *testing.T) {
 
 // What a rule of the source for one agent permits beyond its table is no defect of modec: the error is at the rule.
 func TestOwnRuleWidens(t *testing.T) {
-	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\nhooks = false\n", `{"roles": {"dev": {"description": "Does",
+	res := compileSource(t, "baseline = \"dev\"\n[targets.claude]\n", `{"roles": {"dev": {"description": "Does",
 		"agents": {"claude": {"native": {"allow": ["Bash(rm *)"]}}},
 		"can": {"command": {"allow": ["npm test *"], "default": "ask"}}}}}`)
 	_, diags := res.Verify(t.Context(), 1, nil)

@@ -22,12 +22,9 @@ func TestNamesOfSessions(t *testing.T) {
 		{"cursor", ".cursor/hooks.json", "modec hook cursor", "modec hook cursor --root /nowhere"},
 		{"claude", ".claude/settings.json", "modec hook claude", "modec hook claude --root /nowhere"},
 		{"copilot", ".github/agents/code.agent.md", "modec hook copilot", "modec hook copilot --root /nowhere"},
-		{"opencode", "opencode.json", "modec hook opencode", "modec hook opencode --root /nowhere"},
+		{"opencode", ".opencode/plugin/modec.js", "modec hook opencode", "modec hook opencode --root /nowhere"},
 	} {
-		toml := "baseline = \"dev\"\n[targets." + c.target + "]\n"
-		if c.target != "gemini" && c.target != "copilot" {
-			toml += "hooks = true\n"
-		}
+		toml := "hooks = \"enforce\"\nbaseline = \"dev\"\n[targets." + c.target + "]\n"
 		res := compileSource(t, toml, source)
 		disk := memfs.FS{}
 		maps.Copy(disk, contract.InMemory(res.Files()))

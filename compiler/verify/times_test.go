@@ -16,7 +16,7 @@ import (
 func TestInTimes(t *testing.T) {
 	compile := func(allow string) *compiler.Result {
 		res, diags := compiler.Compile(t.Context(), compiler.Request{Targets: targets.All(), FS: memfs.FS{
-			"modec.toml": []byte("[targets.claude]\n[targets.cursor]\nsubject = \"role:dev\"\n"),
+			"modec.toml": []byte("hooks = \"enforce\"\n[targets.claude]\n[targets.cursor]\nsubject = \"role:dev\"\n"),
 			"modec/a.json": []byte(`{"roles": {"dev": {"can": {"default": "ask",
 				"command": {"default": "deny", "allow": ["ls", ` + allow + `]}}}}}`)}})
 		if diags.HasErrors() {

@@ -26,6 +26,8 @@ type Witness struct {
 	// Assumed is set for what does not exist if the inventory is complete. It is compared
 	// and counted apart.
 	Assumed bool
+	// usual is the source's decision as files decide it; nil where the action is not usual ([policy.Usual]).
+	usual *policy.Result
 	// decided is set where the source's decision is there.
 	decided bool
 	// opened is set where somebody's entry opens what was no hole before.

@@ -80,6 +80,20 @@ type Target struct {
 	// Compiled are the artifacts of the source where Files are others. A half that they
 	// govern and Files do not counts as permitted. nil: Files are the artifacts.
 	Compiled fs.FS
+	// Kept are the groups, by subject, that the compiled artifacts have although they cannot say all of them.
+	Kept map[Kept]bool
+}
+
+// Kept is a group of a subject ("mode code").
+type Kept struct {
+	Subject string
+	Group   ir.Group
+}
+
+// hooked reports whether the agent asks modec's hook about every call.
+func (t *Target) hooked() bool {
+	_, has := t.Target.(contract.Hooker)
+	return has && t.Input.Hooked()
 }
 
 // Report is the result of a verification.
@@ -188,6 +202,7 @@ var (
 // Counts are how many findings there are of those that the lists have examples of.
 type Counts struct {
 	Accepted int `json:"accepted"`
+	Kept     int `json:"kept"` // wider in a group that partial = "keep" keeps; among the findings of Accepted
 	Narrower int `json:"narrower"`
 	Holes    int `json:"holes"`
 	HookOnly int `json:"hookOnly"`
@@ -201,7 +216,7 @@ type Tally struct {
 	Equal    int `json:"equal"`
 	Narrower int `json:"narrower"`
 	Wider    int `json:"wider"`
-	Accepted int `json:"accepted"` // wider, by an exception
+	Accepted int `json:"accepted"` // wider, by an exception or in a group that is kept
 	// HookOnly counts what a role may do without a question but not in a mode: without
 	// the hook the role's rules decide.
 	HookOnly int `json:"hookOnly"`
@@ -401,6 +416,9 @@ func runOnce(ctx context.Context, req Request) (*Report, error) {
 func (req *Request) views() (out []Request) {
 	for _, t := range req.Targets {
 		view := contract.ServersView(t.Target, req.Policy)
+		if !t.hooked() {
+			view = view.OnText()
+		}
 		i := slices.IndexFunc(out, func(r Request) bool { return r.Policy == view })
 		if i < 0 {
 			r := *req

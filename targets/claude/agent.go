@@ -66,14 +66,13 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 		e.diags.Errorf(codeUnknownSetting, m.Extra["claude"].Pos, "%v", err)
 	}
 	s := c.s
-	c.hook = c.hooked(func() need { return e.modeNeedsHook(c) })
 	contract.LosesTimes(&e.diags, "claude", c.name, c.can, c.closed) // the mode has none of the group's tools
 	o := contract.Object{"description", cmp.Or(m.WhenToUse, m.Description, m.Name)}
 	disallowed := c.own.Disallowed
 	switch {
 	case c.own.Tools != nil:
 		o = append(o, "tools", c.ownTools())
-	case s.UnknownTool().Decision == ir.Agent && !c.hook && c.unlistedServers():
+	case s.UnknownTool().Decision == ir.Agent && !c.e.hooks && c.unlistedServers():
 		e.loss(c.name, c.pos, ir.MCP, codeModes,
 			"without the hook no list names the servers that the inventory does not: the mode has the tools that are "+
 				"known, and no other").
@@ -99,11 +98,12 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 
 // compilerOf returns what translates a mode's decisions.
 func (e *emitter) compilerOf(m *ir.Mode) (*compiler, error) {
-	s, err := e.in.Policy.Subject(ir.SubjectRef{Mode: m.Slug})
+	ref := ir.SubjectRef{Mode: m.Slug}
+	s, err := e.in.Policy.Subject(ref)
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{e: e, s: s, can: &m.Can, name: "mode " + m.Slug, pos: m.Pos, mode: format.Default}
+	c := &compiler{e: e, s: s, can: &m.Can, ref: ref, name: ref.String(), pos: m.Pos, mode: format.Default}
 	c.own, _ = format.ReadAgentExtras(m)
 	if e.unheld(m) == nil {
 		c.mode = cmp.Or(format.AgentMode(m), format.Default)
@@ -202,7 +202,7 @@ func prompt(m *ir.Mode) string {
 func (c *compiler) offeredTools() []string {
 	names := slices.Clone(harmless)
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web} {
-		if c.closed(g) || !c.hook && c.losesPartly(g) {
+		if c.closed(g) || !c.e.hooks && c.losesPartly(g) {
 			continue
 		}
 		names = append(names, format.Tools[g]...)
@@ -222,7 +222,7 @@ func (c *compiler) offeredTools() []string {
 // withheldTools lists what a mode may not use that has all other tools of its session.
 func (c *compiler) withheldTools() (names []string) {
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command, ir.Web, ir.Modes} {
-		if c.closed(g) || !c.hook && c.losesPartly(g) {
+		if c.closed(g) || !c.e.hooks && c.losesPartly(g) {
 			names = append(names, format.Tools[g]...)
 			if g == ir.Modes {
 				names = append(names, format.Starters...)
@@ -255,7 +255,7 @@ func (c *compiler) serverTools(sv *ir.Server) []string {
 	server := "mcp__" + rule.Name(sv.Name)
 	denied, asked := c.tool(sv, contract.UnknownTool) == ir.Deny, c.losesAsk(sv, contract.UnknownTool)
 	holds := func(r ir.Rule) bool { return r.Decision == ir.Deny }
-	if rules := c.s.UnlistedToolRules(sv.Name); !c.hook && slices.ContainsFunc(rules, holds) {
+	if rules := c.s.UnlistedToolRules(sv.Name); !c.e.hooks && slices.ContainsFunc(rules, holds) {
 		c.e.loss(c.name, c.pos, ir.MCP, codeModes, "without the hook a list of tools cannot leave out those that a "+
 			"pattern denies: the mode loses the tools of %q that the inventory does not list", sv.Name).
 			Hint(c.e.remedy)
@@ -277,7 +277,7 @@ func (c *compiler) serverTools(sv *ir.Server) []string {
 		}
 	}
 	switch usable := contract.Usable(c.s, sv) && !asked; {
-	case usable && denied && len(some) == 0 && !c.hook:
+	case usable && denied && len(some) == 0 && !c.e.hooks:
 		c.e.loss(c.name, c.pos, ir.MCP, codeModes, "without the hook a list of tools cannot leave out those that the "+
 			"mode denies: it loses the tools of %q that the inventory does not list", sv.Name).
 			Hint(c.e.remedy)
@@ -290,12 +290,15 @@ func (c *compiler) serverTools(sv *ir.Server) []string {
 // losesAsk reports, with its loss, whether a mode loses a tool that it asks about: a session
 // approves the tool, and there is no hook.
 func (c *compiler) losesAsk(sv *ir.Server, tool string) bool {
-	if c.hook || !c.e.opensTool(c, sv, tool) {
+	if c.e.hooks || !c.e.opensTool(c, sv, tool) {
 		return false
 	}
-	c.e.loss(c.name, c.pos, ir.MCP, codeModes,
-		"without the hook a mode cannot ask about what its session approves: it loses tools of the server %q", sv.Name).
-		Hint(c.e.remedy)
+	const lack = "without the hook a mode cannot ask about what its session approves"
+	if c.keeps(ir.MCP, c.pos, lack) {
+		return false
+	}
+	c.e.loss(c.name, c.pos, ir.MCP, codeModes, lack+": it loses tools of the server %q", sv.Name).
+		Hint(c.e.orHook(unheld))
 	return true
 }
 
@@ -303,7 +306,7 @@ func (c *compiler) losesAsk(sv *ir.Server, tool string) bool {
 // They read those of all servers, and only the hook distinguishes these.
 func (c *compiler) readsResources() bool {
 	least, most := resourceDecisions(c.e.in.Project, c.s)
-	return len(c.e.in.Project.Servers) > 0 && most > ir.Deny && (c.hook || least > ir.Deny)
+	return len(c.e.in.Project.Servers) > 0 && most > ir.Deny && (c.e.hooks || least > ir.Deny)
 }
 
 // losesPartly reports, with its loss, whether a mode denies something of a group or asks about
@@ -327,8 +330,11 @@ func (c *compiler) losesPartly(g ir.Group) bool {
 	if gap, ok := unlisted[g]; ok {
 		code = gap.code
 	}
-	c.e.loss(c.name, at, g, code,
-		"a subagent's tools cannot be limited without the hook: the mode loses the group %s", g).
-		Hint(c.e.remedy)
+	const lack = "a subagent's tools cannot be limited without the hook"
+	if c.keeps(g, at, lack) {
+		return false
+	}
+	c.e.loss(c.name, at, g, code, lack+": the mode loses the group %s", g).
+		Hint(c.e.orHook(unheld))
 	return true
 }

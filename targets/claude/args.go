@@ -24,11 +24,11 @@ type FlagOptions struct {
 
 // RoleFlags compiles a role for a command line without a settings file. What flags cannot
 // express is a loss: a rule to ask about (it is left out where Claude Code asks by itself, and
-// denies where it does not), the hook (what only the hook denies is dropped, as with hooks = false), a rule
+// denies where it does not), the hook (what only the hook denies is dropped, as with hooks off), a rule
 // with a closing parenthesis in it.
 func RoleFlags(in contract.Input, r *ir.Role, opt FlagOptions) (contract.RoleFlags, diag.List) {
 	e := newEmitter(in)
-	e.hooks, e.remedy, e.flagsOnly = contract.Never, cmp.Or(opt.HookRemedy, e.remedy), true
+	e.hooks, e.remedy, e.flagsOnly = false, cmp.Or(opt.HookRemedy, e.remedy), true
 	c := e.compile(r)
 	if c.err != nil {
 		e.diags.Errorf(diag.BadPattern, r.Pos, "%v", c.err)
@@ -226,7 +226,7 @@ func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 	}
 	own := []string{"", "role " + ref.Role, "mode " + ref.Mode}
 	e.diags = slices.DeleteFunc(e.diags, func(d diag.Diagnostic) bool { // the build reports these
-		return d.Code == codeHookOnly || d.Severity != diag.Error && !slices.Contains(own, d.Subject)
+		return d.Severity != diag.Error && !slices.Contains(own, d.Subject)
 	})
 	return args, e.diags
 }
@@ -234,17 +234,12 @@ func (claude) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 // modeArgs gives a mode's session settings of its own, which have its hook: that of the
 // subagent's file does not run in a folder that nobody has trusted, and -p never asks for trust.
 func (e *emitter) modeArgs(m *ir.Mode, opt contract.ArgsOptions) []string {
-	c, err := e.compilerOf(m)
-	if err != nil {
-		e.diags.Errorf(diag.BadPattern, m.Pos, "%v", err)
-		return nil
-	}
 	switch {
-	case !c.hooked(func() need { return e.modeNeedsHook(c) }):
+	case !e.in.Listens():
 		return nil
 	case opt.FlagsOnly:
-		e.loss(c.name, m.Pos, "", codeFlags, "flags have no hooks: that of the subagent's file runs only in a folder "+
-			"that a person has trusted").
+		e.loss("mode "+m.Slug, m.Pos, "", codeFlags, "flags have no hooks: that of the subagent's file runs only in a "+
+			"folder that a person has trusted").
 			Hint("leave out --flags-only")
 		return nil
 	}

@@ -51,11 +51,11 @@
 // # Which hooks run (2.1.330)
 //
 // The hooks of settings files run in a folder that nobody has trusted, also with -p, and so do
-// those of --agents. The hook of a subagent's file does not. Therefore the baseline has a hook
-// where a mode that it may enter needs one, which abstains where modec is missing, and
-// `modec args MODE` gives the mode's hook by --settings. Of disableAllHooks the last file counts
-// that writes it: user, project, local, --settings. --bare, --safe-mode and the variables
-// CLAUDE_CODE_SIMPLE and CLAUDE_CODE_SAFE_MODE start no hook of any file, and rules still hold.
+// those of --agents. The hook of a subagent's file does not. Therefore the hook of the project's
+// settings decides about modes too, and `modec args MODE` gives the mode's hook by --settings. Of
+// disableAllHooks the last file counts that writes it: user, project, local, --settings. --bare,
+// --safe-mode and the variables CLAUDE_CODE_SIMPLE and CLAUDE_CODE_SAFE_MODE start no hook of any
+// file, and rules still hold.
 //
 // The payload names the subagent (agent_type) with --agent, and for the calls of a subagent that
 // Agent or Workflow started. Workflow asks before it runs. A subagent that a rule denies by its
@@ -133,13 +133,12 @@
 // rule names, the resources of a server, commands that only read. Verify counts them
 // (package model, holes.go).
 //
-// # What is lost with hooks = false
+// # What is lost without hooks
 //
 // An edit or read list with a default of deny, a regex, a built-in command set, a ceiling
 // outside the project: where a rule cannot deny it, the role loses the tool. Rules alone ask
 // about what they cannot refuse (a path outside, a wrapped command): without the hook they
-// govern approval, and access of named tools only. A subject that needs no hook is in the same
-// place: a deny in a group that is open steers, and a wrapped command is asked about.
+// govern approval, and access of named tools only.
 package claude
 
 import (
@@ -159,23 +158,7 @@ func (claude) Summary() string {
 }
 
 func (claude) Options() []contract.Option {
-	return []contract.Option{
-		{
-			Name:    "hooks",
-			Type:    contract.Auto,
-			Default: contract.WhereNeeded,
-			Doc: "Emit the PreToolUse hook, which runs " +
-				"`modec hook claude` before each tool call and makes exact what rules cannot say: for the subjects " +
-				"whose rules do not say all (auto), for every subject, or for none. What then cannot be held back is " +
-				"left out.",
-		},
-	}
-}
-
-// FormerOptions returns what to write instead of the options that are gone.
-func (claude) FormerOptions() map[string]string {
-	return map[string]string{"subject": "write baseline = \"ROLE\" at the top of modec.toml: its role is that of " +
-		format.ProjectSettings}
+	return nil
 }
 
 func (claude) Owns() []string {
@@ -211,7 +194,7 @@ func (claude) Agent() contract.Agent {
 // emitter compiles a project.
 type emitter struct {
 	in       contract.Input
-	hooks    contract.Switch
+	hooks    bool
 	baseline string // the role of the project's own settings file
 	compiled map[*ir.Role]*compiled
 	diags    diag.List
@@ -227,7 +210,7 @@ type emitter struct {
 
 func newEmitter(in contract.Input) *emitter {
 	return &emitter{
-		in: in, hooks: in.Options.Switch("hooks"), baseline: in.Project.Baseline, remedy: "turn hooks on",
+		in: in, hooks: in.Hooked(), baseline: in.Project.Baseline, remedy: "turn hooks on",
 		compiled: map[*ir.Role]*compiled{},
 	}
 }
@@ -324,6 +307,9 @@ func (e *emitter) loss(subject string, at diag.Pos, g ir.Group, code diag.Code, 
 		Subject(subject).
 		Loses(diag.Narrowing, string(g))
 }
+
+// unheld is the hint of a group that goes.
+const unheld = `partial = "keep" keeps it unheld`
 
 // orHook returns a hint: what brings the hook back, or another way.
 func (e *emitter) orHook(other string) string { return e.remedy + ", or " + other }

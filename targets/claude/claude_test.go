@@ -51,8 +51,12 @@ func inputOf(t *testing.T, p *ir.Project, options map[string]any) contract.Input
 	if err != nil {
 		t.Fatal(err)
 	}
-	return contract.Input{
-		Project: p, Policy: e, Reach: reach, Options: contract.NewOptions(New().Options(), options, nil)}
+	hooks, ok := options["hooks"].(contract.HookState)
+	if !ok {
+		hooks = contract.Enforce
+	}
+	return contract.Input{Project: p, Policy: e, Reach: reach,
+		Options: contract.NewOptions(New().Options(), options, nil).WithHooks(hooks)}
 }
 
 func emitted(t *testing.T, p *ir.Project, options map[string]any) (map[string]string, diag.List) {
@@ -123,7 +127,7 @@ func TestExpressionsAreNotAllowed(t *testing.T) {
 
 // Without hooks a group that rules cannot hold goes, with a loss.
 func TestWithoutHooks(t *testing.T) {
-	files, diags := emitted(t, project(), map[string]any{"hooks": contract.Never})
+	files, diags := emitted(t, project(), map[string]any{"hooks": contract.Off})
 	settings, agent := files["session:claude/dev.settings.json"], files[".claude/agents/code.md"]
 	if strings.Contains(settings, "modec hook") || strings.Contains(agent, "hooks:") {
 		t.Error("a hook is still there")
@@ -242,18 +246,16 @@ func TestAllowsWithTimes(t *testing.T) {
 	}
 	for _, c := range []struct {
 		def      ir.Decision
-		hooks    contract.Switch
+		hooks    contract.HookState
 		baseline string
 		lost     bool
 	}{
-		{ir.Ask, contract.WhereNeeded, "", false},
-		{ir.Deny, contract.WhereNeeded, "", false},
-		{ir.Ask, contract.Always, "", false},
-		{ir.Ask, contract.Never, "", true},
-		{ir.Deny, contract.Never, "", true},
-		{ir.Agent, contract.WhereNeeded, "", true},
-		{ir.Agent, contract.Always, "", true},
-		{ir.Ask, contract.WhereNeeded, "dev", true},
+		{ir.Ask, contract.Enforce, "", false},
+		{ir.Deny, contract.Enforce, "", false},
+		{ir.Ask, contract.Off, "", true},
+		{ir.Deny, contract.Off, "", true},
+		{ir.Agent, contract.Enforce, "", true},
+		{ir.Ask, contract.Enforce, "dev", true},
 	} {
 		role(c.def)
 		p.Baseline = c.baseline
@@ -341,26 +343,16 @@ func TestModeHasSettings(t *testing.T) {
 	}
 }
 
-// A hostile name is data in the hook's command. In a file that travels a missing modec asks.
+// A hostile name is data in the hook's command.
 func TestHookCommand(t *testing.T) {
 	line := hookLine{ref: ir.SubjectRef{Role: "it's $(x)"}}
-	want := ` --subject 'role:it'\''s $(x)'`
-	for _, c := range []struct {
-		hooks   contract.Switch
-		travels bool
-		end     string
-	}{
-		{contract.WhereNeeded, false, " --may-allow || exit 2"},
-		{contract.WhereNeeded, true, contract.Unless(askInstead)},
-		{contract.Always, true, " || exit 2"},
+	for travels, want := range map[bool]string{
+		false: `modec hook claude --root . --subject 'role:it'\''s $(x)' --may-allow || exit 2`,
+		true:  `modec hook claude --subject 'role:it'\''s $(x)' || exit 2`,
 	} {
-		line.travels = c.travels
-		root := " --root ."
-		if c.travels {
-			root = ""
-		}
-		got := (&emitter{hooks: c.hooks, in: contract.Input{Project: &ir.Project{Baseline: "dev"}}}).command(line)
-		if want := "modec hook claude" + root + want + c.end; got != want {
+		line.travels = travels
+		got := (&emitter{in: inputOf(t, &ir.Project{Baseline: "dev"}, nil)}).command(line)
+		if got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if h, err := contract.ParseHookLine(got); err != nil || h.Subject != "role:it's $(x)" {
@@ -394,9 +386,6 @@ func permissionsOf(t *testing.T, r ir.Role, options map[string]any) (string, map
 		if err := json.Compact(&b, s.Permissions); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if hook := strings.Contains(text, "modec hook"); hook {
-		b.WriteString(" and a hook")
 	}
 	return b.String(), files
 }
@@ -443,22 +432,19 @@ func TestQuiet(t *testing.T) {
 		"edits asked about": {ir.Role{Can: ir.Can{Edit: of(ir.Ask)}},
 			`{` + strings.TrimPrefix(modes, ",")},
 		"a folder to edit": {ir.Role{Can: ir.Can{Edit: of(ir.Agent, ruleOf(ir.Allow, "/docs/*.d/**"),
-			ruleOf(ir.Allow, "docs/**"))}}, `{"allow":["Edit(docs/**)"]} and a hook`},
+			ruleOf(ir.Allow, "docs/**"))}}, `{"allow":["Edit(docs/**)"]}`},
 		"reading asked about": {ir.Role{Can: ir.Can{Read: of(ir.Ask)}}, `{"ask":["Read","Glob","Grep","LSP"]` + modes},
 		"a mode that edits": {ir.Role{PermissionMode: "acceptEdits"},
 			`{"defaultMode":"acceptEdits"}`},
 		"a list that closes": {ir.Role{Can: ir.Can{Command: of(ir.Deny, ruleOf(ir.Allow, "make"))}},
-			`{"allow":["Bash(make)"]` + modes + " and a hook"},
+			`{"allow":["Bash(make)"]` + modes},
 		"unknown tools": {ir.Role{Can: ir.Can{Unknown: &ir.Default{Decision: ir.Deny}}},
 			`{"deny":["Artifact","CronCreate","DesignSync","EnterWorktree","ExitWorktree","PushNotification",` +
-				`"RemoteTrigger","ScheduleWakeup","SendUserFile","ShareOnboardingGuide"]} and a hook`},
+				`"RemoteTrigger","ScheduleWakeup","SendUserFile","ShareOnboardingGuide"]}`},
 	} {
-		got, files := permissionsOf(t, c.role, nil)
+		got, _ := permissionsOf(t, c.role, nil)
 		if got != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
-		if c.want == "" && len(files) != 1 {
-			t.Errorf("%s: got %v, want no file but that of the servers", name, files)
 		}
 	}
 }
@@ -471,7 +457,7 @@ func TestToolNames(t *testing.T) {
 	p.Roles[0].Can = ir.Can{MCP: &ir.MCPTable{Default: &ir.Default{Decision: ir.Ask}, Entries: []ir.MCPEntry{
 		{Key: "my docs", Literal: true, Rules: []ir.Rule{ruleOf(ir.Allow, "put.x"), ruleOf(ir.Allow, "*.z"),
 			ruleOf(ir.Allow, "get_*")}}}}}
-	files, diags := emitted(t, p, map[string]any{"hooks": contract.Never})
+	files, diags := emitted(t, p, map[string]any{"hooks": contract.Off})
 	text := files["session:claude/"+contract.PathName(p.Roles[0].Name)+".settings.json"]
 	for rule, want := range map[string]bool{"mcp__my_docs__put_x": true, "mcp__my_docs__get_*": true, "_z": false} {
 		if got := strings.Contains(text, rule+`"`); got != want {
@@ -511,19 +497,19 @@ func TestRulesHoldInEveryMode(t *testing.T) {
 		"plan reads outside": {
 			ir.Role{PermissionMode: "plan", Can: ir.Can{Read: of(ir.Allow)}}, `{` + plan},
 		"a list of reads that closes": {
-			ir.Role{Can: ir.Can{Read: of(ir.Deny, ruleOf(ir.Allow, "docs/**"))}}, reads + other + " and a hook"},
+			ir.Role{Can: ir.Can{Read: of(ir.Deny, ruleOf(ir.Allow, "docs/**"))}}, reads + other},
 		"all reads denied": {
 			ir.Role{Can: ir.Can{Read: of(ir.Agent, ruleOf(ir.Deny, "**"))}}, `{"deny":["Read","Glob","Grep","LSP"]}`},
 		"an ending": {
 			ir.Role{Can: ir.Can{Read: of(ir.Agent, regex(ir.Deny, `\.test\.ts$`))}},
-			`{"ask":["Read(*.test.ts)"],"defaultMode":"default"} and a hook`},
+			`{"ask":["Read(*.test.ts)"],"defaultMode":"default"}`},
 		"an expression without an ending": {
 			ir.Role{Can: ir.Can{Read: of(ir.Agent, regex(ir.Deny, `^a|b$`))}},
-			reads + `"defaultMode":"default"} and a hook`},
+			reads + `"defaultMode":"default"}`},
 		"edits that close under acceptEdits": {
 			ir.Role{PermissionMode: "acceptEdits", Can: ir.Can{Edit: of(ir.Deny, ruleOf(ir.Allow, "docs/**"))}},
 			`{"ask":["Edit","Write","NotebookEdit"],"defaultMode":"acceptEdits",` +
-				`"disableBypassPermissionsMode":"disable","disableAutoMode":"disable"} and a hook`},
+				`"disableBypassPermissionsMode":"disable","disableAutoMode":"disable"}`},
 		"a deny of a file in bypassPermissions": {
 			ir.Role{PermissionMode: "bypassPermissions", Can: ir.Can{Read: of(ir.Agent, ruleOf(ir.Deny, ".env"))}},
 			`{"deny":["Read(//**/.env)"],` +
@@ -533,7 +519,7 @@ func TestRulesHoldInEveryMode(t *testing.T) {
 			`{` + other},
 		"commands that a policy names": {
 			ir.Role{Can: ir.Can{Command: of(ir.Agent, ruleOf(ir.Allow, "git *"),
-				ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Kind: ir.Builtin, Text: "git_read"}})}}, " and a hook"},
+				ir.Rule{Decision: ir.Ask, Pattern: ir.Pattern{Kind: ir.Builtin, Text: "git_read"}})}}, ""},
 	} {
 		if got, _ := permissionsOf(t, c.role, nil); got != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
@@ -574,7 +560,7 @@ func TestBaseline(t *testing.T) {
 	p.Roles = append(p.Roles, ir.Role{Name: "quiet"})
 	files, _ := emitted(t, p, nil)
 	shared := files[".claude/settings.json"]
-	const hook = "modec hook claude || { [ $? = 2 ] && exit 2; echo "
+	const hook = "modec hook claude || exit 2"
 	for _, want := range []string{`"Bash(git status)"`, `"Edit(docs/**)"`, `"A": "b"`, hook} {
 		if !strings.Contains(shared, want) {
 			t.Errorf("%s is missing:\n%s", want, shared)
@@ -583,10 +569,8 @@ func TestBaseline(t *testing.T) {
 	if strings.Contains(shared, "--may-allow") {
 		t.Error("the hook of a file that travels allows")
 	}
-	for path := range files {
-		if strings.HasPrefix(path, "session:") {
-			t.Errorf("%s is written", path)
-		}
+	if files["session:claude/dev.settings.json"] != "" {
+		t.Error("the baseline has settings of its own")
 	}
 	args := func(role string) []string {
 		args, _ := claude{}.Args(inputOf(t, p, nil), ir.SubjectRef{Role: role}, contract.ArgsOptions{Copies: putting})
@@ -595,7 +579,7 @@ func TestBaseline(t *testing.T) {
 	if got := args("dev"); len(got) > 0 {
 		t.Errorf("got %q for the baseline", got)
 	}
-	if got := args("quiet"); len(got) != 3 || got[0] != "--setting-sources=user" {
+	if got := args("quiet"); len(got) != 4 || got[0] != "--setting-sources=user" {
 		t.Errorf("got %q for another role", got)
 	}
 	p.Baseline = ""
@@ -615,7 +599,7 @@ func TestModeLeftToTheAgent(t *testing.T) {
 		front + "---\n\nYou.\n",
 		front + "disallowedTools:\n  - \"Edit\"\n  - \"Write\"\n  - \"NotebookEdit\"\n---\n\nYou.\n",
 	} {
-		files, _ := emitted(t, p, nil)
+		files, _ := emitted(t, p, map[string]any{"hooks": contract.Off})
 		if got := files[".claude/agents/all.md"]; got != want {
 			t.Errorf("got\n%s, want\n%s", got, want)
 		}
@@ -623,7 +607,7 @@ func TestModeLeftToTheAgent(t *testing.T) {
 	}
 }
 
-// A mode that asks needs its hook in every session that may come to approve: one without a
+// Without hooks a mode that asks loses its tools where a session may come to approve: one without a
 // written permission mode starts in auto by itself, and in any a person goes over to acceptEdits.
 func TestModeThatAsks(t *testing.T) {
 	ask := &ir.Default{Decision: ir.Ask}
@@ -649,9 +633,10 @@ func TestModeThatAsks(t *testing.T) {
 		if c.role != nil {
 			p.Baseline, p.Roles = "r", []ir.Role{{Name: "r", Can: *c.role}}
 		}
-		files, _ := emitted(t, p, nil)
-		if got := strings.Contains(files[".claude/agents/m.md"], "modec hook"); got != c.want {
-			t.Errorf("%s: got a hook %v:\n%s", c.name, got, files[".claude/agents/m.md"])
+		files, diags := emitted(t, p, map[string]any{"hooks": contract.Off})
+		loses := func(d diag.Diagnostic) bool { return d.Subject == "mode m" }
+		if got := slices.ContainsFunc(diags, loses); got != c.want {
+			t.Errorf("%s: got %v:\n%s", c.name, diags, files[".claude/agents/m.md"])
 		}
 	}
 }

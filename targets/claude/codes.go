@@ -25,7 +25,6 @@ const (
 	codeEnv            diag.Code = "claude-env"
 	codeNamed          diag.Code = "claude-named-path"
 	codeNameCollision  diag.Code = "claude-name-collision"
-	codeHookOnly       diag.Code = "claude-hook-only"
 	codePlanMode       diag.Code = "claude-plan-mode"
 	codeRead           diag.Code = "claude-read"
 	codeRegex          diag.Code = "claude-regex"

@@ -45,11 +45,7 @@ type compiled struct {
 	// closes is set where the role asks about or denies what no rule of its own names: the
 	// modes that would approve it are then disabled.
 	closes bool
-	hook   bool
-	// forModes is set where the hook is there for modes that the role may enter: its own rules
-	// hold without it.
-	forModes bool
-	err      error
+	err    error
 }
 
 // compile turns a role's decisions into Claude Code's rules and its permission mode, once.
@@ -65,11 +61,12 @@ func (e *emitter) compile(r *ir.Role) *compiled {
 // compiler returns what translates a role's decisions, in the mode in which its session runs.
 // It reports whether that is not the mode that the role writes.
 func (e *emitter) compiler(r *ir.Role) (c *compiler, replaced bool, err error) {
-	s, err := e.in.Policy.Subject(ir.SubjectRef{Role: r.Name})
+	ref := ir.SubjectRef{Role: r.Name}
+	s, err := e.in.Policy.Subject(ref)
 	if err != nil {
 		return nil, false, err
 	}
-	c = &compiler{e: e, s: s, can: &r.Can, name: "role " + r.Name, pos: r.Pos,
+	c = &compiler{e: e, s: s, can: &r.Can, ref: ref, name: ref.String(), pos: r.Pos,
 		mode: cmp.Or(r.PermissionMode, format.Default), mayAllow: !e.inProject(r),
 		noOthers: e.in.Project.ClosedInventory || !e.flagsOnly && e.ownServers(r, s)}
 	if len(r.Can.Timed()) > 0 {
@@ -112,12 +109,6 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 	}
 	e.losesEnvironment(r)
 	mode := c.mode
-	forModes := false
-	c.hook = c.hooked(func() need {
-		own := c.needsHook()
-		forModes = own.what == ""
-		return cmp.Or(own, e.ofModes(r, c.s))
-	})
 	c.files(ir.Read)
 	c.files(ir.Edit)
 	c.commands()
@@ -146,8 +137,7 @@ func (e *emitter) compileRole(r *ir.Role) *compiled {
 			"the mode plan makes no edits, whatever the role allows").
 			Hint("Claude Code leaves the mode when the plan is accepted")
 	}
-	out := &compiled{rules: c.out, mode: r.PermissionMode, closes: replaced || c.closes(), hook: c.hook,
-		forModes: forModes}
+	out := &compiled{rules: c.out, mode: r.PermissionMode, closes: replaced || c.closes()}
 	if replaced {
 		out.mode = mode
 	}
@@ -162,10 +152,10 @@ type compiler struct {
 	e    *emitter
 	s    *policy.Subject
 	can  *ir.Can
-	name string
+	ref  ir.SubjectRef
+	name string // of the subject, as messages have it
 	pos  diag.Pos
 	mode string // in which the subject's session runs
-	hook bool   // the subject has a hook
 	// mayAllow is set where the hook answers allow: its file does not travel.
 	mayAllow bool
 	opened   *policy.Subject // as it decides with every time open; nil: no allow has times
@@ -494,16 +484,24 @@ var (
 
 // loses reports whether a group goes because of a gap that only the hook could close.
 func (c *compiler) loses(g ir.Group, at diag.Pos, of gap) bool {
-	if c.hook || of.refused && c.mode == format.DontAsk {
+	if c.e.hooks || of.refused && c.mode == format.DontAsk {
 		return false
 	}
 	if at.IsZero() {
 		at = c.pos
 	}
+	if c.keeps(g, at, of.message) {
+		return false
+	}
 	c.e.loss(c.name, at, g, of.code, "%s: the role loses the group %s", of.message, g).
-		Hint(c.e.orHook("ask instead of denying"))
+		Hint(c.e.orHook("ask instead of denying, or " + unheld))
 	c.drop(g)
 	return true
+}
+
+// keeps reports whether a group stays of which Claude Code's rules cannot say all.
+func (c *compiler) keeps(g ir.Group, at diag.Pos, lack string) bool {
+	return c.e.in.Keeps(&c.e.diags, New().Name(), c.ref, g, at, "%s", lack)
 }
 
 // losesUnlisted reports whether a group goes because it denies what its rules do not list.
@@ -523,7 +521,7 @@ func (c *compiler) gone(g ir.Group) bool {
 }
 
 // losesAllow reports whether nothing answers an allow that no rule expresses.
-func (c *compiler) losesAllow() bool { return !c.hook || !c.mayAllow }
+func (c *compiler) losesAllow() bool { return !c.e.hooks || !c.mayAllow }
 
 // instead returns a hint: what brings back a hook that answers, or another way.
 func (c *compiler) instead(other string) string {

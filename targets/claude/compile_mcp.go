@@ -16,7 +16,7 @@ import (
 func (c *compiler) mcp() {
 	def := c.s.Default(ir.MCP).Decision
 	closed := c.closed(ir.MCP)
-	if at, open := c.othersDenied(); open && !c.hook && !closed {
+	if at, open := c.othersDenied(); open && !c.e.hooks && !closed {
 		closed = true
 		c.e.loss(c.name, at, ir.MCP, codeServers, "no rule denies the servers that the inventory does not list beside "+
 			"those that are allowed: all are denied").
@@ -126,7 +126,7 @@ func (c *compiler) server(sv *ir.Server) {
 		return
 	}
 	if c.growthDenied(sv) {
-		if !c.hook {
+		if !c.e.hooks {
 			c.e.loss(c.name, sv.Pos, ir.MCP, codeServers,
 				"no rule denies the tools of %q that the inventory does not list: the server is denied", sv.Name).
 				Hint(c.instead("list every tool, and close the inventory"))

@@ -23,7 +23,7 @@ func input() contract.Input {
 	if err != nil {
 		panic(err)
 	}
-	options := contract.NewOptions(claude.New().Options(), map[string]any{"hooks": contract.Never}, nil)
+	options := contract.NewOptions(claude.New().Options(), nil, nil)
 	return contract.Input{Project: p, Policy: engine, Reach: reach, Options: options}
 }
 

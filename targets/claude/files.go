@@ -1,12 +1,9 @@
 package claude
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"strings"
-
-	"golang.org/x/text/unicode/norm"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -53,9 +50,6 @@ func (c *compiler) files(g ir.Group) {
 		c.out.add(ir.Allow, tools...)
 		return
 	}
-	if !p.asksAll && p.losesAllow() {
-		c.losesOutside(g)
-	}
 	if p.def == ir.Allow && p.allowsEdits() && !c.hasRegexHold(g) {
 		c.out.add(ir.Allow, "Edit(./**)")
 	}
@@ -63,27 +57,8 @@ func (c *compiler) files(g ir.Group) {
 
 // opensAll reports whether a group allows every path, in the project and outside: a bare rule says so.
 func (c *compiler) opensAll(g ir.Group) bool {
-	return slices.Contains(c.bare, g) && !slices.ContainsFunc(c.s.Rules(g), holdsMore)
+	return slices.Contains(c.bare, g) && !c.hasRegexHold(g)
 }
-
-// holdsMore reports whether no rule of Claude Code holds back every path that one of the source does.
-func holdsMore(r ir.Rule) bool {
-	return r.Decision < ir.Allow && (unsaid(r) || astray(r.Pattern.Text))
-}
-
-// losesOutside reports paths outside the project that the source allows, and that are asked about since one of its
-// rules holds some back of which no rule of Claude Code is.
-func (c *compiler) losesOutside(g ir.Group) {
-	rules := c.s.Rules(g)
-	if i := slices.IndexFunc(rules, holdsMore); i >= 0 && slices.Contains(c.bare, g) {
-		c.e.loss(c.name, rules[i].Pos, g, codeAllow, "no rule holds back all that %q matches outside the project: "+
-			"Claude Code asks about everything there", rules[i].Pattern.Text).
-			Hint(c.instead("write the pattern without a wildcard at its beginning, or with **/ there"))
-	}
-}
-
-// unsaid reports whether no rule of Claude Code finds every path that a rule about paths does.
-func unsaid(r ir.Rule) bool { return r.Pattern.Kind == ir.Regex || beyond(r.Pattern.Text) }
 
 func opensAll(s *policy.Subject, g ir.Group) bool {
 	everything := func(r ir.Rule) bool { return r.Decision == ir.Allow && r.Pattern.Text == "**" }
@@ -172,9 +147,9 @@ func (p *pathRules) add(r *ir.Rule) bool {
 // whole group goes.
 func (p *pathRules) regex(r *ir.Rule) bool {
 	switch glob := covering(r.Pattern.Text); {
-	case r.Decision == ir.Allow && p.hook && p.mayAllow:
+	case r.Decision == ir.Allow && p.e.hooks && p.mayAllow:
 		return true
-	case r.Decision == ir.Deny && !p.hook:
+	case r.Decision == ir.Deny && !p.e.hooks:
 		return !p.loses(p.group, r.Pos, regexes)
 	case r.Decision < ir.Allow && p.asksAll, r.Decision == ir.Deny && p.group == ir.Edit && !p.approvesEdits():
 	case r.Decision < ir.Allow && glob != "":
@@ -182,7 +157,7 @@ func (p *pathRules) regex(r *ir.Rule) bool {
 	case r.Decision < ir.Allow:
 		p.asksAll = true
 		p.askWhole(p.group)
-		if !p.hook {
+		if !p.e.hooks {
 			p.e.loss(p.name, r.Pos, p.group, codeRegex, "%s: the whole group is asked about", regexes.message).
 				Hint(p.e.orHook("write a glob"))
 		}
@@ -220,10 +195,8 @@ func (p *pathRules) hold(r *ir.Rule) {
 		return
 	}
 	for _, glob := range globs {
-		for _, form := range forms(glob) {
-			if !dialect.Above(form) {
-				p.holdGlob(r, form)
-			}
+		if !dialect.Above(glob) {
+			p.holdGlob(r, glob)
 		}
 	}
 }
@@ -288,14 +261,6 @@ func notCommand(pattern string) string {
 	return pattern
 }
 
-// forms returns a glob as it is written, and as its letters may be composed in the name of a file:
-// Claude Code compares letters by case only.
-func forms(glob string) []string {
-	list := []string{glob, norm.NFC.String(glob), norm.NFD.String(glob)}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
 // onDrive matches the first name of a glob for what is on a drive of Windows. Claude Code writes such
 // paths in another way there.
 var onDrive = regexp.MustCompile(`^(?:[A-Za-z?*]|\[[^\]]*\]):`)
@@ -304,32 +269,6 @@ var onDrive = regexp.MustCompile(`^(?:[A-Za-z?*]|\[[^\]]*\]):`)
 // folder by a name that does not begin with it.
 func beyond(glob string) bool {
 	return dialect.Above(glob) || onDrive.MatchString(strings.TrimPrefix(glob, "/")) || strings.HasPrefix(glob, "**/~/")
-}
-
-// astray reports whether a glob finds some paths outside the project that its rule does not: those of which a wildcard
-// at its beginning is "..", "~" or nothing, and the folder above all others.
-func astray(text string) bool {
-	globs, err := policy.ExpandBraces(text)
-	return err != nil || slices.ContainsFunc(globs, func(glob string) bool {
-		rest, rooted := strings.CutPrefix(glob, "/")
-		first, _, more := strings.Cut(rest, "/")
-		switch {
-		case first == "**" && rooted && strings.Trim(rest, "*/") == "":
-			return true
-		case more && first != "**":
-			return strings.ContainsAny(first, "*?[")
-		}
-		for strings.HasPrefix(rest, "**/") {
-			rest = rest[len("**/"):]
-		}
-		first, _, _ = strings.Cut(rest, "/")
-		names := strings.ReplaceAll(first, "[!", "[^")
-		return strings.ContainsAny(first, "*?[") && strings.Trim(first, "*") != "" &&
-			slices.ContainsFunc([]string{"..", "~"}, func(name string) bool {
-				matches, err := path.Match(names, name)
-				return matches || err != nil
-			})
-	})
 }
 
 // holdsAbove returns a rule that denies or asks about paths beyond the project.

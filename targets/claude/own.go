@@ -42,7 +42,7 @@ func (c *compiler) ownFields(m *ir.Mode) (o contract.Object) {
 // ownHooks returns a person's hooks of a mode, and modec's own before them.
 func (c *compiler) ownHooks(m *ir.Mode) contract.Object {
 	hooks := sorted(c.own.Hooks)
-	if !c.hook || c.e.in.Unhooked {
+	if !c.e.in.Listens() {
 		return hooks
 	}
 	own := preToolUse(c.e.command(c.e.ofMode(m)))
@@ -142,14 +142,14 @@ func (c *compiler) mayUse(tool string) bool {
 	switch g, known := hook.Group(tool); {
 	case !known:
 		d := c.s.UnknownTool().Decision
-		return d > ir.Ask || d == ir.Ask && c.hook
+		return d > ir.Ask || d == ir.Ask && c.e.hooks
 	case g == "":
 		return true
 	case g == ir.MCP:
 		every := policy.Action{Group: g, Server: contract.UnknownServer, Kind: policy.Resource, Arg: "*"}
 		return c.readsResources() || len(c.e.in.Project.Servers) == 0 && c.s.Decide(every).Decision > ir.Deny
 	default:
-		return !c.closed(g) && (c.hook || !c.e.beyondTools(c, g))
+		return !c.closed(g) && (c.e.hooks || !c.losesPartly(g))
 	}
 }
 
@@ -171,11 +171,11 @@ func (c *compiler) mayUseServer(rest string) bool {
 			}
 		}
 		for _, name := range names {
-			if c.tool(sv, name) == ir.Deny || !c.hook && c.e.opensTool(c, sv, name) {
+			if c.tool(sv, name) == ir.Deny || !c.e.hooks && c.e.opensTool(c, sv, name) {
 				return false
 			}
 		}
-		if tool == contract.UnknownTool && !c.hook &&
+		if tool == contract.UnknownTool && !c.e.hooks &&
 			slices.ContainsFunc(c.s.UnlistedToolRules(sv.Name), func(r ir.Rule) bool { return r.Decision == ir.Deny }) {
 			return false
 		}
@@ -185,7 +185,7 @@ func (c *compiler) mayUseServer(rest string) bool {
 	}
 	server, tool, _ := strings.Cut(rest, "__")
 	d := c.s.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool}).Decision
-	return d > ir.Ask || d == ir.Ask && c.hook
+	return d > ir.Ask || d == ir.Ask && c.e.hooks
 }
 
 // unheld returns a role whose session a mode may run in and whose rules do not hold in the
@@ -232,28 +232,9 @@ func (c *compiler) holdsAny() bool {
 	return c.can.OutsideRead != nil || c.can.OutsideEdit != nil || c.s.UnknownTool().Decision < ir.Allow ||
 		slices.ContainsFunc([]ir.Group{ir.Read, ir.Edit, ir.Command}, func(g ir.Group) bool {
 			holds := func(r ir.Rule) bool {
-				left := c.s.Default(g).Decision == ir.Agent && c.saysInFull(g, r)
+				left := c.s.Default(g).Decision == ir.Agent && r.Pattern.Kind == ir.Plain
 				return r.Decision < ir.Allow && !left
 			}
 			return slices.ContainsFunc(c.s.Rules(g), holds)
 		})
-}
-
-// saysInFull reports whether a rule of Claude Code finds all that a deny or an ask is about: commands but those
-// that run another program or set a variable, and paths outside the project only where the rule is written for
-// every folder.
-func (c *compiler) saysInFull(g ir.Group, r ir.Rule) bool {
-	switch {
-	case r.Pattern.Kind != ir.Plain:
-		return false
-	case g == ir.Command:
-		program, _, _ := strings.Cut(strings.TrimSuffix(r.Pattern.Text, ":*"), " ")
-		return !holdsUnsaid(r) && !sets.MatchString(program) && !slices.Contains(wrappers, program)
-	}
-	globs, err := policy.ExpandBraces(r.Pattern.Text)
-	return err == nil && !slices.ContainsFunc(globs, func(glob string) bool {
-		pattern, rooted := held(glob)
-		return beyond(glob) || strings.HasPrefix(glob, "~") ||
-			!c.everywhere(g) && (!rooted || strings.HasPrefix(pattern, "**/"))
-	})
 }

@@ -64,6 +64,8 @@ func TestOwnListsGiveNothingMore(t *testing.T) {
 func TestOwnPermissionMode(t *testing.T) {
 	ask := &ir.Default{Decision: ir.Ask}
 	listed := ir.Can{Read: &ir.Table{Default: &ir.Default{Decision: ir.Agent}, Rules: []ir.Rule{ruleOf(ir.Deny, ".env")}}}
+	expression := ir.Can{Read: &ir.Table{Default: listed.Read.Default, Rules: []ir.Rule{
+		{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.Regex, Text: `\.env$`}}}}}
 	for _, c := range []struct {
 		mode string
 		role ir.Can
@@ -73,7 +75,8 @@ func TestOwnPermissionMode(t *testing.T) {
 		{"acceptEdits", ir.Can{}, true},
 		{"acceptEdits", listed, true},
 		{"acceptEdits", ir.Can{Edit: &ir.Table{Default: ask}}, false},
-		{"bypassPermissions", listed, false},
+		{"bypassPermissions", listed, true}, // a rule denies it in every mode
+		{"bypassPermissions", expression, false},
 		{"bypassPermissions", ir.Can{Edit: &ir.Table{Default: ask}}, true}, // the role's settings disable it
 		{"dontAsk", ir.Can{Edit: &ir.Table{Default: ask}}, true},
 	} {

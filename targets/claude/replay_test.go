@@ -64,7 +64,7 @@ func TestReplay(t *testing.T) {
 		Actions:   a.actions(),
 		Want:      a.expected(),
 		Hooker:    claude.New().(contract.Hooker),
-		Policy:    res.Policy,
+		Policy:    replay.Hooks(t, res.PolicyJSON()),
 	})
 }
 

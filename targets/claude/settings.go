@@ -12,7 +12,7 @@ import (
 // ofRole returns the hook of a role's settings, which answers allow where its file does not
 // travel.
 func (e *emitter) ofRole(r *ir.Role) hookLine {
-	return hookLine{ref: ir.SubjectRef{Role: r.Name}, travels: e.inProject(r), forModes: e.compile(r).forModes}
+	return hookLine{ref: ir.SubjectRef{Role: r.Name}, travels: e.inProject(r)}
 }
 
 // ofMode returns the hook of a mode's subagent.
@@ -47,7 +47,7 @@ func (e *emitter) settings(r *ir.Role, c *compiled, hook hookLine) contract.Obje
 	if env := environment(r); len(env) > 0 {
 		o = append(o, "env", env)
 	}
-	if c.hook && !e.in.Unhooked {
+	if !e.flagsOnly && e.in.Listens() {
 		// Else any other settings file could switch the hook off. These hold over those of the
 		// project and of the user.
 		o = append(o, "disableAllHooks", false, "hooks", preToolUse(e.command(hook)))
@@ -94,12 +94,8 @@ func preToolUse(command string) contract.Object {
 // hookLine is what the command of a hook says.
 type hookLine struct {
 	ref ir.SubjectRef
-	// travels is set for a file that travels with the repository: the hook never answers
-	// allow, and where modec is missing or fails a person is asked.
+	// travels is set for a file that travels with the repository: the hook never answers allow.
 	travels bool
-	// forModes is set where the file's rules hold without the hook: it then decides about
-	// subagents, and abstains where modec is missing.
-	forModes bool
 }
 
 // command returns the command of a hook.
@@ -111,19 +107,5 @@ func (e *emitter) command(h hookLine) string {
 	if !h.travels {
 		line += " --may-allow"
 	}
-	if !h.travels || e.session || e.hooks == contract.Always {
-		return line + " || exit 2"
-	}
-	if h.forModes {
-		return line + contract.Unless(abstains)
-	}
-	return line + contract.Unless(askInstead)
+	return line + e.in.HookEnd(" || exit 2")
 }
-
-// abstains is the answer of a hook that leaves the decision to the rules.
-const abstains = "{}"
-
-// askInstead is the answer of a hook without modec. It has no single quote.
-const askInstead = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask",` +
-	`"permissionDecisionReason":"modec did not answer: go install modec.dev/modec/cmd/modec@latest, ` +
-	`or run modec build"}}`

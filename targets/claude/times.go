@@ -3,7 +3,6 @@ package claude
 import (
 	"slices"
 
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -15,7 +14,7 @@ import (
 // Such a rule is therefore left out where Claude Code asks by itself, or the hook refuses.
 
 // holdsTimes reports whether the subject's hook, where it has one, opens what is allowed at times.
-func (c *compiler) holdsTimes() bool { return c.mayAllow && c.e.hooks != contract.Never }
+func (c *compiler) holdsTimes() bool { return c.mayAllow && c.e.hooks }
 
 // asksItself reports whether a rule asks about what a group allows at times: it leaves the rest to Claude Code, or
 // allows it.
@@ -58,7 +57,7 @@ func (c *compiler) losesTimes() {
 // shut returns why nothing opens an allow with times, "" where the hook does.
 func (c *compiler) shut(r *ir.TimedRule) (why, hint string) {
 	switch {
-	case c.e.hooks == contract.Never:
+	case !c.e.hooks:
 		return "only a hook could, and the role has none", c.e.remedy
 	case !c.mayAllow:
 		return "the hook of a file that travels allows nothing", "start another role"

@@ -100,7 +100,7 @@ func (s *session) hookLines() (o contract.Object) {
 			command += " --may-allow" // in place of the question
 		}
 		o = append(o, event, []contract.Object{{"matcher", "*", "hooks", []contract.Object{
-			{"type", "command", "command", command + contract.Refusing, "timeout", hookTimeout}}}})
+			{"type", "command", "command", command + s.in.HookEnd(contract.Refusing), "timeout", hookTimeout}}}})
 	}
 	return o
 }

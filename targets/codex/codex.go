@@ -28,8 +28,7 @@
 // The hook runs because the session is started with --dangerously-bypass-hook-trust: Codex asks else in a dialogue,
 // and until then goes on without it. A command that was allowed runs outside of the sandbox.
 //
-// With hooks = "auto" a subject has hooks where the keys alone do not say what it may do. Without (hooks = false) a
-// group that the keys do not say is denied as a whole.
+// Without hooks a group that the keys do not say is denied as a whole.
 //
 // # Modes
 //

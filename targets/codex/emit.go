@@ -18,14 +18,13 @@ import (
 // emitter compiles one project.
 type emitter struct {
 	in    contract.Input
-	hooks contract.Switch
 	files []contract.File
 	diags diag.List
 	// sessions are those of all subjects, in the order of the source.
 	sessions []session
 }
 
-func newEmitter(in contract.Input) *emitter { return &emitter{in: in, hooks: in.Hooks()} }
+func newEmitter(in contract.Input) *emitter { return &emitter{in: in} }
 
 // session is a subject as which Codex is started.
 type session struct {
@@ -84,7 +83,7 @@ func (e *emitter) config(ref ir.SubjectRef, at diag.Pos) (contract.Object, bool)
 		return nil, false
 	}
 	s := &session{emitter: e, ref: ref, subject: subject, pos: at}
-	s.hooked = e.hooks != contract.Never && s.says() && (e.hooks == contract.Always || !s.exact())
+	s.hooked = e.in.Hooked() && s.says()
 	o := s.texts()
 	if s.says() {
 		o = append(o, s.keys()...)
@@ -139,34 +138,9 @@ func (s *session) tool(server, tool string) ir.Decision {
 	return s.decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
 }
 
-// exact reports whether a configuration says all that the subject does.
-func (s *session) exact() bool {
-	denied := func(g ir.Group) bool { return contract.Denies(s.subject, g) }
-	return (denied(ir.Edit) || contract.Leaves(s.subject, ir.Edit)) &&
-		(denied(ir.Command) || s.runsAll()) &&
-		(denied(ir.Read) || contract.Opens(s.subject, ir.Read)) &&
-		(denied(ir.Modes) || contract.Opens(s.subject, ir.Modes) && len(s.in.Project.Modes) == 0) &&
-		s.unknown() >= ir.Allow && s.exactServers()
-}
-
 // runsAll reports whether every command may run, and do what it does.
 func (s *session) runsAll() bool {
 	return contract.Opens(s.subject, ir.Command) && hook.Touches(s.subject)
-}
-
-// exactServers reports whether no server of somebody's own, and no resource, is held back.
-func (s *session) exactServers() bool {
-	a := policy.Action{Group: ir.MCP, Server: contract.UnknownServer, Arg: contract.UnknownTool}
-	if s.decide(a) < ir.Allow {
-		return false
-	}
-	a.Kind = policy.Resource
-	for _, name := range append(contract.StartedFor(s.in.Project, s.subject), contract.UnknownServer) {
-		if a.Server = name; s.decide(a) < ir.Allow {
-			return false
-		}
-	}
-	return true
 }
 
 // keys returns what holds the session.
@@ -175,16 +149,14 @@ func (s *session) keys() (o contract.Object) {
 	off := func(feature string) { features = append(features, feature, false) }
 	edit, command := !contract.Denies(s.subject, ir.Edit), !contract.Denies(s.subject, ir.Command)
 	if !s.hooked && edit && !contract.Leaves(s.subject, ir.Edit) {
-		edit = false
-		s.loss(ir.Edit, codeEdit, "no sandbox says which files %s may edit: it edits none", s.ref)
+		edit = !s.loses(ir.Edit, codeEdit, "no sandbox says which files %s may edit", "it edits none")
 	}
 	if !s.hooked && command && !s.runsAll() {
-		command = false
-		s.loss(ir.Command, codeCommands, "no rule of Codex says which commands %s may run: it runs none", s.ref)
+		command = !s.loses(ir.Command, codeCommands, "no rule of Codex says which commands %s may run", "it runs none")
 	}
 	o = append(o, s.sandbox(edit)...)
 	o = append(o, s.search()...)
-	if s.hooked {
+	if s.in.Listens() {
 		features = append(features, "hooks", true)
 	}
 	if !command {
@@ -202,7 +174,7 @@ func (s *session) keys() (o contract.Object) {
 	if list := s.servers(); len(list) > 0 {
 		o = append(o, "mcp_servers", list)
 	}
-	if s.hooked {
+	if s.in.Listens() {
 		o = append(o, "hooks", s.hookLines())
 	}
 	return o
@@ -216,7 +188,7 @@ func (s *session) sandbox(edit bool) (o contract.Object) {
 	}
 	switch asked := s.hooked && hook.AsksCommands(s.subject); {
 	case asked: // no policy: Codex asks about every command and edit in a folder that is not trusted
-	case s.hooked && edit && !contract.Leaves(s.subject, ir.Edit): // every edit is one that the sandbox stops
+	case s.hooked && edit: // every edit is one that the sandbox stops
 		o, box = append(o, "approval_policy", string(format.OnRequest)), format.ReadOnly
 	case edit:
 		o = append(o, "approval_policy", string(format.OnRequest))
@@ -235,14 +207,13 @@ func (s *session) search() contract.Object {
 	switch {
 	case contract.Denies(s.subject, ir.Web):
 		return off
-	case !contract.Opens(s.subject, ir.Web):
-		s.loss(ir.Web, codeWeb, "Codex searches the web without asking, and by no list of hosts: %s does not", s.ref)
+	case !contract.Opens(s.subject, ir.Web) && s.loses(ir.Web, codeWeb,
+		"Codex searches the web without asking, and by no list of hosts", "%s does not"):
 		return off
 	}
 	for _, in := range s.inModes() {
-		if !contract.Opens(in.subject, ir.Web) {
-			s.loss(ir.Web, codeWeb, "an agent of Codex searches the web as its session does, and mode %s may not "+
-				"search: %s does not", in.ref.Mode, s.ref)
+		if !contract.Opens(in.subject, ir.Web) && s.loses(ir.Web, codeWeb, "an agent of Codex searches the web as "+
+			"its session does, and mode "+in.ref.Mode+" may not search", "%s does not") {
 			return off
 		}
 	}
@@ -277,10 +248,10 @@ func (s *session) images() ir.Decision {
 	switch {
 	case contract.Denies(s.subject, ir.Read):
 		return ir.Deny
-	case s.hooked || contract.Leaves(s.subject, ir.Read) || contract.Opens(s.subject, ir.Read):
+	case s.hooked || contract.Leaves(s.subject, ir.Read) || contract.Opens(s.subject, ir.Read),
+		!s.loses(ir.Read, codeRead, "no setting says which files %s may look at", "it looks at no image"):
 		return ir.Allow
 	}
-	s.loss(ir.Read, codeRead, "no setting says which files %s may look at: it looks at no image", s.ref)
 	return ir.Deny
 }
 
@@ -295,30 +266,34 @@ func (s *session) hands() bool {
 	if contract.Opens(s.subject, ir.Modes) && len(s.in.Project.Modes) == 0 {
 		return true
 	}
-	s.loss(ir.Modes, codeAgents, "an agent may do what its session may: %s hands work to none", s.ref)
-	return false
+	return !s.loses(ir.Modes, codeAgents, "an agent may do what its session may", "%s hands work to none")
 }
 
-// loss warns that the subject may do less in a group than the source says.
-func (s *session) loss(g ir.Group, code diag.Code, message string, args ...any) {
-	d := s.subject.Default(g)
-	at := d.Pos
+// loses reports, with its loss, whether the subject may do less in a group than the source says: it does, unless
+// somebody keeps the group.
+func (s *session) loses(g ir.Group, code diag.Code, lack, then string) bool {
+	at := s.subject.Default(g).Pos
 	if at.IsZero() {
 		at = s.pos
 	}
-	s.diags.Warnf(code, at, message, args...).
+	named := func(text string) string { return strings.ReplaceAll(text, "%s", s.ref.String()) }
+	if s.in.Keeps(&s.diags, name, s.ref, g, at, "%s", named(lack)) {
+		return false
+	}
+	s.diags.Warnf(code, at, "%s: %s", named(lack), named(then)).
 		Hint(ways[code]).
 		Target(name).
 		Subject(s.ref.String()).
 		Loses(diag.Narrowing, string(g))
+	return true
 }
 
 // ways are what keeps a loss.
 var ways = map[diag.Code]string{
-	codeEdit:     "let hooks hold it: hooks = \"auto\" under [targets.codex]",
-	codeCommands: "let hooks hold it: hooks = \"auto\" under [targets.codex]",
-	codeRead:     "let hooks hold it: hooks = \"auto\" under [targets.codex]",
-	codeAgents:   "let hooks hold it: hooks = \"auto\" under [targets.codex]",
+	codeEdit:     "let hooks hold it: hooks = \"enforce\" in modec.toml",
+	codeCommands: "let hooks hold it: hooks = \"enforce\" in modec.toml",
+	codeRead:     "let hooks hold it: hooks = \"enforce\" in modec.toml",
+	codeAgents:   "let hooks hold it: hooks = \"enforce\" in modec.toml",
 	codeWeb:      "give the agent a server that fetches pages: its tools are asked about, and the gateway holds them",
 }
 

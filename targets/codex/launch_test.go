@@ -28,14 +28,17 @@ func launcher(t *testing.T) contract.Launcher {
 
 func TestArgs(t *testing.T) {
 	l := launcher(t)
-	res, diags := compiler.Compile(t.Context(), compiler.Request{Targets: targets.All(), FS: memfs.FS{
-		config.File: []byte("[targets.codex]\n"),
+	req := compiler.Request{Targets: targets.All(), FS: memfs.FS{
+		config.File: []byte("hooks = \"enforce\"\n[targets.codex]\n"),
 		"modec/a.json": []byte(`{"roles": {"dev": {"can": {"command": {"allow": ["make"], "default": "ask"}}}, "quiet": {},
 "told": {"appendSystemPrompt": "Be brief."}, "off": {"modes": [], "can": {"edit": "deny", "command": "deny"}}},
 "modes": {"m": {"name": "M", "roleDefinition": "You \"read\".", "can": {"read": "allow"}}}}`),
-	}})
-	if diags.HasErrors() {
-		t.Fatal(diags)
+	}}
+	res, diags := compiler.Compile(t.Context(), req)
+	req.Unhooked = true
+	unhooked, more := compiler.Compile(t.Context(), req)
+	if diags.HasErrors() || more.HasErrors() {
+		t.Fatal(diags, more)
 	}
 	for _, c := range []struct {
 		ref      ir.SubjectRef
@@ -66,7 +69,11 @@ func TestArgs(t *testing.T) {
 		}
 		c.opt.Root = here
 		c.opt.Copies = &contract.Copies{Put: func(f contract.File) string { return "/run/" + f.Path }}
-		args, list := l.Args(res.Input(l), c.ref, c.opt)
+		of := res
+		if c.ref.Role == "off" {
+			of = unhooked
+		}
+		args, list := l.Args(of.Input(l), c.ref, c.opt)
 		if c.code != "" {
 			if len(list) != 1 || string(list[0].Code) != c.code || args != nil {
 				t.Errorf("%s: got %q and %v, want %s", c.ref, args, list, c.code)

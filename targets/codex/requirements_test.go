@@ -38,7 +38,8 @@ func TestRequirements(t *testing.T) {
 		"a role that says nothing": {`{"roles": {` + shut + `, "quiet": {}}}`, nil, []string{"allowed"}},
 	} {
 		res, diags := compiler.Compile(t.Context(), compiler.Request{Targets: targets.All(), FS: memfs.FS{
-			config.File: []byte("inventory = \"closed\"\n[targets.codex]\nrequirements = true\n"), "modec/a.json": []byte(c.source)}})
+			config.File:    []byte("hooks = \"enforce\"\ninventory = \"closed\"\n[targets.codex]\nrequirements = true\n"),
+			"modec/a.json": []byte(c.source)}})
 		if diags.HasErrors() {
 			t.Fatal(name, diags)
 		}

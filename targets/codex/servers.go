@@ -134,7 +134,7 @@ func (s *session) resources(sv *ir.Server) {
 	}
 	s.diags.Notef(codeResources, cmp.Or(r.Pos, s.pos),
 		"Codex reads the resources of %q without asking, whatever tools there are", sv.Name).
-		Hint("let hooks hold it: hooks = \"auto\" under [targets.codex]").
+		Hint("let hooks hold it: hooks = \"enforce\" in modec.toml").
 		Target(name).
 		Subject(s.ref.String())
 }

@@ -26,14 +26,9 @@ func (codex) Name() string { return name }
 func (codex) Summary() string { return "Codex: sessions by role, agents, MCP servers, hooks" }
 
 func (codex) Options() []contract.Option {
-	return []contract.Option{{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
-		Doc: "Have sessions ask `modec hook codex` before tool calls, the only way to hold lists of commands and " +
-			"files. \"auto\": for the subjects whose configuration alone does not say what they may do. true: for " +
-			"every subject that says anything. false: never; a group that the configuration cannot say is then " +
-			"denied as a whole."},
-		{Name: requirementsOption, Type: contract.Bool, Default: false,
-			Doc: "Write " + format.RequirementsFile + " too: what none of the project's sessions needs, for an " +
-				"administrator to place at " + format.AdminFile + ", above which nothing stands."}}
+	return []contract.Option{{Name: requirementsOption, Type: contract.Bool, Default: false,
+		Doc: "Write " + format.RequirementsFile + " too: what none of the project's sessions needs, for an " +
+			"administrator to place at " + format.AdminFile + ", above which nothing stands."}}
 }
 
 // Codes documents what the target reports.

@@ -56,7 +56,7 @@ func (e *emitter) agentText(m *ir.Mode, s *session, withHook, ofSession bool) []
 			b.WriteString("  - " + quoted(t) + "\n")
 		}
 	}
-	if s.hooked && withHook {
+	if s.listens() && withHook {
 		line(format.HooksKey, string(contract.JSONLine(s.hookLines(ofSession)))) // which is YAML too
 	}
 	b.WriteString("---\n\n" + persona.Prompt(m))
@@ -212,7 +212,7 @@ func (s *session) hookLines(ofSession bool) contract.Object {
 	if ofSession {
 		line = s.in.SessionHook(name, s.ref) + " --may-allow"
 	}
-	line += contract.Refusing
+	line += s.in.HookEnd(contract.Refusing)
 	return contract.Object{format.Before, []contract.Object{
 		{"type", "command", "bash", line, "timeoutSec", hookTimeout}}}
 }

@@ -17,7 +17,7 @@ import (
 func TestOddNames(t *testing.T) {
 	compile := func(file string) (*compiler.Result, string) {
 		res, diags := compiler.Compile(t.Context(), compiler.Request{Targets: targets.All(), FS: memfs.FS{
-			config.File: []byte("inventory = \"closed\"\n[targets.copilot]\n"),
+			config.File: []byte("hooks = \"enforce\"\ninventory = \"closed\"\n[targets.copilot]\n"),
 			"modec/a.json": []byte(`{"roles": {"dev": {"can": {"read": "allow", "command": {"allow": ["make"], "default": "ask"}}}},
 "modes": {"team-My-Agent": {"name": "M", "roleDefinition": "You read.", "can": {"read": "allow", "command": {"ask": ["make"]}},
 	"agents": {"copilot": {"settings": {"file": "` + file + `"}}}}}}`)}})

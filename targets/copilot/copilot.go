@@ -20,8 +20,8 @@
 //     allows runs also outside of the project and past --deny-tool, so that no such rule is written.
 //   - What the subject leaves to Copilot, the hook leaves to it.
 //
-// With hooks = "auto" a subject has a hook where options alone do not say what it may do. Without (hooks = false) a
-// session has the tools that --available-tools names and no others, and a group that options do not say is denied.
+// Without hooks a session has the tools that --available-tools names and no others, and a group that
+// options do not say is denied.
 //
 // # Modes
 //

@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,12 +15,11 @@ import (
 // emitter compiles one project.
 type emitter struct {
 	in    contract.Input
-	hooks contract.Switch
 	files []contract.File
 	diags diag.List
 }
 
-func newEmitter(in contract.Input) *emitter { return &emitter{in: in, hooks: in.Hooks()} }
+func newEmitter(in contract.Input) *emitter { return &emitter{in: in} }
 
 // session is a subject as which Copilot is started.
 type session struct {
@@ -73,7 +73,7 @@ func (e *emitter) session(ref ir.SubjectRef, at diag.Pos) *session {
 		return nil
 	}
 	s := &session{emitter: e, ref: ref, subject: subject, pos: at}
-	s.hooked = e.hooks != contract.Never && s.says() && (e.hooks == contract.Always || !s.exact())
+	s.hooked = e.in.Hooked() && s.says()
 	s.groups = s.has()
 	return s
 }
@@ -84,7 +84,7 @@ func (s *session) members() (o contract.Object) {
 		if args := s.args(); len(args) > 0 {
 			o = append(o, format.ArgsKey, args)
 		}
-		if s.hooked {
+		if s.listens() {
 			o = append(o, format.HooksKey, s.hookLines(true))
 		}
 	}
@@ -141,30 +141,12 @@ func (s *session) leavesServers() bool {
 // decided returns what a result of the source means to Copilot.
 func decided(r *policy.Result) ir.Decision { return contract.Decision(copilot{}, r) }
 
+// listens reports whether the session has modec's hook, which may only observe.
+func (s *session) listens() bool { return s.in.Listens() && s.says() }
+
 func (s *session) tool(server, tool string) ir.Decision {
 	r := s.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
 	return decided(&r)
-}
-
-// exact reports whether options alone say all that the subject does.
-func (s *session) exact() bool {
-	for _, g := range groups {
-		if !contract.Denies(s.subject, g) && !s.unhooked(g) {
-			return false
-		}
-	}
-	if s.unknown() < ir.Allow || s.tool(contract.UnknownServer, contract.UnknownTool) < ir.Allow {
-		return false
-	}
-	for i := range s.in.Project.Servers {
-		sv := &s.in.Project.Servers[i]
-		asks := func(tool string) bool { return s.tool(sv.Name, tool) == ir.Ask }
-		if asks(contract.UnknownTool) || slices.ContainsFunc(sv.Tools, func(t ir.Tool) bool { return asks(t.Name) }) ||
-			len(s.subject.UnlistedToolRules(sv.Name)) > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // unhooked reports whether options alone say what the subject does with a group that it does not deny.
@@ -191,7 +173,11 @@ func (s *session) has() map[ir.Group]bool {
 			all[g] = true
 		default:
 			l := lost[g]
-			s.loss(g, l.code, l.message, s.ref)
+			lack := strings.ReplaceAll(l.lack, "%s", s.ref.String())
+			all[g] = s.in.Keeps(&s.diags, name, s.ref, g, s.placeOf(g), "%s", lack)
+			if !all[g] {
+				s.loss(g, l.code, "%s: %s", lack, strings.ReplaceAll(l.then, "%s", s.ref.String()))
+			}
 		}
 	}
 	return all
@@ -199,24 +185,23 @@ func (s *session) has() map[ir.Group]bool {
 
 // lost are what a session without a hook does not do.
 var lost = map[ir.Group]struct {
-	code    diag.Code
-	message string
+	code       diag.Code
+	lack, then string
 }{
-	ir.Read:    {codeRead, "no option of Copilot says which files %s may read: it reads none"},
-	ir.Edit:    {codeEdit, "no option of Copilot says which files %s may edit: it edits none"},
-	ir.Command: {codeCommands, "no option of Copilot says which commands %s may run: it runs none"},
-	ir.Web:     {codeWeb, "no option of Copilot says what %s may fetch: it fetches nothing"},
-	ir.Modes:   {codeAgents, "an agent may do what its session may: %s hands work to none"},
+	ir.Read:    {codeRead, "no option of Copilot says which files %s may read", "it reads none"},
+	ir.Edit:    {codeEdit, "no option of Copilot says which files %s may edit", "it edits none"},
+	ir.Command: {codeCommands, "no option of Copilot says which commands %s may run", "it runs none"},
+	ir.Web:     {codeWeb, "no option of Copilot says what %s may fetch", "it fetches nothing"},
+	ir.Modes:   {codeAgents, "an agent may do what its session may", "%s hands work to none"},
 }
+
+// placeOf returns where the subject says what it may do in a group, or is written.
+func (s *session) placeOf(g ir.Group) diag.Pos { return cmp.Or(s.subject.Default(g).Pos, s.pos) }
 
 // loss warns that the subject may do less in a group than the source says.
 func (s *session) loss(g ir.Group, code diag.Code, message string, args ...any) {
-	at := s.subject.Default(g).Pos
-	if at.IsZero() {
-		at = s.pos
-	}
-	s.diags.Warnf(code, at, message, args...).
-		Hint("let hooks hold it: hooks = \"auto\" under [targets.copilot]").
+	s.diags.Warnf(code, s.placeOf(g), message, args...).
+		Hint("let hooks hold it: hooks = \"enforce\" in modec.toml").
 		Target(name).
 		Subject(s.ref.String()).
 		Loses(diag.Narrowing, string(g))

@@ -56,7 +56,7 @@ func hooked(t *testing.T, p *ir.Project, ref ir.SubjectRef, may bool, payload st
 
 func TestHook(t *testing.T) {
 	res, diags := compiler.Compile(t.Context(), compiler.Request{Targets: targets.All(), FS: memfs.FS{
-		config.File: []byte("inventory = \"closed\"\n[targets.copilot]\n"), "modec/a.json": []byte(shop)}})
+		config.File: []byte("hooks = \"enforce\"\ninventory = \"closed\"\n[targets.copilot]\n"), "modec/a.json": []byte(shop)}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

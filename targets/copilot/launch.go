@@ -61,7 +61,7 @@ func (copilot) Environment(in contract.Input, ref ir.SubjectRef, opt contract.Ar
 	put := func(path string, data []byte) {
 		f.Files = append(f.Files, contract.File{Path: path, Data: data})
 	}
-	if s.hooked {
+	if s.listens() {
 		put(format.HomeHooks, contract.JSON(contract.Object{"version", 1, format.HooksKey, s.hookLines(true)}))
 	}
 	text := ""
@@ -69,17 +69,13 @@ func (copilot) Environment(in contract.Input, ref ir.SubjectRef, opt contract.Ar
 		text = strings.TrimSpace(r.AppendSystemPrompt) + "\n"
 	}
 	put(format.HomeInstructions, []byte(text))
-	withHook := true // by itself, where nothing else asks about the agent
-	if s.hooked {
-		withHook = false
-	}
 	for i := range in.Project.Modes {
 		m := &in.Project.Modes[i]
 		if ref.Mode != m.Slug && (r == nil || !r.Enters(m.Slug)) {
 			continue
 		}
 		if of := e.quiet().session(ir.SubjectRef{Mode: m.Slug}, m.Pos); of != nil {
-			put(format.HomeAgents+format.AgentOf(m)+".agent.md", e.quiet().agentText(m, of, withHook, true))
+			put(format.HomeAgents+format.AgentOf(m)+".agent.md", e.quiet().agentText(m, of, !s.listens(), true))
 		}
 	}
 	return append(vars, "COPILOT_HOME="+opt.Copies.Folder(f), "COPILOT_ALLOW_ALL=", "COPILOT_ASSISTED_APPROVAL="), nil

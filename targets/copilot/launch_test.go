@@ -43,7 +43,7 @@ func (c *copies) of() *contract.Copies {
 func TestLaunch(t *testing.T) {
 	l := launcher(t)
 	res, diags := compiler.Compile(t.Context(), compiler.Request{Targets: targets.All(), FS: memfs.FS{
-		config.File: []byte("inventory = \"closed\"\n[targets.copilot]\n"),
+		config.File: []byte("hooks = \"enforce\"\ninventory = \"closed\"\n[targets.copilot]\n"),
 		"modec/a.json": []byte(`{"servers": {"docs": {"url": "https://d.example/mcp", "tools": {"get": {}, "put": {}}}},
 "roles": {"dev": {"env": {"B": "2", "A": "1"}, "appendSystemPrompt": "Be brief.", "modes": ["m"],
 	"can": {"command": {"allow": ["make"], "default": "ask"}, "edit": "deny", "mcp": {"docs": {"allow": ["get"], "deny": ["put"]}, "default": "deny"}}},
@@ -127,7 +127,8 @@ func TestLaunch(t *testing.T) {
 func TestHooksOff(t *testing.T) {
 	l := launcher(t)
 	res, diags := compiler.Compile(t.Context(), compiler.Request{Targets: targets.All(), FS: memfs.FS{
-		config.File: []byte("[targets.copilot]\n"), "modec/a.json": []byte(`{"roles": {"dev": {"can": {"edit": "ask", "command": "ask"}}}}`)}})
+		config.File:    []byte("hooks = \"enforce\"\n[targets.copilot]\n"),
+		"modec/a.json": []byte(`{"roles": {"dev": {"can": {"edit": "ask", "command": "ask"}}}}`)}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

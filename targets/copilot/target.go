@@ -28,10 +28,7 @@ func (copilot) Summary() string {
 }
 
 func (copilot) Options() []contract.Option {
-	return []contract.Option{{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
-		Doc: "Have sessions and agents ask `modec hook copilot` before tool calls, the only way to hold lists of " +
-			"commands, files and hosts. \"auto\": for the subjects that options and lists of tools do not hold. " +
-			"true: for every subject that says anything. false: never; what options cannot say is then denied."}}
+	return nil
 }
 
 // Codes documents what the target reports.

@@ -16,7 +16,6 @@ const (
 	codeAsk            diag.Code = "cursor-ask"
 	codeCLIOnly        diag.Code = "cursor-cli-only"
 	codeDeny           diag.Code = "cursor-deny"
-	codeHookOnly       diag.Code = "cursor-hook-only"
 	codeName           diag.Code = "cursor-name"
 	codeNameCollision  diag.Code = "cursor-name-collision"
 	codeNativeRule     diag.Code = "cursor-claude-rule"

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 )
@@ -40,23 +39,17 @@ func (e *emitter) allow(p *profile, rules []ir.Rule) []string {
 	var out []string
 	var held []ir.Pattern
 	whole, at := p.byDefault(ir.Command) == ir.Allow, p.subject.Default(ir.Command).Pos
-	every := whole && p.unlisted(ir.Command)
 	for _, r := range rules {
 		switch {
 		case r.Decision != ir.Allow:
 			held = append(held, r.Pattern)
 		case everything(r.Pattern):
-			whole, every, at = true, true, r.Pos
+			whole, at = true, r.Pos
 		}
 	}
 	switch {
-	case every && len(held) == 0:
-		return []string{"*"}
 	case whole && len(held) == 0:
-		e.loss(p, ir.Command, codeApproval, at,
-			"a default beside a list allows only what is literal, and no entry says so: "+
-				"Cursor asks about every command that no other rule allows").
-			Hint("allow \"*\", or list what runs without asking as prefixes (\"npm test *\")")
+		return []string{"*"}
 	case whole:
 		e.loss(p, ir.Command, codeApproval, at,
 			"no entry means every command but some: Cursor asks about every command that no other rule allows").
@@ -86,12 +79,6 @@ func (e *emitter) allow(p *profile, rules []ir.Rule) []string {
 	return out
 }
 
-// unlisted reports whether a default of commands or hosts that allows means all of them. A
-// written one does not beside a list: what is not literal, or no host, is then asked about.
-func (p *profile) unlisted(g ir.Group) bool {
-	return len(p.subject.Rules(g)) == 0 || p.subject.Default(g).Decision == ir.Agent
-}
-
 // everything reports whether a pattern matches every command.
 func everything(p ir.Pattern) bool { return p.Kind == ir.Plain && strings.Trim(p.Text, "* ") == "" }
 
@@ -106,13 +93,13 @@ func startOf(p ir.Pattern) string {
 }
 
 // overlaps returns what an entry approves and another rule decides: the pattern of that, or the line; "" for nothing.
-// The starts of those patterns are tried behind the entry, and a shell, which would run whatever it reads. A wildcard
-// stands for anything, so that one which comes before the entry's end can match what goes on from there.
+// The starts of those patterns are tried behind the entry. A wildcard stands for anything, so that one which comes
+// before the entry's end can match what goes on from there.
 func overlaps(entry string, held []ir.Pattern, decides func(line string) bool) string {
 	words := strings.Replace(entry, ":", " ", 1)
-	probes := []string{words, words + " > /dev/null"} // what only a text alone allows: cd docs
-	if words == entry {                               // a prefix, behind which anything may come
-		probes = append(probes, words+" modec-probe", words+" sh")
+	probes := []string{words}
+	if words == entry { // a prefix, behind which anything may come
+		probes = append(probes, words+" modec-probe")
 		for _, pattern := range held {
 			s := startOf(pattern)
 			before, _, open := strings.Cut(pattern.Text, "*")
@@ -120,7 +107,7 @@ func overlaps(entry string, held []ir.Pattern, decides func(line string) bool) s
 				open && strings.HasPrefix(words+" ", before) {
 				return pattern.String()
 			}
-			probes = append(probes, words+" "+s, words+" -c '"+s+"'", words+" . -exec "+s+" x")
+			probes = append(probes, words+" "+s)
 		}
 	}
 	if i := slices.IndexFunc(probes, decides); i >= 0 {
@@ -131,12 +118,12 @@ func overlaps(entry string, held []ir.Pattern, decides func(line string) bool) s
 
 // notAllowed reports whether the source asks about a line or denies it.
 func (p *profile) notAllowed(line string) bool {
-	return decided(p.subject.Decide(policy.Action{Group: ir.Command, Arg: line})) != ir.Allow
+	return decided(p.text.Decide(policy.Action{Group: ir.Command, Arg: line})) != ir.Allow
 }
 
 // asks reports whether the source asks about a line.
 func (p *profile) asks(line string) bool {
-	return p.subject.Decide(policy.Action{Group: ir.Command, Arg: line}).Decision == ir.Ask
+	return p.text.Decide(policy.Action{Group: ir.Command, Arg: line}).Decision == ir.Ask
 }
 
 // plainWords matches words that both matchers, the IDE's list and a shell read as they
@@ -209,7 +196,6 @@ func (e *emitter) deny(p *profile, pattern ir.Pattern) (string, bool) {
 		return first + ":" + rest, true
 	default:
 		longer := policy.Action{Group: ir.Command, Arg: words + " modec-probe"}
-		off := e.in.Options.Switch("hooks") == contract.Never
-		return words, off || decided(p.subject.Decide(longer)) == ir.Deny
+		return words, !e.in.Hooked() || decided(p.subject.Decide(longer)) == ir.Deny
 	}
 }

@@ -2,7 +2,6 @@ package cursor
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -37,10 +36,10 @@ func regex(d ir.Decision, text string, line int) ir.Rule {
 
 type options map[string]any
 
-// without hooks, unless where a rule needs them.
+// with hooks, or without.
 func hooksOf(off bool) options {
 	if off {
-		return options{"hooks": contract.Never}
+		return options{"hooks": contract.Off}
 	}
 	return nil
 }
@@ -52,9 +51,13 @@ func emit(t *testing.T, p *ir.Project, o options, exceptions ...contract.Excepti
 	if err != nil {
 		t.Fatal(err)
 	}
+	hooks, ok := o["hooks"].(contract.HookState)
+	if !ok {
+		hooks = contract.Enforce
+	}
 	files, diags := New().Emit(contract.Input{Project: p, Policy: e, Reach: reach, Exceptions: exceptions,
 		Options: contract.NewOptions(New().Options(), o,
-			map[string]diag.Pos{"subject": {File: "modec.toml", Line: 4, Col: 1}})})
+			map[string]diag.Pos{"subject": {File: "modec.toml", Line: 4, Col: 1}}).WithHooks(hooks)})
 	tree := map[string]string{}
 	for _, f := range files {
 		tree[f.Path] = string(f.Data)
@@ -106,43 +109,38 @@ func TestCommands(t *testing.T) {
 	}{
 		{name: "a prefix is its words",
 			table: table(ir.Ask, rule(ir.Allow, "git log *", 1), rule(ir.Deny, "git push *", 2)),
-			allow: []string{"git log"}, deny: []string{"git push"}, codes: []string{"cursor-hook-only"}},
+			allow: []string{"git log"}, deny: []string{"git push"}},
 		{name: "both spellings of a prefix", table: table(ir.Ask, rule(ir.Allow, "npm run:*", 1)),
 			allow: []string{"npm run"}},
 		{name: "an exact command matches nothing longer",
 			table: table(ir.Ask, rule(ir.Allow, "npm ci", 1), rule(ir.Deny, "npm run publish", 2)),
-			allow: []string{"npm:ci"}, deny: []string{"npm:run publish"}, codes: []string{"cursor-hook-only"}},
+			allow: []string{"npm:ci"}, deny: []string{"npm:run publish"}},
 		{name: "one exact word has no form", table: table(ir.Ask, rule(ir.Allow, "ls", 1), rule(ir.Deny, "reboot", 2)),
-			codes: []string{"cursor-approval", "cursor-hook-only"}},
+			codes: []string{"cursor-approval"}},
 		{name: "a wildcard inside has no form",
 			table: table(ir.Ask, rule(ir.Allow, "git * main", 1), rule(ir.Deny, "git * --force", 2)),
-			codes: []string{"cursor-approval", "cursor-hook-only"}},
+			codes: []string{"cursor-approval"}},
 		{name: "a prefix would approve what is asked below it",
 			table: table(ir.Ask, rule(ir.Allow, "git *", 1), rule(ir.Ask, "git push *", 2)),
 			codes: []string{"cursor-approval"}},
-		{name: "a wrapper would approve what is denied",
-			table: table(ir.Ask, rule(ir.Allow, "env *", 1), rule(ir.Allow, "go test *", 2), rule(ir.Deny, "rm *", 3)),
-			allow: []string{"go test"}, deny: []string{"rm"}, codes: []string{"cursor-approval", "cursor-hook-only"}},
-		{name: "a wrapper would approve what a shell reads",
-			table: table(ir.Ask, rule(ir.Allow, "xargs *", 1), rule(ir.Allow, "go test *", 2)),
-			allow: []string{"go test"}, codes: []string{"cursor-approval"}},
+		{name: "a wrapper", table: table(ir.Ask, rule(ir.Allow, "xargs *", 1), rule(ir.Allow, "go test *", 2)),
+			allow: []string{"xargs", "go test"}},
 		{name: "hostile text is no entry",
 			table: table(ir.Ask, rule(ir.Allow, `echo ")" *`, 1), rule(ir.Allow, "a{b,c} *", 2)),
 			codes: []string{"cursor-approval"}},
 		{name: "a bare allow", table: table(ir.Allow), allow: []string{"*"}},
 		{name: "every command but some", table: table(ir.Allow, rule(ir.Deny, "rm *", 1)), deny: []string{"rm"},
-			codes: []string{"cursor-approval", "cursor-hook-only"}},
+			codes: []string{"cursor-approval"}},
 		{name: "a list beside a default that allows", table: table(ir.Allow, rule(ir.Allow, "git log *", 1)),
-			allow: []string{"git log"}, codes: []string{"cursor-approval"}},
+			allow: []string{"*"}},
 		{name: "a list with everything", table: table(ir.Allow, rule(ir.Allow, "git log *", 1), rule(ir.Allow, "*", 2)),
 			allow: []string{"*"}},
 		{name: "what is not listed is denied by the hook", table: table(ir.Deny, rule(ir.Allow, "go test *", 1)),
-			allow: []string{"go test"}, codes: []string{"cursor-hook-only"}},
-		{name: "nothing is permitted", table: table(ir.Deny), deny: everyCommand,
-			codes: []string{"cursor-hook-only"}},
+			allow: []string{"go test"}},
+		{name: "nothing is permitted", table: table(ir.Deny), deny: everyCommand},
 		{name: "a bare deny",
 			table: table(ir.Ask, ir.Rule{Decision: ir.Deny, Pattern: ir.Pattern{Kind: ir.All}, Pos: at(1)}),
-			deny:  everyCommand, codes: []string{"cursor-hook-only"}},
+			deny:  everyCommand},
 
 		{name: "off: what Cursor lets a command do beside is its own matter", off: true,
 			table: table(ir.Ask, rule(ir.Allow, "go test *", 1)), allow: []string{"go test"}},
@@ -176,29 +174,26 @@ func TestPaths(t *testing.T) {
 	}{
 		{name: "everything is allowed", table: table(ir.Allow)},
 		{name: "a name at any depth, and what is below", table: table(ir.Allow, rule(ir.Deny, "*.pem", 1)),
-			deny: []string{"**/*.pem", "**/*.pem/**"}, codes: []string{"cursor-hook-only"}},
+			deny: []string{"**/*.pem", "**/*.pem/**"}},
 		{name: "an anchored folder", table: table(ir.Allow, rule(ir.Deny, "/infra/", 1), rule(ir.Deny, "a/b/**", 2)),
-			deny: []string{"infra", "infra/**", "a/b/**"}, codes: []string{"cursor-hook-only"}},
+			deny: []string{"infra", "infra/**", "a/b/**"}},
 		{name: "braces are expanded", table: table(ir.Allow, rule(ir.Deny, "{a,b}/c", 1)),
-			deny: []string{"a/c", "a/c/**", "b/c", "b/c/**"}, codes: []string{"cursor-hook-only"}},
+			deny: []string{"a/c", "a/c/**", "b/c", "b/c/**"}},
 		{name: "other glob characters become wider", table: table(ir.Allow, rule(ir.Deny, "x/?[a-c](1).md", 1)),
-			deny: []string{"x/*1*.md", "x/*1*.md/**"}, codes: []string{"cursor-hook-only"}},
+			deny: []string{"x/*1*.md", "x/*1*.md/**"}},
 		{name: "an ask is refused", table: table(ir.Allow, rule(ir.Ask, "infra/**", 1)),
-			deny: []string{"infra/**"}, codes: []string{"cursor-ask", "cursor-hook-only"}},
+			deny: []string{"infra/**"}, codes: []string{"cursor-ask"}},
 		{name: "everything is asked", table: table(ir.Ask), deny: everyPath,
-			codes: []string{"cursor-ask", "cursor-hook-only"}},
+			codes: []string{"cursor-ask"}},
 		{name: "beside a hook, as a path of the workspace",
 			table: table(ir.Allow, rule(ir.Deny, "/infra/", 1), rule(ir.Deny, "a/b/**", 2), regex(ir.Deny, "x", 3)),
-			deny:  []string{"infra", "infra/**", "a/b/**"}, codes: []string{"cursor-hook-only"}},
+			deny:  []string{"infra", "infra/**", "a/b/**"}},
 		{name: "what is left", table: &ir.Table{Rules: []ir.Rule{rule(ir.Deny, "a/b", 1)}},
-			deny: []string{"a/b", "a/b/**"}, codes: []string{"cursor-hook-only"}},
-		{name: "an expression", table: table(ir.Allow, regex(ir.Deny, `_test\.go$`, 1)),
-			codes: []string{"cursor-hook-only"}},
-		{name: "what is not listed", table: table(ir.Deny, rule(ir.Allow, "**/*.md", 1)),
-			codes: []string{"cursor-hook-only"}},
-		{name: "everything is denied", table: table(ir.Deny), deny: everyPath, codes: []string{"cursor-hook-only"}},
-		{name: "everything, as a glob", table: table(ir.Allow, rule(ir.Deny, "**", 1)), deny: everyPath,
-			codes: []string{"cursor-hook-only"}},
+			deny: []string{"a/b", "a/b/**"}},
+		{name: "an expression", table: table(ir.Allow, regex(ir.Deny, `_test\.go$`, 1))},
+		{name: "what is not listed", table: table(ir.Deny, rule(ir.Allow, "**/*.md", 1))},
+		{name: "everything is denied", table: table(ir.Deny), deny: everyPath},
+		{name: "everything, as a glob", table: table(ir.Allow, rule(ir.Deny, "**", 1)), deny: everyPath},
 
 		{name: "off: also as an absolute path", off: true, table: table(ir.Allow, rule(ir.Deny, "a/b", 1)),
 			deny: []string{"**/a/b", "**/a/b/**"}, codes: []string{"cursor-cli-only"}},
@@ -228,7 +223,7 @@ func TestHosts(t *testing.T) {
 		{"a host", table(ir.Ask, rule(ir.Allow, "Docs.Example.com", 1), rule(ir.Deny, "evil.example", 2)),
 			[]string{"docs.example.com"}, []string{"evil.example"}},
 		{"everything", table(ir.Allow), []string{"*"}, nil},
-		{"everything, and a list", table(ir.Allow, rule(ir.Allow, "good.example", 1)), []string{"good.example"}, nil},
+		{"everything, and a list", table(ir.Allow, rule(ir.Allow, "good.example", 1)), []string{"*"}, nil},
 		{"a list with everything", table(ir.Ask, rule(ir.Allow, "good.example", 1), rule(ir.Allow, "*", 2)),
 			[]string{"*"}, nil},
 		{"everything but", table(ir.Allow, rule(ir.Deny, "evil.example", 1)), nil, []string{"evil.example"}},
@@ -264,8 +259,7 @@ func TestTools(t *testing.T) {
 	}{
 		{name: "tool by tool", servers: []ir.Server{github},
 			table: mcp(ir.Ask, entry("github", ir.Ask, rule(ir.Allow, "list_*", 1), rule(ir.Deny, "delete_*", 2))),
-			allow: []string{"github:list_issues"}, deny: []string{"github:delete_repo"},
-			codes: []string{"cursor-hook-only"}},
+			allow: []string{"github:list_issues"}, deny: []string{"github:delete_repo"}},
 		{name: "a server whole, with what it may grow", servers: []ir.Server{github},
 			table: mcp(ir.Deny, entry("github", ir.Allow)), allow: []string{"github:*"}},
 		{name: "listed tools only: what it grows is not allowed", servers: []ir.Server{github},
@@ -273,16 +267,15 @@ func TestTools(t *testing.T) {
 				entry("github", ir.Ask, rule(ir.Allow, "list_issues", 1), rule(ir.Allow, "create_issue", 2),
 					rule(ir.Allow, "delete_repo", 3))),
 			allow: []string{"github:create_issue", "github:delete_repo", "github:list_issues"}},
-		{name: "a server denied whole", servers: []ir.Server{github}, table: mcp(ir.Deny), deny: []string{"github:*"},
-			codes: []string{"cursor-hook-only"}},
+		{name: "a server denied whole", servers: []ir.Server{github}, table: mcp(ir.Deny), deny: []string{"github:*"}},
 		{name: "tools that differ in case have the lower decision",
 			servers: []ir.Server{server("s", 10, "Get", "get", "put")},
 			table: mcp(ir.Ask,
 				entry("s", ir.Ask, rule(ir.Allow, "Get", 1), rule(ir.Deny, "get", 2), rule(ir.Allow, "put", 3))),
-			allow: []string{"s:put"}, deny: []string{"s:Get"}, codes: []string{"cursor-hook-only"}},
+			allow: []string{"s:put"}, deny: []string{"s:Get"}},
 		{name: "a name with glob characters", servers: []ir.Server{server("a[b]", 10, "x", "y")},
 			table: mcp(ir.Ask, entry("a[b]", ir.Ask, rule(ir.Allow, "x", 1), rule(ir.Deny, "y", 2))),
-			deny:  []string{"a*b*:y"}, codes: []string{"cursor-hook-only", "cursor-name"}},
+			deny:  []string{"a*b*:y"}, codes: []string{"cursor-name"}},
 		{name: "off and open: what a server may grow", open: true, off: true, servers: []ir.Server{github},
 			table: mcp(ir.Ask, entry("github", ir.Deny, rule(ir.Allow, "list_issues", 1))),
 			allow: []string{"github:list_issues"},
@@ -322,7 +315,7 @@ func TestOrganisation(t *testing.T) {
 		{options: options{"mcpToolAllowlist": []string{}}, says: asks + " (docs:get)"},
 		{options: options{"mcpToolAllowlist": []string{"Docs:GET"}}},
 		{options: options{"mcpToolAllowlist": []string{"docs:*"}}, does: runs + " (docs:*, docs:put)"},
-		{options: options{"mcpToolAllowlist": []string{"docs:*"}, "hooks": contract.Never},
+		{options: options{"mcpToolAllowlist": []string{"docs:*"}, "hooks": contract.Off},
 			does: runs + " (docs:*, docs:put, docs:drop)"},
 	} {
 		tree, diags := emit(t, p, c.options)
@@ -532,56 +525,39 @@ func readHooks(t *testing.T, text string) (f hooksFile) {
 func closed() ir.Can { return ir.Can{Default: &ir.Default{Decision: ir.Deny, Pos: at(1)}} }
 
 // The command takes its input whole from a here-document as well as from standard input.
-// With hooks = true every hook is fail-closed. Else, where modec is missing, the hook asks if
-// its event can, and lets Cursor go on if it cannot.
+// Every hook is fail-closed.
 func TestHooksFile(t *testing.T) {
 	p := role(closed())
 	p.Roles[0].Name, p.Baseline = "it's $(me)", "it's $(me)"
-	line := `modec hook cursor`
-	asks := `{ ` + line + ` || { [ $? = 2 ] && exit 2; ` +
-		`echo '{"permission":"ask","user_message":"modec is not installed: ` +
-		`go install modec.dev/modec/cmd/modec@latest"}'; }; }`
 	every := hook.Events(ir.Decided)
 	if len(every) != 6 {
 		t.Errorf("got the events %q, want all that can refuse", every)
 	}
-	for hooks, want := range map[contract.Switch]struct {
-		line   string
-		events map[string]string // with another line
-	}{
-		contract.Always:      {line: `{ ` + line + ` || exit 2; }`},
-		contract.WhereNeeded: {line, map[string]string{"beforeShellExecution": asks, "beforeMCPExecution": asks}},
-	} {
-		tree, _ := emit(t, p, options{"hooks": hooks})
-		got := readHooks(t, tree[".cursor/hooks.json"])
-		for _, event := range every {
-			h := got.Hooks[event]
-			closed := hooks == contract.Always
-			if len(h) != 1 || h[0].FailClosed != closed || h[0].Command != cmp.Or(want.events[event], want.line) {
-				t.Errorf("hooks = %s, %s: got %+v", hooks, event, h)
-			}
+	tree, _ := emit(t, p, nil)
+	got := readHooks(t, tree[".cursor/hooks.json"])
+	for _, event := range every {
+		if h := got.Hooks[event]; len(h) != 1 || !h[0].FailClosed || h[0].Command != `{ modec hook cursor || exit 2; }` {
+			t.Errorf("%s: got %+v", event, h)
 		}
-		if len(got.Hooks) != len(every) || got.Version != 1 {
-			t.Errorf("hooks = %s: got %d events of version %d, want %q", hooks, len(got.Hooks), got.Version, every)
-		}
-		if n := strings.Count(tree[".cursor/hooks.json"], "\n"); n != 5+len(every) {
-			t.Errorf("hooks = %s: got %d lines, want one an event", hooks, n)
-		}
-		p.Baseline = ""
-		tree, _ = emit(t, p, options{"hooks": hooks})
-		if tree[".cursor/hooks.json"] != "" || tree["session:cursor/it%27s%20%24%28me%29/hooks.json"] == "" {
-			t.Errorf("hooks = %s writes no hooks into the profile", hooks)
-		}
-		p.Baseline = p.Roles[0].Name
 	}
-	if tree, _ := emit(t, p, options{"hooks": contract.Never}); tree[".cursor/hooks.json"] != "" {
-		t.Error("hooks = false writes hooks")
+	if len(got.Hooks) != len(every) || got.Version != 1 {
+		t.Errorf("got %d events of version %d, want %q", len(got.Hooks), got.Version, every)
+	}
+	if n := strings.Count(tree[".cursor/hooks.json"], "\n"); n != 5+len(every) {
+		t.Errorf("got %d lines, want one an event", n)
+	}
+	if tree, _ = emit(t, p, options{"hooks": contract.Off}); tree[".cursor/hooks.json"] != "" {
+		t.Error("hooks off writes hooks")
+	}
+	p.Baseline = ""
+	tree, _ = emit(t, p, nil)
+	if tree[".cursor/hooks.json"] != "" || tree["session:cursor/it%27s%20%24%28me%29/hooks.json"] == "" {
+		t.Error("no hooks in the profile")
 	}
 }
 
-// With auto a subject has hooks where it denies anything, which no file says to the IDE, and a
-// hook for no event whose groups it leaves to Cursor.
-func TestHooksWhereNeeded(t *testing.T) {
+// A subject has no hook for an event whose groups it leaves to Cursor.
+func TestHookEvents(t *testing.T) {
 	read, shell := []string{
 		"beforeReadFile",
 		"beforeShellExecution",
@@ -602,55 +578,46 @@ func TestHooksWhereNeeded(t *testing.T) {
 		name    string
 		project *ir.Project
 		want    []string
-		always  []string // with hooks = true
 	}{
-		{"nothing is said", role(ir.Can{}), nil, nil},
-		{"a command is denied", role(ir.Can{Command: left(rule(ir.Deny, "git push *", 1))}), shell, shell},
+		{"nothing is said", role(ir.Can{}), nil},
+		{"a command is denied", role(ir.Can{Command: left(rule(ir.Deny, "git push *", 1))}), shell},
 		{"a list of commands closes with ask",
-			role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls *", 1))}), nil, shell},
+			role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls *", 1))}), shell},
 		{"a list of commands closes with deny",
-			role(ir.Can{Command: table(ir.Deny, rule(ir.Allow, "ls *", 1))}), shell, shell},
-		{"every command is denied", role(ir.Can{Command: table(ir.Deny)}), shell, shell},
+			role(ir.Can{Command: table(ir.Deny, rule(ir.Allow, "ls *", 1))}), shell},
+		{"every command is denied", role(ir.Can{Command: table(ir.Deny)}), shell},
 		{"a set of commands is denied",
 			role(ir.Can{Command: left(ir.Rule{Pattern: ir.Pattern{Kind: ir.Builtin, Text: "git_read"}, Pos: at(1)})}),
-			shell, shell},
-		{"a filter may read", role(ir.Can{Command: filters, Read: table(ir.Allow)}), nil, read},
-		{"a filter may not read", role(ir.Can{Command: filters, Read: table(ir.Deny)}), read, read},
-		{"a path is denied", role(ir.Can{Read: left(rule(ir.Deny, "secrets/", 1))}), read, read},
-		{"a path is asked about", role(ir.Can{Read: left(rule(ir.Ask, "secrets/", 1))}), read, read},
-		{"a path is allowed", role(ir.Can{Read: left(rule(ir.Allow, "secrets/", 1))}), nil, read},
-		{"an expression", role(ir.Can{Read: left(regex(ir.Deny, "x", 1))}), read, read},
+			shell},
+		{"a filter may read", role(ir.Can{Command: filters, Read: table(ir.Allow)}), read},
+		{"a filter may not read", role(ir.Can{Command: filters, Read: table(ir.Deny)}), read},
+		{"a path is denied", role(ir.Can{Read: left(rule(ir.Deny, "secrets/", 1))}), read},
+		{"a path is asked about", role(ir.Can{Read: left(rule(ir.Ask, "secrets/", 1))}), read},
+		{"a path is allowed", role(ir.Can{Read: left(rule(ir.Allow, "secrets/", 1))}), read},
+		{"an expression", role(ir.Can{Read: left(regex(ir.Deny, "x", 1))}), read},
 		{"a list of paths closes with deny",
-			role(ir.Can{Read: table(ir.Deny, rule(ir.Allow, "src/**", 1))}), read, read},
-		{"every read is denied", role(ir.Can{Read: table(ir.Deny)}), read, read},
-		{"every edit is asked about", role(ir.Can{Edit: table(ir.Ask)}), shell, shell},
+			role(ir.Can{Read: table(ir.Deny, rule(ir.Allow, "src/**", 1))}), read},
+		{"every read is denied", role(ir.Can{Read: table(ir.Deny)}), read},
+		{"every edit is asked about", role(ir.Can{Edit: table(ir.Ask)}), shell},
 		{"a server is denied", role(ir.Can{MCP: mcp(ir.Agent, entry("docs", ir.Deny))}, docs),
-			[]string{"beforeMCPExecution", "preToolUse"}, []string{"beforeMCPExecution", "preToolUse"}},
-		{"what lies outside", role(ir.Can{OutsideRead: deny}), read, read},
-		{"an edit is denied", role(ir.Can{Edit: left(rule(ir.Deny, "x/**", 1))}), shell, shell},
-		{"a host is denied", role(ir.Can{Web: left(rule(ir.Deny, "evil.example", 1))}), []string{"preToolUse"},
-			[]string{"preToolUse"}},
-		{"a host is allowed", role(ir.Can{Web: left(rule(ir.Allow, "good.example", 1))}), nil, []string{"preToolUse"}},
-		{"a subagent is denied", role(ir.Can{Modes: left(rule(ir.Deny, "x", 1))}), []string{"subagentStart"},
-			[]string{"subagentStart"}},
-		{"unknown tools are denied", role(ir.Can{Unknown: deny}), []string{"preToolUse"}, []string{"preToolUse"}},
-		{"a tool is denied", role(ir.Can{MCP: mcp(ir.Ask, entry("docs", ir.Ask, rule(ir.Deny, "get", 1)))}, docs),
-			[]string{"beforeMCPExecution", "preToolUse"}, []string{"beforeMCPExecution", "preToolUse"}},
-		{"what an open inventory does not list", open, []string{"beforeMCPExecution", "preToolUse"},
 			[]string{"beforeMCPExecution", "preToolUse"}},
+		{"what lies outside", role(ir.Can{OutsideRead: deny}), read},
+		{"an edit is denied", role(ir.Can{Edit: left(rule(ir.Deny, "x/**", 1))}), shell},
+		{"a host is denied", role(ir.Can{Web: left(rule(ir.Deny, "evil.example", 1))}), []string{"preToolUse"}},
+		{"a host is allowed", role(ir.Can{Web: left(rule(ir.Allow, "good.example", 1))}), []string{"preToolUse"}},
+		{"a subagent is denied", role(ir.Can{Modes: left(rule(ir.Deny, "x", 1))}), []string{"subagentStart"}},
+		{"unknown tools are denied", role(ir.Can{Unknown: deny}), []string{"preToolUse"}},
+		{"a tool is denied", role(ir.Can{MCP: mcp(ir.Ask, entry("docs", ir.Ask, rule(ir.Deny, "get", 1)))}, docs),
+			[]string{"beforeMCPExecution", "preToolUse"}},
+		{"what an open inventory does not list", open, []string{"beforeMCPExecution", "preToolUse"}},
 	} {
-		for hooks, want := range map[contract.Switch][]string{contract.WhereNeeded: c.want, contract.Always: c.always} {
-			tree, diags := emit(t, c.project, options{"hooks": hooks})
-			var got []string
-			if text := tree[".cursor/hooks.json"]; text != "" {
-				got = slices.Sorted(maps.Keys(readHooks(t, text).Hooks))
-			}
-			if diff := gocmp.Diff(want, got); diff != "" {
-				t.Errorf("%s, hooks = %s (-want +got):\n%s", c.name, hooks, diff)
-			}
-			if hooks == contract.WhereNeeded && slices.Contains(codes(diags), "cursor-hook-only") != (len(want) > 0) {
-				t.Errorf("%s: got %q, want a note where there are hooks", c.name, codes(diags))
-			}
+		tree, _ := emit(t, c.project, nil)
+		var got []string
+		if text := tree[".cursor/hooks.json"]; text != "" {
+			got = slices.Sorted(maps.Keys(readHooks(t, text).Hooks))
+		}
+		if diff := gocmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 }
@@ -678,13 +645,13 @@ func TestSilence(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		project *ir.Project
-		want    map[string]string // by the base name; "" for hooks
+		want    map[string]string // by the base name
 	}{
 		{"nothing", role(ir.Can{}), nil},
 		{"nothing, beside a server that is off", role(ir.Can{}, off), nil},
 		{"what is written as left", role(ir.Can{Command: table(ir.Agent), Read: table(ir.Agent)}), nil},
 		{"one deny", role(ir.Can{Command: left(rule(ir.Deny, "git push *", 1))}),
-			map[string]string{"cli.json": cliOf("", "Shell(git push)"), "hooks.json": ""}},
+			map[string]string{"cli.json": cliOf("", "Shell(git push)")}},
 		{"one allow", role(ir.Can{Command: left(rule(ir.Allow, "git log *", 1))}), map[string]string{
 			"cli.json": cliOf("Shell(git log)", ""), "permissions.json": `{
   "approvalMode": "allowlist",
@@ -695,17 +662,14 @@ func TestSilence(t *testing.T) {
 `}},
 		{"what Cursor asks about anyway", role(ir.Can{Command: left(rule(ir.Ask, "git push *", 1))}), nil},
 		{"an edit that closes nothing", role(ir.Can{Edit: left(rule(ir.Deny, "infra/**", 1))}), map[string]string{
-			"cli.json": cliOf("", "Write(infra/**)"), "hooks.json": ""}},
+			"cli.json": cliOf("", "Write(**/infra)\",\n      \"Write(**/infra/**)")}},
 	} {
-		tree, _ := emit(t, c.project, nil)
+		tree, _ := emit(t, c.project, options{"hooks": contract.Off})
 		want := map[string]string{}
 		for base, text := range c.want {
 			name := ".cursor/" + base
-			switch base {
-			case "permissions.json":
+			if base == "permissions.json" {
 				name, text = "session:cursor/dev/"+base, fmt.Sprintf(provenance, "role dev")+text
-			case "hooks.json":
-				text = tree[name]
 			}
 			want[name] = text
 		}
@@ -729,7 +693,7 @@ func TestCodes(t *testing.T) {
 		server("a?", 10, "x"))
 	p.Roles[0].Native = []ir.NativeRule{{Text: "Skill(x)", Pos: at(3)}}
 	p.Roles[0].Extra = map[string]ir.Extra{"cursor": {Fields: map[string]any{"x": 1}, Pos: at(4)}}
-	for _, hooks := range []contract.Switch{contract.Always, contract.Never, contract.WhereNeeded} {
+	for _, hooks := range []contract.HookState{contract.Enforce, contract.Off} {
 		_, diags := emit(t, p, options{"hooks": hooks})
 		for _, d := range diags {
 			if !seen[string(d.Code)] || d.Pos.IsZero() {
@@ -749,7 +713,7 @@ func TestHooksFileWithoutComments(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.ref = ir.SubjectRef{Role: name}
-		data := e.travelling(p)
+		data := e.hooksJSON(p)
 		if bytes.Contains(data, []byte("//")) || bytes.Contains(data, []byte("/*")) {
 			t.Errorf("%s: got a comment in %s", name, data)
 		}
@@ -792,9 +756,9 @@ func TestOwnTokens(t *testing.T) {
 		"beside an ask about what begins anyhow": {&ir.Table{Rules: []ir.Rule{rule(ir.Ask, "* --force", 1)}}, nil,
 			[]string{"git:push*"}, []string{"cursor-approval"}},
 		"beside a deny that a hook holds": {&ir.Table{Rules: []ir.Rule{rule(ir.Deny, "git * x", 1)}},
-			nil, []string{"git:push*"}, []string{"cursor-approval", "cursor-hook-only"}},
+			nil, []string{"git:push*"}, []string{"cursor-approval"}},
 		"where all is denied": {table(ir.Deny),
-			nil, []string{"*", "git:push*"}, []string{"cursor-approval", "cursor-hook-only"}},
+			nil, []string{"*", "git:push*"}, []string{"cursor-approval"}},
 	} {
 		p := &ir.Project{Roles: []ir.Role{{Name: "r", Pos: at(1), Can: ir.Can{Command: c.command}, Native: native}}}
 		tree, diags := emit(t, p, options{"subject": "role:r"})

@@ -24,6 +24,7 @@ type profile struct {
 	ref       ir.SubjectRef
 	dir       string
 	subject   *policy.Subject
+	text      *policy.Subject // as lists have it, which compare the text of each command
 	pos       diag.Pos
 	unsaid    map[ir.Group][]unsaid // what no token says
 	resources []unsaid              // those of them about resources of servers
@@ -55,8 +56,7 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 			continue
 		}
 		p.chosen, p.listed = ref == main, ref == listed
-		e.emit(p)
-		holds = holds || len(p.unsaid)+len(e.onlyInCLI(p)) > 0 || e.hasOwn(p)
+		holds = e.emit(p) || holds
 	}
 	if main == (ir.SubjectRef{}) && e.in.Options.String(optSubject) == "" && holds {
 		hint := "set subject in [targets.cursor], or baseline"
@@ -81,11 +81,11 @@ func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 }
 
 // emit adds the files of a profile, those of the project as a whole where it is the chosen
-// one, and reports its losses.
-func (e *emitter) emit(p *profile) {
+// one, and reports its losses. It returns whether they do more than allow.
+func (e *emitter) emit(p *profile) bool {
 	e.nativeRules(p)
 	if e.quiet(p) {
-		return
+		return false
 	}
 	e.organisation(p)
 	commands := e.commands(p)
@@ -101,14 +101,14 @@ func (e *emitter) emit(p *profile) {
 	case len(lists) > 0:
 		e.add(path.Join(p.dir, format.PermissionsFile), withProvenance(p, lists), nil)
 	}
-	if len(tokens) > 0 && !(p.listed && !p.chosen && !p.hooked && onlyAllows(tokens)) { // else the lists say it all
+	holds := p.hooked || len(tokens) > 0 && !onlyAllows(tokens)
+	if len(tokens) > 0 && (holds || p.chosen || !p.listed) { // else the lists say it all
 		e.share(p, format.TokensFile, contract.JSON(tokens), cliPlaces)
 	}
-	if p.hooked && !e.in.Unhooked {
-		e.share(p, format.HooksFile, e.travelling(p), hookPlaces)
+	if e.in.Listens() && len(e.stated(p)) > 0 {
+		e.share(p, format.HooksFile, e.hooksJSON(p), hookPlaces)
 	}
 	e.asks(p)
-	e.heldByHook(p)
 	e.unheldByIDE(p)
 	if g, first := p.unheld(); g != "" {
 		e.diags.Warnf(codeNotHeld, p.place(first.at), "no token says %s, and hooks are off: nothing in Cursor holds %s",
@@ -117,6 +117,7 @@ func (e *emitter) emit(p *profile) {
 			Target("cursor").
 			Subject(p.ref.String())
 	}
+	return holds
 }
 
 func (e *emitter) add(name string, data []byte, places []string) {
@@ -139,7 +140,11 @@ func (e *emitter) profile(ref ir.SubjectRef) (*profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &profile{ref: ref, dir: format.ProfileDir(ref), subject: s}
+	text, err := e.in.Policy.OnText().Subject(ref)
+	if err != nil {
+		return nil, err
+	}
+	p := &profile{ref: ref, dir: format.ProfileDir(ref), subject: s, text: text}
 	if ref.Role != "" {
 		p.pos = e.in.Project.Role(ref.Role).Pos
 	} else {
@@ -191,11 +196,6 @@ func (e *emitter) loss(p *profile, g ir.Group, code diag.Code, at diag.Pos, mess
 		Loses(diag.Narrowing, string(g))
 }
 
-// excepted warns that a written exception widens a group.
-func (e *emitter) excepted(x *contract.Exception, message string, args ...any) {
-	x.Used(&e.diags, "cursor", message, args...)
-}
-
 // asks reports, once a group, what is refused because Cursor cannot ask there.
 func (e *emitter) asks(p *profile) {
 	refused := []ir.Group{ir.Read, ir.Edit}
@@ -235,7 +235,7 @@ func (e *emitter) unheldByIDE(p *profile) {
 			continue
 		}
 		e.diags.Notef(codeCLIOnly, p.place(at), "Cursor's CLI denies %s, and nothing denies it in the IDE", what).
-			Hint("hooks = \"auto\" in [targets.cursor] denies it there too").
+			Hint("hooks = \"enforce\" in modec.toml denies it there too").
 			Target("cursor").
 			Subject(p.ref.String())
 		return

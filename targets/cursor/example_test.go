@@ -29,7 +29,7 @@ func Example() {
 		return
 	}
 	files, _ := target.Emit(contract.Input{Project: p, Policy: engine, Reach: reach,
-		Options: contract.NewOptions(target.Options(), nil, nil)})
+		Options: contract.NewOptions(target.Options(), nil, nil).WithHooks(contract.Enforce)})
 	for _, f := range files {
 		fmt.Println(f.Path)
 		if f.Path == ".cursor/cli.json" {

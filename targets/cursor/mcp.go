@@ -198,14 +198,16 @@ func (e *emitter) denied(p *profile) []string {
 // unlistedDenied adds to a list of what never runs the server whole that has tools which no token denies.
 func (e *emitter) unlistedDenied(p *profile, sv *ir.Server, list []string) []string {
 	before := widened(sv.Name) + ":"
-	if !e.deniesUnlisted(p, sv) || slices.Contains(list, before+"*") ||
-		e.in.Excepts(p.ref, sv.Name, "*", false) != nil {
+	if !e.deniesUnlisted(p, sv) || slices.Contains(list, before+"*") {
 		return list
 	}
 	r := p.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: contract.UnknownTool})
-	e.loss(p, ir.MCP, codeDeny, r.Pos,
-		"no token denies tools of %q that the inventory does not list, and hooks are off: the server is denied",
-		sv.Name).
+	lack := fmt.Sprintf("no token denies tools of %q that the inventory does not list", sv.Name)
+	if x := e.in.Excepts(p.ref, sv.Name, "*", false); x != nil {
+		x.Used(&e.diags, "cursor", r.Pos, "keeps the server %q, although %s", sv.Name, lack)
+		return list
+	}
+	e.loss(p, ir.MCP, codeDeny, r.Pos, "%s, and hooks are off: the server is denied", lack).
 		Hint("turn hooks on, or list its tools in a closed inventory")
 	list = slices.DeleteFunc(list, func(entry string) bool { return strings.HasPrefix(entry, before) })
 	return append(list, before+"*")

@@ -58,7 +58,7 @@ func TestReplay(t *testing.T) {
 		Actions:   a.actions(),
 		Want:      a.expected(),
 		Hooker:    cursor.New().(contract.Hooker),
-		Policy:    res.Policy,
+		Policy:    replay.Hooks(t, res.PolicyJSON()),
 	})
 }
 

@@ -44,11 +44,8 @@ func (e *emitter) servers() contract.Object {
 // opened reports whether a written exception puts a server into the list that is off by
 // default.
 func (e *emitter) opened(s *ir.Server) bool {
-	for i := range e.in.Exceptions {
-		if x := &e.in.Exceptions[i]; x.Group == ir.MCP && x.Server == s.Name {
-			e.excepted(x, "the server %q, off by default, is in the list that everybody shares", s.Name)
-			return true
-		}
+	if e.in.Shares(&e.diags, "cursor", s) {
+		return true
 	}
 	e.diags.Warnf(codeServerOff, s.Pos,
 		"the server %q is off by default, and Cursor has one list for everybody: it is left out", s.Name).

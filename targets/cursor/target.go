@@ -20,8 +20,7 @@
 // reads and writes inside the workspace without asking. The IDE reads no cli.json. The hooks
 // ask the compiled policy before a tool call, in both. For commands and MCP tools they answer
 // deny, ask or nothing. For the rest Cursor has no ask, so that the hook refuses what
-// the source asks about, with a message (cursor-ask); for a guard that asks it abstains,
-// and no token is written.
+// the source asks about, with a message (cursor-ask).
 //
 // A role may have tokens of cli.json for the CLI alone (agents.cursor.native). They are written as they are, and
 // no hook holds them in the IDE. One that allows something needs a group of which the source says
@@ -35,22 +34,17 @@
 //
 // # Hooks
 //
-// With hooks = "auto" a subject has hooks where it denies anything, or asks about what Cursor
-// cannot ask about: no token says it to the CLI (an expression, what is not listed beside a
+// No token says some things to the CLI (an expression, what is not listed beside a
 // list, a host, a subagent, an unknown tool, what lies outside the project, what an open
-// inventory does not list), or a token does, and the IDE reads none. A guard alone does not add hooks.
-// An event is registered where the subject says something of its groups.
+// inventory does not list), and the IDE reads none: hooks hold that. An event is registered
+// where the subject says something of its groups.
 //
 // A hook that came with the repository never answers allow. It abstains with an
 // object without a permission ({}), which the engine takes for "no opinion" on each of these
 // events, and goes on to its own lists (observed with its hook runner for all six:
 // e2e/testdata/decide.json). Empty output would block, as would output that is not JSON.
 //
-// Where modec is missing, or another program has its name, the hooks of a file in the
-// repository ask about commands and MCP tools, with the line that installs modec. The events
-// of reads, edits and subagents cannot ask: there Cursor goes on as without the hook, by the
-// tokens that the CLI reads (the engine takes a hook that fails for none where failClosed is
-// not set). With hooks = true every call is refused. What modec itself refuses (exit code 2) is refused everywhere.
+// Where modec is missing, or another program has its name, every call is refused.
 //
 // # How Cursor matches
 //
@@ -117,9 +111,8 @@
 //     are written: `rm x $(rm y)` runs where rm is listed. Without hooks, and with them where
 //     such a line is left to Cursor, nothing asks about it.
 //   - `*` crosses "/" and no line break: a path with one passes Write(**).
-//   - On Windows, where Cursor runs a hook by PowerShell, only a line without braces runs: of
-//     a file in the repository the hooks about commands and MCP tools have no effect, and with
-//     hooks = true every call is refused.
+//   - On Windows, where Cursor runs a hook by PowerShell, a line with braces does not run: every
+//     call is refused.
 package cursor
 
 import (
@@ -164,12 +157,6 @@ func (cursor) Options() []contract.Option {
 		{Name: "folder", Type: contract.String,
 			Doc: "The name of the workspace's folder, for the aliases project-0-FOLDER-NAME. " +
 				"Default: the project's name."},
-		{Name: "hooks", Type: contract.Auto, Default: contract.WhereNeeded,
-			Doc: "Emit hooks that run `modec hook cursor` before tool calls, the only artifact that can forbid " +
-				"inside the IDE. \"auto\": for the subjects that deny anything; where modec is missing they ask " +
-				"about commands and MCP tools and let the rest pass. true: for every subject that says anything; " +
-				"where modec is missing they refuse. false: never; a group that tokens cannot say is then denied as " +
-				"a whole."},
 		{Name: optLists, Type: contract.String,
 			Doc: "The role whose allowlists .cursor/permissions.json has (\"role:NAME\" or the bare name), for those " +
 				"who keep that file in the repository: Cursor's documentation says that it adds to the user's own " +

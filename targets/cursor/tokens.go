@@ -142,14 +142,13 @@ func stars(glob string) string {
 // that the lists govern approval; the hook refuses.
 func (e *emitter) hosts(p *profile) (allow, deny []string) {
 	whole, at := p.byDefault(ir.Web) == ir.Allow, p.subject.Default(ir.Web).Pos
-	every := whole && p.unlisted(ir.Web)
 	restricted := false // something is not allowed
 	for _, r := range p.subject.Rules(ir.Web) {
 		host, ok := hostPattern(r.Pattern)
 		apex, sub := strings.CutPrefix(host, "*.") // Cursor's *.host is also the host
 		switch {
 		case r.Decision == ir.Allow && host == "*":
-			whole, every, at = true, true, r.Pos
+			whole, at = true, r.Pos
 		case r.Decision == ir.Allow:
 		case r.Decision == ir.Deny && host == "*":
 			return nil, []string{"*"}
@@ -158,7 +157,7 @@ func (e *emitter) hosts(p *profile) (allow, deny []string) {
 		}
 		restricted = restricted || r.Decision != ir.Allow
 	}
-	if every && !restricted {
+	if whole && !restricted {
 		return []string{"*"}, nil
 	}
 	if whole {

@@ -144,77 +144,13 @@ func (e *emitter) deniesUnlisted(p *profile, sv *ir.Server) bool {
 	return !e.in.Project.ListsTools(sv) && p.tool(sv.Name, contract.UnknownTool) == ir.Deny
 }
 
-// hooked reports whether a profile has hooks: where it says anything at all, or with auto
-// where the rules of Cursor's files do not enforce it. They know no times.
-func (e *emitter) hooked(p *profile) bool {
-	switch e.in.Options.Switch("hooks") {
-	case contract.Always:
-		return len(e.stated(p)) > 0
-	case contract.Never:
-		return false
-	}
-	return len(p.unsaid) > 0 || len(e.onlyInCLI(p)) > 0 || len(e.in.Project.Can(p.ref).Timed()) > 0
-}
-
-// onlyInCLI returns what only tokens refuse: the CLI reads them, and the IDE does not.
-func (e *emitter) onlyInCLI(p *profile) (out []unsaid) {
-	for _, g := range e.stated(p) {
-		switch {
-		case g == ir.MCP:
-			out = append(out, e.refusedTools(p)...)
-		case p.most(g) == ir.Deny, p.most(g) == ir.Ask && (g == ir.Read || g == ir.Edit):
-			out = append(out, unsaid{"every " + string(g), p.subject.Default(g).Pos})
-		default:
-			for _, r := range p.subject.Rules(g) {
-				if r.Decision == ir.Deny || g != ir.Command && refuses(r) {
-					out = append(out, unsaid{string(g) + " of " + r.Pattern.String(), r.Pos})
-				}
-			}
-		}
-	}
-	return out
-}
+// hooked reports whether a profile has hooks: where it says anything at all.
+func (e *emitter) hooked(p *profile) bool { return e.in.Hooked() && len(e.stated(p)) > 0 }
 
 // deniesServers reports whether a bare deny is about every server, listed or not.
 func (e *emitter) deniesServers(p *profile) bool {
 	can := e.in.Project.Can(p.ref)
 	return can.MCP != nil && slices.ContainsFunc(can.MCP.Rules, ir.Rule.DeniesAll)
-}
-
-// refusedTools returns the servers that a subject refuses whole, and the tools that it
-// refuses of others.
-func (e *emitter) refusedTools(p *profile) (out []unsaid) {
-	if !e.in.Project.ClosedInventory && e.deniesServers(p) {
-		return []unsaid{{"every MCP server", p.elsewhere().Pos}}
-	}
-	for i := range e.in.Project.Servers {
-		sv := &e.in.Project.Servers[i]
-		if p.whole(sv, ir.Deny) {
-			if sv.DefaultEnabled {
-				out = append(out, unsaid{fmt.Sprintf("the server %q", sv.Name), sv.Pos})
-			}
-			continue
-		}
-		for _, t := range sv.Tools {
-			if p.tool(sv.Name, t.Name) == ir.Deny {
-				out = append(out, unsaid{fmt.Sprintf("the tool %q of %q", t.Name, sv.Name), sv.Pos})
-			}
-		}
-		for _, r := range p.subject.UnlistedToolRules(sv.Name) {
-			if r.Decision == ir.Deny {
-				out = append(out, unsaid{fmt.Sprintf("the tools %q of %q", r.Pattern.Text, sv.Name), r.Pos})
-			}
-		}
-	}
-	if e.in.Project.ClosedInventory {
-		return out
-	}
-	for _, r := range p.subject.UnlistedToolRules(contract.UnknownServer) {
-		if r.Decision == ir.Deny {
-			out = append(out, unsaid{fmt.Sprintf("the tools %q of every server", r.Pattern.Text), r.Pos})
-		}
-	}
-	return out
 }
 
 // quiet reports whether a subject says nothing.
@@ -235,29 +171,6 @@ func (e *emitter) stated(p *profile) []ir.Group {
 	return out
 }
 
-// heldByHook reports, once a subject, what only the hook enforces, and how it is installed.
-func (e *emitter) heldByHook(p *profile) {
-	var all []unsaid
-	for _, g := range ir.Decided {
-		all = append(all, p.unsaid[g]...)
-	}
-	message := "cli.json cannot express %s%s of %s: only the hook enforces it"
-	if len(all) == 0 {
-		all, message = e.onlyInCLI(p), "the IDE does not read cli.json: only the hook denies %s%s to %s there"
-	}
-	if len(all) == 0 || !p.hooked {
-		return
-	}
-	more := ""
-	if len(all) > 1 {
-		more = fmt.Sprintf(" and %d more", len(all)-1)
-	}
-	e.diags.Notef(codeHookOnly, p.place(all[0].at), message, all[0].what, more, p.ref).
-		Hint("install modec wherever Cursor works on the project: " + install).
-		Target("cursor").
-		Subject(p.ref.String())
-}
-
 // closed reports whether a whole group is denied because no token says what its rules do,
 // and hooks are off. A written exception keeps it.
 func (e *emitter) closed(p *profile, g ir.Group) bool {
@@ -265,13 +178,12 @@ func (e *emitter) closed(p *profile, g ir.Group) bool {
 		return false
 	}
 	first := p.unsaid[g][0]
-	if x := e.in.ExceptsGroup(p.ref, g); x != nil {
-		e.excepted(x, "keeps %s, where no token says %s", g, first.what)
+	if e.in.Keeps(&e.diags, "cursor", p.ref, g, first.at, "no token says %s", first.what) {
 		return false
 	}
 	e.loss(p, g, codeDeny, first.at, "no token says %s, and hooks are off: the group %s is denied as a whole",
 		first.what, g).
-		Hintf("turn hooks on, or write an exception for %q", g)
+		Hintf("turn hooks on, or write partial = \"keep\" or an exception for %q", g)
 	return true
 }
 

@@ -28,12 +28,12 @@ func (e *emitter) mode(m *ir.Mode) {
 	e.agent(m, w)
 	w.without(own)
 	open := !limited && decided(w.subject.UnknownTool()) > ir.Deny
-	if e.listed(m) && format.AgentName(agentName(m)) && (own != nil || open) {
+	if e.listed(m) && format.AgentName(format.AgentOf(m)) && (own != nil || open) {
 		w.rules = nil // the agent's list says the same
 	}
 	alone := slices.DeleteFunc(w.rules, func(r rule) bool { return r.inside })
 	e.subjects = append(e.subjects, subjectRules{ref, alone})
-	if !format.AgentName(agentName(m)) {
+	if !format.AgentName(format.AgentOf(m)) {
 		e.diags.Warnf(codeAgentName, m.Pos,
 			"Gemini CLI takes no agent by the name %q: the mode has a policy, and no agent", m.Slug).
 			Hint("name it in lower case, of letters, digits, - and _").
@@ -45,9 +45,9 @@ func (e *emitter) mode(m *ir.Mode) {
 	var b strings.Builder
 	line := func(key, value string) { b.WriteString(key + ": " + value + "\n") }
 	b.WriteString("---\n")
-	line("name", agentName(m))
+	line("name", format.AgentOf(m))
 	line("description", quoted(persona.Description(m)))
-	if m.Name != "" && m.Name != agentName(m) {
+	if m.Name != "" && m.Name != format.AgentOf(m) {
 		line("display_name", quoted(m.Name))
 	}
 	e.extras(m.Extra, line)
@@ -61,25 +61,17 @@ func (e *emitter) mode(m *ir.Mode) {
 		}
 	}
 	b.WriteString("---\n\n" + persona.Prompt(m))
-	file := format.AgentFile(agentName(m))
+	file := format.AgentFile(format.AgentOf(m))
 	if own, ok := m.Extra[name].Fields["file"].(string); ok && agentFile().MatchString(own) {
 		file = format.AgentsDir + "/" + own
 	}
 	e.files = append(e.files, contract.File{Path: file, Data: []byte(b.String())})
 }
 
-// agentName returns the name of a mode's agent: its slug, or what has signs that no slug has.
-func agentName(m *ir.Mode) string {
-	if own, ok := m.Extra[name].Fields["name"].(string); ok {
-		return own
-	}
-	return m.Slug
-}
-
 // agentOf returns the name of the agent of any mode.
 func (e *emitter) agentOf(slug string) string {
 	if m := e.in.Project.Mode(slug); m != nil {
-		return agentName(m)
+		return format.AgentOf(m)
 	}
 	return slug
 }
@@ -274,6 +266,10 @@ func (e *emitter) settings() {
 		if paths := e.projectPolicies(ir.SubjectRef{Role: b}); paths != nil {
 			o = append(o, "adminPolicyPaths", paths)
 			places = append(places, "/adminPolicyPaths/-")
+			if e.in.Listens() {
+				o = append(o, format.HooksKey, hookOf(e.projectHook()))
+				places = append(places, "/hooks/BeforeTool/-")
+			}
 		}
 	}
 	own := e.own()
@@ -307,8 +303,8 @@ func (e *emitter) settings() {
 }
 
 // restraining are the places of the settings whose entries only hold back.
-var restraining = []string{"/adminPolicyPaths/-", "/mcp/excluded/-", "/tools/confirmationRequired/-",
-	"/tools/exclude/-"}
+var restraining = []string{"/adminPolicyPaths/-", "/hooks/BeforeTool/-", "/mcp/excluded/-",
+	"/tools/confirmationRequired/-", "/tools/exclude/-"}
 
 // spelledRef returns the reference to a variable that a build writes for another way to write it.
 func spelledRef(place, text string) string {

@@ -16,7 +16,7 @@ const (
 	codeApproval       diag.Code = "gemini-approval"
 	codeDeny           diag.Code = "gemini-deny"
 	codeExpression     diag.Code = "gemini-expression"
-	codeLine           diag.Code = "gemini-line"
+	codeHooksOff       diag.Code = "gemini-hooks-off"
 	codeNativeRule     diag.Code = "gemini-claude-rule"
 	codeNoFlags        diag.Code = "gemini-no-flags"
 	codePrompt         diag.Code = "gemini-prompt"

@@ -9,10 +9,10 @@ import (
 	"modec.dev/modec/targets/gemini/format"
 )
 
-// complements returns expressions that together match every call whose argument is none of some alternatives, which
-// have a shape beside. A list that is too long for one expression is split by what the values begin with. Where that
-// does not help, alternatives at the end are left out, and complements returns how many.
-func complements(key, shape string, alternatives []string) (exprs []string, left int) {
+// complements returns expressions that together match every call whose argument is none of some alternatives. A list
+// that is too long for one expression is split by what the values begin with. Where that does not help, alternatives at
+// the end are left out, and complements returns how many.
+func complements(key string, alternatives []string) (exprs []string, left int) {
 	list := inFrames(alternatives)
 	if !slices.ContainsFunc(list, func(a string) bool { return !strings.HasPrefix(a, beforeHost) }) {
 		// An address stands in a prompt in one place: its host is what is compared.
@@ -23,7 +23,7 @@ func complements(key, shape string, alternatives []string) (exprs []string, left
 	}
 	with := func(left int) []string {
 		some := list[:len(list)-left]
-		if c := (complement{key: key, shape: shape}); c.fits(some) {
+		if c := (complement{key: key}); c.fits(some) {
 			return []string{c.but("", some)}
 		} else if c.split("", some, nil) {
 			return c.exprs
@@ -39,13 +39,13 @@ func complements(key, shape string, alternatives []string) (exprs []string, left
 
 // complement collects the expressions of one.
 type complement struct {
-	key, shape string
-	exprs      []string
+	key   string
+	exprs []string
 }
 
 // but matches values that begin with one of some texts and are none of some alternatives; of "", every such call.
 func (c *complement) but(begin string, alternatives []string) string {
-	none := c.shape + either(alternatives) + format.End
+	none := either(alternatives) + format.End
 	if len(alternatives) == 0 {
 		none = ""
 	}
@@ -84,7 +84,7 @@ func (c *complement) split(begin string, list, others []string) bool {
 		return false
 	}
 	// Whatever begins with none of them.
-	none := c.shape + either(others) + format.End
+	none := either(others) + format.End
 	if len(others) == 0 {
 		none = ""
 	}

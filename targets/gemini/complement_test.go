@@ -45,18 +45,17 @@ func TestComplements(t *testing.T) {
 	}
 	path, prompt := format.Key(format.FilePath), format.Key(format.PromptArg)
 	for _, c := range []struct {
-		name, key, shape string
-		list             []string
-		most             int // expressions
+		name, key string
+		list      []string
+		most      int // expressions
 	}{
-		{"short", path, "", folders(5), 1},
-		{"long", path, "", folders(400), 40},
-		{"long, with a shape", path, pathShape, folders(400), 50},
-		{"long, of one folder", path, "", append(folders(20), under("packages/web-", 300)...), 40},
-		{"anywhere beside", path, "", append(folders(300), anyFolder+`[^/"\x00]*\.md`), 40},
-		{"hosts", prompt, "", hosts(300), 40},
+		{"short", path, folders(5), 1},
+		{"long", path, folders(400), 40},
+		{"long, of one folder", path, append(folders(20), under("packages/web-", 300)...), 40},
+		{"anywhere beside", path, append(folders(300), anyFolder+`[^/"\x00]*\.md`), 40},
+		{"hosts", prompt, hosts(300), 40},
 	} {
-		exprs, left := complements(c.key, c.shape, c.list)
+		exprs, left := complements(c.key, c.list)
 		if left > 0 || len(exprs) > c.most {
 			t.Errorf("%s: %d expressions, and %d patterns are left out", c.name, len(exprs), left)
 		}
@@ -70,7 +69,7 @@ func TestComplements(t *testing.T) {
 			text := format.Arguments("content", "x", argument, v)
 			permitted, any := false, false
 			for _, a := range c.list {
-				permitted = permitted || matches(c.key+c.shape+a+format.End, text)
+				permitted = permitted || matches(c.key+a+format.End, text)
 			}
 			for _, expr := range exprs {
 				any = any || matches(expr, text)
@@ -87,7 +86,7 @@ func TestComplements(t *testing.T) {
 	for i := range long {
 		long[i] = fmt.Sprintf(`%s[^/"\x00]*-%d\.md`, anyFolder, i)
 	}
-	exprs, left := complements(path, "", long)
+	exprs, left := complements(path, long)
 	if len(exprs) != 1 || left == 0 || len(exprs[0]) > format.MostExpression {
 		t.Errorf("names anywhere: %d expressions, and %d patterns are left out", len(exprs), left)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -95,7 +94,7 @@ func (e *emitter) role(r *ir.Role) {
 
 // agent adds the rules of a mode as an agent in any session. An agent starts no other.
 func (e *emitter) agent(m *ir.Mode, w *writer) {
-	if !format.AgentName(agentName(m)) {
+	if !format.AgentName(format.AgentOf(m)) {
 		return
 	}
 	listed := e.listed(m) // the agent's list says all but what the session's permission mode decides
@@ -103,7 +102,7 @@ func (e *emitter) agent(m *ir.Mode, w *writer) {
 		if listed && !r.inside {
 			continue
 		}
-		r.subagent, r.inside = agentName(m), false
+		r.subagent, r.inside = format.AgentOf(m), false
 		r.tools = slices.DeleteFunc(slices.Clone(r.tools), func(t string) bool { return t == format.Invoke })
 		if len(r.tools) > 0 {
 			e.agents = append(e.agents, r)
@@ -162,6 +161,10 @@ func (e *emitter) policies() {
 	for _, of := range e.subjects {
 		head := fmt.Sprintf(title, contract.Comment(of.ref.String()))
 		e.write(format.PolicyFile(of.ref), of.ref.String(), head, of.rules)
+		if e.in.Listens() && len(of.rules) > 0 {
+			data := contract.JSON(e.sessionSettings(of.ref))
+			e.files = append(e.files, contract.File{Path: format.SessionSettings(of.ref), Data: data})
+		}
 	}
 	e.write(format.AgentsPolicy, "the modes", titleOfAgents, e.agents)
 }
@@ -245,73 +248,12 @@ func decidedOn(s *policy.Subject, a policy.Action) ir.Decision { return decided(
 func (w *writer) commands() {
 	g := commandLines
 	g.list = w.listCommand
-	s, ok := w.lists(&g)
-	held := s.rest != ir.Agent
-	if silent := s.rest == ir.Agent || s.rest == ir.Deny && s.late; silent && w.holdsFiles() {
-		held = true
-		if s.rest == ir.Deny || s.plain() || s.strictest() > ir.Deny { // else the shape has none
-			w.add(rule{tools: commandLines.tools, expr: unless(format.Key(format.CommandArg), filesApart),
-				decision: ir.Deny, rank: denied, told: commandLines.told})
-		}
-	}
-	if ok && held && s.rest > ir.Deny {
-		w.loss(ir.Command, codeLine, w.subject.Default(ir.Command).Pos,
-			"no expression judges the file behind a redirect: lines with one are refused, but for 2>&1 and /dev/null").
-			Hint("have the agent write files by its own tools").
-			Needless()
-	}
-	if ok {
-		w.losesMoves()
-	}
-}
-
-// losesMoves tells of lines that go to another folder first: what holds anything back holds them back.
-func (w *writer) losesMoves() {
-	strictest, lines := ir.Rule{Decision: ir.Allow}, []string{"ls"}
-	for _, r := range w.subject.Rules(ir.Command) {
-		if r.Decision < strictest.Decision {
-			strictest = r
-		}
-		if r.Decision == ir.Allow && r.Pattern.Kind == ir.Plain {
-			lines = append(lines, strings.TrimSuffix(r.Pattern.Text, " *"))
-		}
-	}
-	refused := "refused"
-	switch strictest.Decision {
-	case ir.Allow:
-		return
-	case ir.Ask:
-		refused = "asked about"
-	}
-	for _, line := range lines {
-		may := decidedOn(w.subject, policy.Action{Group: ir.Command, Arg: "cd src && " + line})
-		if may > strictest.Decision && may != ir.Agent {
-			w.loss(ir.Command, codeLine, strictest.Pos, "no expression judges a command that runs in another folder: "+
-				"lines like `cd src && %s` are %s", line, refused).
-				Hint("have the agent name the folder to the program, such as git -C src").
-				Needless()
-			return
-		}
-	}
-}
-
-// holdsFiles reports whether a group of paths holds anything back.
-func (w *writer) holdsFiles() bool {
-	s := w.subject
-	for _, g := range []ir.Group{ir.Edit, ir.Read} {
-		outside := decided(s.UnmatchedOutside(g))
-		said := len(s.Rules(g)) > 0 || s.Default(g).Decision != ir.Agent
-		if outside < ir.Allow ||
-			said && (s.Restricts(g) || decided(s.Default(g)) < ir.Allow || decided(s.Outside(g)) < ir.Allow) {
-			return true
-		}
-	}
-	return false
+	w.lists(&g)
 }
 
 // reads compiles the group read. What searches below folders cannot be held to a list.
 func (w *writer) reads() {
-	s, _ := w.lists(&readPaths)
+	s := w.lists(&readPaths)
 	w.plainly(ir.Read, format.Searches, s.rest, s.late)
 	if s.rest > ir.Deny && s.rest < ir.Agent && !s.plain() {
 		w.diags.Notef(codeSearch, w.pos,
@@ -506,7 +448,7 @@ func (w *writer) invoked() {
 		}
 	}
 	for _, d := range []ir.Decision{ir.Deny, ir.Ask, ir.Allow} {
-		for _, part := range chunks(by[d], mostParts("", 1)) {
+		for _, part := range chunks(by[d], mostParts(1)) {
 			w.add(rule{tools: []string{format.Invoke}, expr: format.Key(format.AgentArg) + either(part) + format.End,
 				decision: d, rank: oneAgent})
 		}

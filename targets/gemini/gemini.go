@@ -67,10 +67,21 @@
 //
 // What a role gives a session beside permissions (appendSystemPrompt, env) is a loss (gemini-role-text).
 //
-// There is no hook. Gemini CLI asks one before a tool (BeforeTool), and a hook can only deny: its allow does not
-// override a policy, and its ask lets the call run. It is told no agent's name, so that it could not tell a mode from
-// the session; it fails open (an exit code of 1, a signal, a timeout, an answer that is no JSON), and hooks of a
-// project run in a trusted folder alone. What a policy cannot say it refuses, and that is a loss.
+// # Hooks
+//
+// With hooks = "enforce" Gemini CLI asks modec before each call (package hook): in a project by its settings, and in a
+// session of `modec run` by settings in a folder that takes the place of the user's own (GEMINI_CLI_HOME). No other
+// file does: those of the system belong to root. There the hook of the project is turned off by its name, since it is
+// that of another role. The policies say what they say without it: the hook is below them.
+//
+// A hook can only deny: its allow does not override a policy, and its ask lets the call run. What the source asks about
+// passes where the policies ask, which judge an argument as it is written, and is refused where only the hook sees what
+// it is: a link, the folder of a command. It is told no agent's name, so that a mode is held by its policy alone. It
+// fails open by itself (an exit code of 1, an exit code of 2 without a text, a signal, a timeout), so that its line
+// refuses wherever modec does not answer. Gemini CLI runs hooks in a trusted folder alone, merges their lists from all
+// settings, and runs a line once: an entry with the same line and a shorter time, in front of it, takes its place. The
+// project's own settings may turn every hook off (hooksConfig): the model then counts on none, and no session is
+// started. Beside a hook of somebody's own, which may change the arguments of a call, the model counts on none either.
 //
 // # Imported files
 //
@@ -82,7 +93,10 @@
 // # Known holes of the agent
 //
 //   - grep_search, glob and list_directory look below folders, and show what may not be read there.
-//   - A path may be a link, which the rule does not follow. Gemini CLI refuses what leads out of the project.
+//   - A path may be a link, which the rule does not follow: the hook does. Gemini CLI refuses what leads out of the
+//     project.
+//   - Gemini CLI takes "@a" for a, and for a file that is not there replace takes another one of that name: only the
+//     hook judges what is edited.
 //   - A policy with an error is ignored as a whole, and a missing one in silence.
 //   - The project's settings are read in a trusted folder only, and in the folder where Gemini CLI starts.
 package gemini

@@ -1,12 +1,15 @@
 package gemini
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/gemini/format"
 )
 
@@ -29,8 +32,6 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 			Target(name).
 			Subject(ref.String())
 		return nil, e.diags
-	case r != nil:
-		e.role(r)
 	case m != nil:
 		e.diags.Warnf(codePrompt, m.Pos, "the session is held to mode %s, and does not have its prompt", ref.Mode).
 			Hint("have a session hand work to the agent of that name").
@@ -38,10 +39,7 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 			Subject(ref.String()).
 			Loses(diag.Text, "")
 	}
-	for i := range p.Modes {
-		e.mode(&p.Modes[i])
-	}
-	e.policies()
+	e.started(ref)
 	e.diags = slices.DeleteFunc(e.diags, func(d diag.Diagnostic) bool { // the build reports the others
 		return d.Severity != diag.Error && d.Code != codePrompt
 	})
@@ -61,7 +59,7 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 	if policies != nil {
 		return append(policies, admin...), e.diags
 	}
-	if m := p.Mode(ref.Mode); m != nil && format.AgentName(agentName(m)) {
+	if m := p.Mode(ref.Mode); m != nil && format.AgentName(format.AgentOf(m)) {
 		e.diags = nil
 		e.diags.Errorf(codeNoFlags, m.Pos,
 			"mode %s is held by the list of tools of its agent, and no session is", ref.Mode).
@@ -71,6 +69,65 @@ func (gemini) Args(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOption
 		return nil, e.diags
 	}
 	return nil, e.diags // the subject says nothing
+}
+
+// started compiles what a session of a subject is started with.
+func (e *emitter) started(ref ir.SubjectRef) {
+	if r := e.in.Project.Role(ref.Role); r != nil {
+		e.role(r)
+	}
+	for i := range e.in.Project.Modes {
+		e.mode(&e.in.Project.Modes[i])
+	}
+	e.policies()
+}
+
+// Environment returns the variable that starts Gemini CLI as a subject with a hook: a folder in the place of the user's
+// own, with settings that have it. The folders that the user trusts stay trusted; in others Gemini CLI runs no hook.
+func (gemini) Environment(in contract.Input, ref ir.SubjectRef, opt contract.ArgsOptions) ([]string, diag.List) {
+	e := &emitter{in: in}
+	e.started(ref)
+	if !slices.ContainsFunc(e.files, func(f contract.File) bool { return f.Path == format.SessionSettings(ref) }) {
+		return nil, nil
+	}
+	line := in.SessionHook(name, ref) + in.HookEnd(contract.Refusing)
+	if at := format.HookOff(readSettings(opt.Root), line); at != nil {
+		e.diags = nil
+		e.diags.Errorf(codeHooksOff, at.Pos, "%s turns hooks off, also that of %s", format.SettingsFile, ref).
+			Hint("take it out of the file").
+			Target(name).
+			Subject(ref.String())
+		return nil, e.diags
+	}
+	own, _ := os.UserHomeDir() // an error: "", where nothing is
+	settings := e.sessionSettings(ref)
+	login := readSettings(own).Get("security").Get("auth").Get("selectedType")
+	if kind, ok := login.Str(); ok { // else it asks at each start
+		settings = append(settings, "security", contract.Object{"auth", contract.Object{"selectedType", kind}})
+	}
+	home := opt.Copies.Folder(contract.Folder{Name: name + "-" + contract.SubjectName(ref),
+		Files: []contract.File{{Path: format.SettingsFile, Data: contract.JSON(settings)}}})
+	vars := []string{"GEMINI_CLI_HOME=" + home}
+	if os.Getenv(trustedFolders) == "" {
+		vars = append(vars, trustedFolders+"="+filepath.Join(own, format.Dir, "trustedFolders.json"))
+	}
+	return vars, nil
+}
+
+// trustedFolders names the file that has the folders which the user trusts.
+const trustedFolders = "GEMINI_CLI_TRUSTED_FOLDERS_PATH"
+
+// readSettings reads the settings below a folder, nil where there are none.
+func readSettings(dir string) *located.Value {
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(format.SettingsFile)))
+	if err != nil {
+		return nil
+	}
+	v, err := located.JSONC(format.SettingsFile, data)
+	if err != nil {
+		return nil
+	}
+	return v
 }
 
 // filesOf returns the policies of a subject's session: its own, and that of the agents to which it hands work.

@@ -21,9 +21,6 @@ type side struct {
 // plain reports whether a side has no list.
 func (s *side) plain() bool { return len(s.allow)+len(s.ask)+len(s.hold)+len(s.deny) == 0 }
 
-// holds reports whether a side has a list that holds something back.
-func (s *side) holds() bool { return len(s.hold)+len(s.deny) > 0 }
-
 // permits returns what lists permit.
 func (s *side) permits() []string { return slices.Concat(s.allow, s.ask) }
 
@@ -32,101 +29,69 @@ type grammar struct {
 	group    ir.Group
 	tools    []string
 	argument string
-	// shape matches what all readers take alike, up to the end of the value. Only such values are
-	// permitted where a list holds something back.
-	shape string
-	// parts is set where the agent may approve parts of what has another shape.
-	parts bool
-	// open is the shape of what no list names where none holds anything back; "": any.
-	open string
-	told string // to a model whose call has another shape
+	told     string // to a model whose call is not in the list
 	// list adds a rule to a side. It fails where no expression says what the rule holds back, or,
 	// with the reason, leaves out what the rule permits.
 	list func(*policy.Subject, *side, ir.Rule) error
 }
 
 // lists compiles the rules of a group whose rules are about an argument of its tools. It returns what is decided where
-// no list names a value, and whether there are lists.
+// no list names a value.
 //
 // What is denied and what is asked about are said each by itself, so that the rules of a role and those of a mode
 // decide together as the lower of the two. A list that permits some and denies the rest is therefore a rule that denies
 // whatever is not in the list.
-func (w *writer) lists(g *grammar) (side, bool) {
+func (w *writer) lists(g *grammar) side {
 	s, ok := w.side(g)
 	if !ok || s.rest == ir.Deny && !s.late && len(s.permits()) == 0 {
 		w.add(rule{tools: g.tools, decision: ir.Deny, rank: denied})
-		return s, ok
-	}
-	key := format.Key(g.argument)
-	lists := !s.plain()
-	shape := g.open // of what is not denied
-	if lists && (s.holds() || s.rest == ir.Deny) {
-		shape = g.shape
+		return s
 	}
 	w.holdsBack(g, &s)
-	more := g.shape // that values in lists have beside
-	if shape == g.shape || s.rest == ir.Agent && g.parts {
-		more = ""
+	if s.rest == ir.Agent && w.mode != nil && w.leastUnsaid(g.group) == ir.Deny {
+		w.heldInside(g, &s)
 	}
-	switch {
-	case s.rest == ir.Agent:
-		if lists && more == "" { // but for the shape it is the agent that decides
-			w.add(rule{tools: g.tools, expr: unless(key, g.shape), decision: s.strictest(),
-				rank: w.rankIn(g.group, s.strictest()), told: g.told})
-			if w.mode != nil && w.leastUnsaid(g.group) == ir.Deny {
-				w.heldInside(g, &s)
-			}
-		}
-		shape = ""
-	case s.rest == ir.Deny && s.late && !s.holds():
-		shape, more = "", g.shape
-	case shape != "":
-		w.add(rule{tools: g.tools, expr: unless(key, shape), decision: ir.Deny, rank: denied, told: g.told})
-	}
-	w.permitted(g, &s, key, more)
-	w.unlisted(g, &s, key, shape)
-	return s, true
+	w.permitted(g, &s)
+	w.unlisted(g, &s)
+	return s
 }
 
 // holdsBack writes what lists deny, and what they ask about whatever permits it.
 func (w *writer) holdsBack(g *grammar, s *side) {
 	key := format.Key(g.argument)
-	for _, part := range chunks(s.deny, mostParts("", 1)) {
+	for _, part := range chunks(s.deny, mostParts(1)) {
 		w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: denied})
 	}
 	if s.rest != ir.Deny || !s.late {
-		for _, part := range chunks(s.hold, mostParts("", 1)) {
+		for _, part := range chunks(s.hold, mostParts(1)) {
 			w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Ask,
 				rank: w.rankIn(g.group, ir.Ask)})
 		}
 		return
 	}
 	// What no list permits is denied by rules below, unless a mode permits it: nothing else is asked about.
-	most := mostParts(g.shape, 2)
+	most := mostParts(2)
 	for _, part := range chunks(s.hold, most) {
 		for _, permits := range chunks(s.permits(), most) {
-			w.add(rule{tools: g.tools, expr: key + g.shape + "(?=" + either(part) + ")" + either(permits) + format.End,
+			w.add(rule{tools: g.tools, expr: key + "(?=" + either(part) + ")" + either(permits) + format.End,
 				decision: ir.Ask, rank: asked})
 		}
 		w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: notAsked})
 	}
 }
 
-// heldInside denies what a mode's lists may hold back, for an agent: what is no more than a likeness is left to the
-// session, and a permission mode or unsaid that denies it comes below what is asked about.
+// heldInside denies what a mode's lists hold back, for an agent: a permission mode or unsaid of its session that denies
+// it comes below what is asked about.
 func (w *writer) heldInside(g *grammar, s *side) {
 	key := format.Key(g.argument)
-	all := []string{unless(key, g.shape)}
-	for _, part := range chunks(s.hold, mostParts("", 1)) {
-		all = append(all, key+either(part))
-	}
-	for _, expr := range all {
-		w.add(rule{tools: g.tools, expr: expr, decision: ir.Deny, rank: denied, told: g.told, inside: true})
+	for _, part := range chunks(s.hold, mostParts(1)) {
+		w.add(rule{tools: g.tools, expr: key + either(part), decision: ir.Deny, rank: denied, inside: true})
 	}
 }
 
-// permitted writes what lists allow and ask about. Values have a shape beside.
-func (w *writer) permitted(g *grammar, s *side, key, shape string) {
+// permitted writes what lists allow and ask about.
+func (w *writer) permitted(g *grammar, s *side) {
+	key := format.Key(g.argument)
 	// Whatever is not listed is said.
 	inverse := !s.late && (s.rest == ir.Deny || s.rest == ir.Ask && len(s.allow) > 0)
 	if inverse {
@@ -134,7 +99,7 @@ func (w *writer) permitted(g *grammar, s *side, key, shape string) {
 		if s.rest == ir.Ask {
 			of, rest = s.allow, ir.Ask
 		}
-		exprs, left := complements(key, shape, of)
+		exprs, left := complements(key, of)
 		for _, expr := range exprs {
 			w.add(rule{tools: g.tools, expr: expr, decision: rest, rank: w.rank(rest), told: g.toldOf(rest)})
 		}
@@ -144,10 +109,10 @@ func (w *writer) permitted(g *grammar, s *side, key, shape string) {
 				Hint("write shorter lists, or patterns that begin with the name of a folder")
 		}
 	}
-	most := mostParts(shape, 1)
+	most := mostParts(1)
 	if s.late || s.rest != ir.Ask {
 		for _, part := range chunks(s.ask, most) {
-			w.add(rule{tools: g.tools, expr: key + shape + either(part) + format.End, decision: ir.Ask,
+			w.add(rule{tools: g.tools, expr: key + either(part) + format.End, decision: ir.Ask,
 				rank: w.rankIn(g.group, ir.Ask)})
 		}
 	}
@@ -156,7 +121,7 @@ func (w *writer) permitted(g *grammar, s *side, key, shape string) {
 		w.add(rule{tools: g.tools, expr: key, decision: ir.Allow, rank: w.rank(ir.Allow)})
 	case s.rest != ir.Allow || s.late:
 		for _, part := range chunks(s.allow, most) {
-			w.add(rule{tools: g.tools, expr: key + shape + either(part) + format.End, decision: ir.Allow,
+			w.add(rule{tools: g.tools, expr: key + either(part) + format.End, decision: ir.Allow,
 				rank: w.rank(ir.Allow)})
 		}
 	}
@@ -170,40 +135,24 @@ func (g *grammar) toldOf(d ir.Decision) string {
 	return ""
 }
 
-// unlisted writes what is decided about all that no list names, which has a shape.
-func (w *writer) unlisted(g *grammar, s *side, key, shape string) {
-	every := rule{tools: g.tools, decision: s.rest, rank: w.rest}
-	if s.late {
-		every.rank = w.lateRank(g.group)
-	}
+// unlisted writes what is decided about all that no list names. Without an expression Gemini CLI runs some commands
+// that it knows unasked, and asks about others.
+func (w *writer) unlisted(g *grammar, s *side) {
+	every := rule{tools: g.tools, decision: s.rest, rank: w.rank(s.rest)}
 	switch {
-	case s.rest == ir.Agent:
+	case s.rest == ir.Agent, !s.late && s.rest == ir.Ask && len(s.allow) > 0: // it is said of what is not allowed
 		return
-	case s.rest == ir.Deny:
-	case s.late && shape != "":
-		w.add(rule{tools: g.tools, expr: key + shape, decision: s.rest, rank: w.lateRank(g.group) + 1})
 	case s.late:
-	case s.rest == ir.Ask && len(s.allow) > 0: // it is said of what is not allowed
-	case shape != "":
-		w.add(rule{tools: g.tools, expr: key, decision: s.rest, rank: w.rank(s.rest)})
-	default:
-		every.rank = w.rank(s.rest)
+		every.rank = w.lateRank(g.group)
+	case s.rest == ir.Deny:
+		every.rank = w.rest
 	}
-	if shape != "" {
-		every.decision = ir.Deny
-	}
-	if every.decision == ir.Deny && (shape != "" || !s.plain()) {
+	if g.group == ir.Command && s.rest > ir.Deny {
+		every.expr = format.Key(g.argument)
+	} else if s.rest == ir.Deny && !s.plain() {
 		every.told = g.told
 	}
 	w.add(every)
-}
-
-// strictest returns the lowest decision of a list that holds something back.
-func (s *side) strictest() ir.Decision {
-	if len(s.deny) > 0 {
-		return ir.Deny
-	}
-	return ir.Ask
 }
 
 // side returns what the subject states of a group; false where it is denied as a whole.
@@ -234,10 +183,7 @@ func (w *writer) side(g *grammar) (of side, ok bool) {
 			return side{rest: ir.Deny}, false
 		default:
 			hint, left := "write it in plain words", "it is left out"
-			switch {
-			case errors.Is(err, errRuns):
-				hint = "permit the commands that it is to run"
-			case errors.Is(err, errSet):
+			if errors.Is(err, errSet) {
 				hint, left = policy.SetHint, "its usual lines alone are permitted"
 			}
 			w.loss(g.group, codeApproval, r.Pos, "no expression says %s (%v): %s", r.Pattern, err, left).

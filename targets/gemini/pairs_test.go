@@ -24,7 +24,7 @@ func TestRoleInMode(t *testing.T) {
 		}
 		return strings.Join(all, ", ")
 	}
-	read, edit, command, web, unknown := ir.Read, ir.Edit, ir.Command, ir.Web, ir.Unknown
+	edit, command, web, unknown := ir.Edit, ir.Command, ir.Web, ir.Unknown
 	for _, c := range []struct {
 		name, permissionMode, role, mode string
 
@@ -49,8 +49,6 @@ func TestRoleInMode(t *testing.T) {
 		{"also to what is left to the agent", "acceptEdits", ``, `"default": "agent"`, edit, "docs/x", ir.Ask},
 		{"and not where the role lists", "dontAsk", `"edit": {"ask": ["docs/**"]}`, `"default": "agent"`, edit,
 			"src/x", ir.Deny},
-		{"another spelling of what is denied", "dontAsk", `"read": {"deny": ["x/**"]}`, `"read": "allow"`, read,
-			"./x/a", ir.Deny},
 		{"each command of a line", "", `"command": {"allow": ["npm test"], "default": "deny"}`, `"command": "allow"`, command,
 			"npm test && rm x", ir.Deny},
 		{"a line of both", "", `"command": {"allow": ["npm test"], "default": "deny"}`,

@@ -11,18 +11,13 @@ import (
 	"modec.dev/modec/targets/gemini/format"
 )
 
-// letters are those that no file system takes for others but in another case.
-const letters = `\xC0-\xDE\xE0-\xFF\u0391-\u03A9\u03B1-\u03C9\u0410-\u044F\u0621-\u063A\u0641-\u064A` +
-	`\u3041-\u3096\u30A1-\u30FA\u4E00-\u9FFF\uAC00-\uD7A3`
+const pathTold = "give the file's path relative to the project: it is compared with a list"
 
-// pathShape matches a clean path inside the project, of letters of which no system makes others.
-const pathShape = `(?![^"]*(?:/\.?\.?/|/"|[. ](?:/|"))|/|\.\.?/)(?=[\w./ @+,=#%&()!'^$;\[\]` + letters + `-]+"\x00)`
-
-var readPaths = grammar{group: ir.Read, tools: []string{format.ReadFile}, argument: format.FilePath,
-	shape: pathShape, told: "give the file's path relative to the project: it is compared with a list", list: listPath}
-
-var editPaths = grammar{group: ir.Edit, tools: format.Edits, argument: format.FilePath,
-	shape: pathShape, told: "give the file's path relative to the project: it is compared with a list", list: listPath}
+var (
+	readPaths = grammar{group: ir.Read, tools: []string{format.ReadFile}, argument: format.FilePath, told: pathTold,
+		list: listPath}
+	editPaths = grammar{group: ir.Edit, tools: format.Edits, argument: format.FilePath, told: pathTold, list: listPath}
+)
 
 // anyText is any text of a value in JSON that has no escape.
 const anyText = `[^"\x00]*`
@@ -48,19 +43,12 @@ func listPath(_ *policy.Subject, s *side, r ir.Rule) error {
 		s.deny = append(s.deny, begins...)
 		return nil
 	}
-	class := strings.Contains(r.Pattern.Text, "[") // whose letters an ask takes in any case
-	if s.hold = append(s.hold, begins...); !class {
-		s.ask = append(s.ask, whole...)
-	}
+	s.hold, s.ask = append(s.hold, begins...), append(s.ask, whole...)
 	return nil
 }
 
-// globs writes a glob as expressions. What holds back matches up to the end of a name, in any case.
+// globs writes a glob as expressions. What holds back matches up to the end of a name.
 func globs(text string, d ir.Decision) (out []string, err error) {
-	holds := d != ir.Allow
-	if holds {
-		text = policy.Fold(text)
-	}
 	list, err := policy.ECMAScript(text, d)
 	if err != nil {
 		return nil, err
@@ -71,13 +59,13 @@ func globs(text string, d ir.Decision) (out []string, err error) {
 			b.WriteString(anyFolder)
 		}
 		for _, p := range x.Parts {
-			part, err := pathPart(p, holds)
+			part, err := pathPart(p)
 			if err != nil {
 				return nil, err
 			}
 			b.WriteString(part)
 		}
-		if holds {
+		if d != ir.Allow {
 			b.WriteString(nameEnd)
 		}
 		out = append(out, b.String())
@@ -86,7 +74,7 @@ func globs(text string, d ir.Decision) (out []string, err error) {
 }
 
 // pathPart writes a part of an expression so that it stays in the value, and repeats no group.
-func pathPart(p string, holds bool) (string, error) {
+func pathPart(p string) (string, error) {
 	switch p {
 	case ".*":
 		return anyText, nil
@@ -104,26 +92,16 @@ func pathPart(p string, holds bool) (string, error) {
 		return "/", nil
 	}
 	switch runes := []rune(p); {
-	case strings.HasPrefix(p, "[") || strings.HasPrefix(p, "(") && holds:
-		if holds { // any character: case and composition are not looked at
-			return `[^/"\x00]`, nil
-		}
+	case strings.HasPrefix(p, "["):
 		if negated, ok := strings.CutPrefix(p, "[^"); ok {
 			return `[^"\x00` + negated, nil
 		}
 		return p, nil
-	case len(runes) == 1 && holds && letter(runes[0]):
-		lower := strings.ToLower(p)
-		return "[" + lower + strings.ToUpper(lower) + "]", nil
-	case len(runes) == 1 && holds && runes[0] > 0x7e:
-		return anyText, nil
 	case len(runes) == 1 || len(runes) == 2 && runes[0] == '\\':
 		return jsonSafe(p)
 	}
 	return "", fmt.Errorf("got %q in a glob", p)
 }
-
-func letter(c rune) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
 // jsonSafe refuses what JSON escapes, and hides what an expression could take for a repetition.
 func jsonSafe(p string) (string, error) {

@@ -76,13 +76,11 @@ func (w *writer) rank(d ir.Decision) rank {
 	return allowed
 }
 
-// beside is how many characters an expression has beside lists, its shape and the name of its argument.
+// beside is how many characters an expression has beside lists: the name of its argument.
 const beside = 64
 
-// mostParts is how many characters the alternatives of an expression have that has some lists of them behind a shape.
-func mostParts(shape string, lists int) int {
-	return (format.MostExpression - len(shape) - beside) / max(1, lists)
-}
+// mostParts is how many characters the alternatives of an expression have that has some lists of them.
+func mostParts(lists int) int { return (format.MostExpression - beside) / lists }
 
 // The parts of what begins with any name of a path, and ends with a name.
 const (
@@ -92,7 +90,8 @@ const (
 
 // frames are what alternatives begin and end with: it is written once for all that have it.
 var frames = []struct{ before, after string }{
-	{anyFolder, nameEnd}, {"", nameEnd}, {anyFolder, ""}, {"", exact}, {"", open}, {beforeHost, afterHost},
+	{anyFolder, nameEnd}, {"", nameEnd}, {anyFolder, ""}, {"", exact}, {"", open}, {"", exactHeld}, {"", openHeld},
+	{beforeHost, afterHost},
 }
 
 // framed returns the number of the frame of an alternative, the first that it has; len(frames) for none.
@@ -208,9 +207,6 @@ func text(title string, rules []rule) []byte {
 			line("argsPattern", "'"+strings.ReplaceAll(r.expr, "'", `\x27`)+"'")
 		}
 		line("decision", contract.QuoteTOML(format.Word(r.decision)))
-		if r.decision == ir.Allow && slices.Contains(r.tools, format.Shell) {
-			line("allowRedirection", "true") // to /dev/null: others no rule allows
-		}
 		if r.told != "" {
 			line("denyMessage", contract.QuoteTOML(r.told))
 		}

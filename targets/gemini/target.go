@@ -11,18 +11,19 @@ import (
 	"modec.dev/modec/compiler/layout"
 	"modec.dev/modec/compiler/located"
 	"modec.dev/modec/targets/gemini/format"
+	"modec.dev/modec/targets/gemini/hook"
 	"modec.dev/modec/targets/gemini/importer"
 	"modec.dev/modec/targets/gemini/model"
 )
 
 type gemini struct{}
 
-// New returns the target.
+// New returns the target. Gemini CLI's hooks are answered by it too ([contract.Hooker]).
 func New() contract.Target { return gemini{} }
 
 func (gemini) Name() string { return name }
 
-func (gemini) Summary() string { return "Gemini CLI: policies, agents, MCP servers" }
+func (gemini) Summary() string { return "Gemini CLI: policies, agents, MCP servers, hooks" }
 
 func (gemini) Options() []contract.Option {
 	return []contract.Option{{Name: "subject", Type: contract.String, Holds: true,
@@ -44,7 +45,7 @@ func (gemini) Governs(file string, g ir.Group) contract.Halves { return model.Go
 
 // Agent describes Gemini CLI.
 func (gemini) Agent() contract.Agent {
-	return contract.Agent{Name: "Gemini CLI", Programs: []string{"gemini"}, Observed: "0.61.0"}
+	return contract.Agent{Name: "Gemini CLI", Programs: []string{"gemini"}, Observed: "0.61.0", Unnamed: true}
 }
 
 // ServerList says how the settings list a server.
@@ -52,9 +53,12 @@ func (gemini) ServerList() contract.ServerList {
 	return contract.ServerList{File: format.SettingsFile, Field: "mcpServers", Remote: "http"}
 }
 
-// Open reads the artifacts as Gemini CLI does.
+// Hook answers one payload of Gemini CLI's hooks.
+func (gemini) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }
+
+// Open reads the artifacts as Gemini CLI does. The model runs the real hook.
 func (gemini) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
-	return model.Open(fsys, o)
+	return model.Open(fsys, o, hook.Answer)
 }
 
 // Alone returns what Gemini CLI decides by itself; it has no permission mode of a role.
@@ -157,6 +161,6 @@ func unasking(project fs.FS) []contract.Lodger {
 func (gemini) Beside() []contract.File {
 	return []contract.File{{Path: format.SettingsFile,
 		Places: []string{"/adminPolicyPaths/-", "/policyPaths/-", "/tools/*", "/mcp/*", "/mcpServers/*",
-			"/general/defaultApprovalMode", "/security/*", "/hooks/*/-"},
+			"/general/defaultApprovalMode", "/security/*", "/hooks/*/-", "/hooksConfig/*"},
 		Restrains: restraining}}
 }

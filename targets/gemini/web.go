@@ -10,13 +10,10 @@ import (
 	"modec.dev/modec/targets/gemini/format"
 )
 
-// promptShape matches a prompt whose addresses have no escape and no letter that stands for others.
-const promptShape = `(?=[\w :/.,?=&+!'()#@~;-]+"\x00)`
-
 const promptTold = "give one address, and say in plain words what to look for: it is compared with a list"
 
 var webPrompts = grammar{group: ir.Web, tools: []string{format.WebFetch}, argument: format.PromptArg,
-	shape: promptShape, told: promptTold, list: listHost}
+	told: promptTold, list: listHost}
 
 // around is what a prompt may say beside the one address that is allowed: nothing that is an address.
 const around = `[\w ,;?!()-]*`
@@ -41,7 +38,7 @@ func listHost(_ *policy.Subject, s *side, r ir.Rule) error {
 		return errors.New("an address by numbers has many forms")
 	}
 	if r.Decision < ir.Allow {
-		expr := `[^\x00]*` + inAnyCase(host)
+		expr := `[^\x00]*` + strings.ReplaceAll(host, ".", `\.`)
 		if r.Decision == ir.Deny {
 			s.deny = append(s.deny, expr)
 			return nil

@@ -20,13 +20,14 @@ import (
 var agent = &lastmatch.Agent{
 	Name: name, Title: "Kilo", File: format.ConfigFile, Schema: format.Schema,
 	Codes: lastmatch.Codes{
-		AgentName: codeAgentName, Approval: codeApproval, Deny: codeDeny, Line: codeLine, NativeRule: codeNativeRule,
+		AgentName: codeAgentName, Approval: codeApproval, Deny: codeDeny, NativeRule: codeNativeRule,
 		NoFlags: codeNoFlags, Protected: codeProtected, RoleText: codeRoleText, Search: codeSearch,
-		ServerOff: codeServerOff, Text: codeText, UnknownSetting: codeUnknownSetting,
+		ServerOff: codeServerOff, UnknownSetting: codeUnknownSetting,
 		UnknownSubject: codeUnknownSubject, Unlisted: codeUnlisted,
 	},
 	Own:         &lastmatch.Own{Files: format.OwnFiles, AgentAt: format.AgentAt, Nulls: opencode.WithNulls},
 	Reads:       "opencode",
+	Hook:        format.HookFile,
 	SessionFile: format.SessionFile,
 	BuiltIn:     format.BuiltIn,
 	Reserved:    reserved,
@@ -36,27 +37,8 @@ var agent = &lastmatch.Agent{
 	Unasked:     format.Unasked(),
 	Denied:      format.Denied,
 	Secret:      format.Secret,
-	// In quotes Kilo replaces signs by "_" before it compares: that of $'…', and the redirect in sh -c 'ls > x'.
-	Expansions: []string{"*_'*"},
-	Redirects:  redirects,
-	Escaped:    escaped,
-	Protected:  []string{"AGENTS.md"},
+	Protected:   []string{"AGENTS.md"},
 }
-
-// redirects are patterns of lines that may have a shell run a text with a redirect: what a shell, eval or a program
-// that hands its arguments to one is given. Each letter of a name may be quoted. The sign stands in quotes, or behind a
-// backslash.
-var redirects, escaped = func() (all, escaped []string) {
-	for _, name := range []string{
-		"*s*h*-*c*", "*e*v*a*l*", "*s*u*-*c*", "*s*c*r*i*p*t*-*c*", "*e*n*t*r*", "*f*l*o*c*k*",
-		"*p*a*r*a*l*l*e*l*", "*r*u*n*u*s*e*r*", "*r*u*s*h*", "*w*a*t*c*h*", "*f*i*r*e*j*a*i*l*", "*n*p*x*-*",
-		"*n*i*x*-*s*h*e*l*l*-*", "*m*i*s*e*-*c*",
-	} {
-		all = append(all, name+"'*_*", name+`"*_*`, name+`\_*`)
-		escaped = append(escaped, name+`\_*`)
-	}
-	return all, escaped
-}()
 
 // reserved are agents that Kilo runs by itself, the older name of one, and those whose rules it puts behind all others.
 var reserved = []string{"build", "compaction", "explore", "plan", "summary", "title"}

@@ -25,15 +25,18 @@
 //
 // # What is left out
 //
-//   - A command is compared as its text. Where a list denies, or asks about, a command beside others that are
-//     open, its patterns find the usual ways to write it, and another spelling passes: a hole that verify counts
-//     (kilo-text). An agent that could run nothing but what a list names would be of no use.
-//   - Nothing judges the file of a redirect: a line with one is refused, but for one that touches no file
-//     (kilo-line).
+//   - A command is compared as its text, and the file of a redirect with nothing: another spelling of what is denied
+//     or asked about, and "x > .env", are the hook's. Without hooks they are a gap.
 //   - A resource of a server is compared like a file that is called mcp:SERVER:URI. What opens it names "://", which no
 //     path has: a URI without one (urn:…) is denied where anything of it is written.
 //   - Of a list of hosts only whole names are allowed (kilo-approval).
 //   - Kilo asks before it writes AGENTS.md at the root, and its own settings (kilo-protected).
+//
+// # The hook
+//
+// With hooks = "enforce" there is a plugin, as in opencode, below .kilo. It refuses what the policy denies, in every
+// spelling and through links, and cannot ask: it refuses what has to be asked about in a form that the rules do not ask
+// about. Kilo goes on without a plugin that it cannot load, and so the rules stay as they are without it.
 //
 // # Rules in Kilo's own words
 //

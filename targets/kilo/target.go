@@ -13,6 +13,7 @@ import (
 	"modec.dev/modec/targets/kilo/importer"
 	"modec.dev/modec/targets/kilo/model"
 	opencode "modec.dev/modec/targets/opencode/format"
+	"modec.dev/modec/targets/opencode/hook"
 	before "modec.dev/modec/targets/roo/format"
 	extension "modec.dev/modec/targets/roo/model"
 )
@@ -40,7 +41,7 @@ func (kilo) Options() []contract.Option {
 func (kilo) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (kilo) Owns() []string {
-	return []string{format.FloorFile, format.ConfigFile}
+	return []string{format.FloorFile, format.ConfigFile, format.HookFile}
 }
 
 // OwnsPlaced returns where the settings may lie (targets.kilo.file), and where agents.kilo.settings.file of a
@@ -63,9 +64,12 @@ func (kilo) ServerList() contract.ServerList {
 		OneList: opencode.OneList}
 }
 
-// Open reads the artifacts as Kilo does.
-func (kilo) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
-	return model.Open(fsys, o)
+// Hook answers one payload of modec's plugin in Kilo.
+func (kilo) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(name, req) }
+
+// Open reads the artifacts as Kilo does. The model runs the real hook.
+func (k kilo) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys, o, k.Hook)
 }
 
 // Alone returns what Kilo decides by itself; it has no permission mode of a role.

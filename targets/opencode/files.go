@@ -13,22 +13,19 @@ import (
 var agent = &lastmatch.Agent{
 	Name: name, Title: name, File: format.ConfigFile, Schema: format.Schema,
 	Codes: lastmatch.Codes{
-		AgentName: codeAgentName, Approval: codeApproval, Deny: codeDeny, Line: codeLine, NativeRule: codeNativeRule,
+		AgentName: codeAgentName, Approval: codeApproval, Deny: codeDeny, NativeRule: codeNativeRule,
 		NoFlags:  codeNoFlags,
-		RoleText: codeRoleText, Search: codeSearch, ServerOff: codeServerOff, Text: codeText,
+		RoleText: codeRoleText, Search: codeSearch, ServerOff: codeServerOff,
 		UnknownSetting: codeUnknownSetting, UnknownSubject: codeUnknownSubject, Unlisted: codeUnlisted,
 	},
-	ReadBy:      "kilo",
 	Own:         &lastmatch.Own{Files: format.ProjectFiles, AgentAt: format.AgentAt},
-	Hook:        &contract.File{Path: format.HookFile, Data: format.HookText},
+	Hook:        format.HookFile,
 	SessionFile: format.SessionFile,
 	BuiltIn:     format.BuiltIn,
 	Reserved:    internal,
 	Taken:       internal,
 	Searches:    format.Searches,
 	Harmless:    format.Harmless,
-
-	WithRedirects: true,
 }
 
 // internal are agents that opencode runs by itself.
@@ -46,9 +43,6 @@ func (opencode) Emit(in contract.Input) ([]contract.File, diag.List) {
 	return e.Emitted()
 }
 
-// hookPlace is where modec's plugin stands among those of people's own.
-const hookPlace = "/plugin/-"
-
 // project writes the file that every session reads: the modes, the servers, and the permission of the baseline.
 func project(e *lastmatch.Emitter, p *lastmatch.Project) {
 	o := contract.Object{"$schema", format.Schema}
@@ -59,14 +53,10 @@ func project(e *lastmatch.Emitter, p *lastmatch.Project) {
 	if len(p.Modes) > 0 {
 		o, places = append(o, "agent", p.Modes), append(places, "/agent/*")
 	}
-	if len(p.Plugins) > 0 {
-		o, places = append(o, "plugin", p.Plugins), append(places, hookPlace)
-	}
 	if len(p.Servers) > 0 {
 		o, places = append(o, "mcp", p.Servers), append(places, "/mcp/*")
 	}
 	if len(o) > 2 {
-		e.Files = append(e.Files, e.Entries(contract.File{Path: e.File(), Data: lastmatch.Text(o), Places: places,
-			Restrains: []string{hookPlace}}))
+		e.Files = append(e.Files, e.Entries(contract.File{Path: e.File(), Data: lastmatch.Text(o), Places: places}))
 	}
 }

@@ -1,8 +1,6 @@
 package opencode
 
 import (
-	"slices"
-
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
@@ -31,9 +29,6 @@ func (opencode) Environment(in contract.Input, ref ir.SubjectRef, opt contract.A
 		"OPENCODE_PERMISSION=", "OPENCODE_TEST_MANAGED_CONFIG_DIR="), diags
 }
 
-// pure is the variable of --pure.
-const pure = "OPENCODE_PURE"
-
 // homes are where opencode reads what a user has for every project.
 var homes = lastmatch.Homes{Name: name, Prefix: "OPENCODE", Dirs: []string{format.Dir},
 	Settings: []string{"config.json", format.ConfigFile, format.ConfigFile + "c"}}
@@ -46,15 +41,6 @@ var commands = []string{"acp", "agent", "attach", "auth", "completion", "db", "d
 func (opencode) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 	if x, ok := lastmatch.Replaced(line.Own, commands); ok {
 		return x, true
-	}
-	if contract.RunsHook([]byte(contract.Variable(line.Variables, "OPENCODE_CONFIG_CONTENT"))) {
-		const does = "opencode loads no plugin, and with it not modec's hook"
-		if slices.Contains(line.Own, "--pure") {
-			return contract.ByOption("--pure", does), true
-		}
-		if contract.Variable(line.Env, pure) != "" {
-			return contract.Replacement{What: pure, Does: does, Instead: "unset it"}, true
-		}
 	}
 	return homes.Replaces(line)
 }

@@ -26,22 +26,18 @@
 //
 // # What is left out
 //
-//   - A command is compared as its text. Where a list denies, or asks about, a command beside others that are
-//     open, its patterns find the usual ways to write it, and another spelling passes: a hole that verify counts
-//     (opencode-text). An agent that could run nothing but what a list names would be of no use.
-//   - Nothing judges the file of a redirect: a line with one is refused, but for one that ends with 2>&1 or
-//     2>/dev/null (opencode-line). Behind a list or a pipe (a && b > file) its parser takes the redirect for that of
-//     the whole, and compares it with nothing: a hole.
+//   - A command is compared as its text, and the file of a redirect with nothing: another spelling of what is denied
+//     or asked about, and "x > .env", are the hook's. Without hooks they are a gap.
 //   - A resource of a server is compared like a file that is called mcp:SERVER:URI. What opens it names "://", which no
 //     path has: a URI without one (urn:…) is denied where anything of it is written.
 //   - Of a list of hosts only whole names are allowed (opencode-approval).
 //
 // # The hook
 //
-// With hooks = "auto" or true the list of plugins has modec's (format/hook.js), with the command that it runs. It
-// refuses what the policy denies, in every spelling and through links, and cannot ask. opencode goes on without a
-// plugin that it cannot load, and so the rules stay as they are without it, but for lines with a redirect: these are
-// asked about, since the plugin refuses those that lead to a denied file.
+// With hooks = "enforce" there is a plugin, which opencode loads by itself (format/plugin.js). It refuses what the
+// policy denies, in every spelling and through links, and cannot ask: it refuses what has to be asked about in a form
+// that the rules do not ask about. opencode goes on without a plugin that it cannot load, and so the rules stay as they
+// are without it.
 //
 // # Rules in opencode's own words
 //

@@ -31,9 +31,6 @@ func (opencode) Options() []contract.Option {
 				"Default: the baseline."},
 		{Name: "file", Type: contract.String, Choices: format.ProjectFiles, Default: format.ConfigFile,
 			Doc: "The file that every session reads. `modec migrate` names the one that a project has."},
-		{Name: "hooks", Type: contract.Auto, Default: contract.Never,
-			Doc: "Have a plugin ask `modec hook opencode` before tool calls, which holds what is denied in every " +
-				"spelling: auto, where a list holds something back; true, always; false, never."},
 	}
 }
 
@@ -41,7 +38,8 @@ func (opencode) Options() []contract.Option {
 func (opencode) Codes() []diag.Doc { return append(diag.Docs(codesText), importer.Codes()...) }
 
 func (opencode) Owns() []string {
-	return []string{format.ConfigFile, format.HookFile}
+	// The last one is where the plugin lay before: a build removes it.
+	return []string{format.ConfigFile, format.HookFile, ".modec/opencode/hook.js"}
 }
 
 // OwnsPlaced returns where the settings may lie (targets.opencode.file), and where agents.opencode.settings.file of a
@@ -65,11 +63,11 @@ func (opencode) ServerList() contract.ServerList {
 }
 
 // Hook answers one payload of modec's plugin in opencode.
-func (opencode) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(req) }
+func (opencode) Hook(req contract.HookRequest) contract.HookAnswer { return hook.Answer(name, req) }
 
 // Open reads the artifacts as opencode does. The model runs the real hook.
-func (opencode) Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
-	return model.Open(fsys, o, hook.Answer)
+func (o opencode) Open(fsys fs.FS, opt contract.Options) ([]contract.Decider, diag.List) {
+	return model.Open(fsys, opt, o.Hook)
 }
 
 // Alone returns what opencode decides by itself; it has no permission mode of a role.

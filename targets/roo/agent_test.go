@@ -6,7 +6,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -80,33 +79,23 @@ func editCases(t *testing.T) []editCase {
 			t.Fatalf("no group: %+v", p.Modes[0].Can.Edit)
 		}
 		c := editCase{Regex: g.regex, Denied: []string{}, Edited: []string{}}
-		other := deniedByLetters(t, p)
+		text, err := e.in.Policy.OnText().Subject(ir.SubjectRef{Mode: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, path := range editPaths() {
-			switch d := s.Decide(policy.Action{Group: ir.Edit, Arg: path}).Decision; {
-			case d == ir.Deny && !other(path) && !strings.Contains(path, "\x00"):
-				c.Denied = append(c.Denied, path)
+			a := policy.Action{Group: ir.Edit, Arg: path}
+			switch d := text.Decide(a).Decision; {
+			case !policy.Usual(a):
 			case d == ir.Deny:
-			case plain(path) && (d == ir.Allow || policy.Fold(path) == path):
+				c.Denied = append(c.Denied, path)
+			case plain(path):
 				c.Edited = append(c.Edited, path)
 			}
 		}
 		cases = append(cases, c)
 	}
 	return cases
-}
-
-// deniedByLetters returns whether nothing denies a path but a glob in other letters, which
-// is a hole of the agent.
-func deniedByLetters(t *testing.T, p *ir.Project) func(path string) bool {
-	t.Helper()
-	exact, table := exactLetters(t, p), *p.Modes[0].Can.Edit
-	table.Rules = slices.DeleteFunc(slices.Clone(table.Rules), func(r ir.Rule) bool {
-		return r.Decision == ir.Deny && r.Pattern.Kind == ir.Plain
-	})
-	_, s := emitter1(t, &ir.Project{Modes: []ir.Mode{{Slug: "m", Can: ir.Can{Edit: &table}}}})
-	return func(path string) bool {
-		return !exact(path) && s.Decide(policy.Action{Group: ir.Edit, Arg: path}).Decision > ir.Deny
-	}
 }
 
 // ignoreCase is a line of the ignore file, and what the deny that it was

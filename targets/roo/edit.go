@@ -16,10 +16,7 @@ import (
 
 // edit builds the group edit: what may be edited at all, as one expression.
 func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
-	if g, ok := e.anywhere(m, s); ok {
-		return g, true
-	}
-	w := editWriter{all: s.Default(ir.Edit).Decision > ir.Deny, denies: refusal{dots: true}}
+	w := editWriter{all: s.Default(ir.Edit).Decision > ir.Deny}
 	if m.Can.Edit != nil {
 		w.description = m.Can.Edit.Description
 	}
@@ -34,43 +31,24 @@ func (e *emitter) edit(m *ir.Mode, s *policy.Subject) (group, bool) {
 			w.all = true
 			continue
 		}
-		if r.Decision == ir.Deny {
-			w.refusing = append(w.refusing, r)
-		}
 		err := w.rule(r)
 		switch {
 		case err == nil:
 		case r.Decision > ir.Deny:
 			e.loss(m, ir.Edit, codeEdit, r.Pos, "%v: it is left out", err).Hint("write the rule as a glob")
 		default:
-			x := e.in.ExceptsGroup(ir.SubjectRef{Mode: m.Slug}, ir.Edit)
-			if x == nil {
+			if !e.in.Keeps(&e.diags, e.name, ir.SubjectRef{Mode: m.Slug}, ir.Edit, r.Pos, "it cannot deny %s: %v",
+				r.Pattern, err) {
 				e.loss(m, ir.Edit, codeEdit, r.Pos, "%v, and the mode denies it: it loses the group edit", err).
 					Hint("write the rule as a glob, or write an exception for \"edit\"")
 				return group{}, false
 			}
-			e.widened(m, ir.Edit, x, "keeps the group edit, which cannot deny %s: %v", r.Pattern, err)
 		}
 	}
 	if !w.all && len(w.permits) == 0 {
 		return group{}, false
 	}
-	if w.deniesNothing() && m.Can.OutsideEdit == nil && s.Default(ir.Edit).Decision == ir.Agent {
-		return group{name: "edit", description: w.description}, true // Roo's own settings say the rest
-	}
-	e.staysInside(m, s, &w)
 	return w.group(), true
-}
-
-// staysInside reports that a mode which may edit outside the project edits inside alone.
-func (e *emitter) staysInside(m *ir.Mode, s *policy.Subject, w *editWriter) {
-	if opensOutside(m, s) && (w.all || newReachable("^"+w.body()).any(`^(~|.:|\/|\.\.\/)`)) {
-		e.loss(m, ir.Edit, codeEdit, m.Can.OutsideEdit.Pos, "Roo tests a path as it is written, and by rules over "+
-			"folders another way to write it would pass a deny (docs/../x, /tmp/docs/x): the mode edits inside the "+
-			"project only").
-			Hint(e.inside(w))
-		w.here = format.Here
-	}
 }
 
 // reached reports whether a rule decides about a path that another one permits, where
@@ -88,12 +66,10 @@ func (e *emitter) reached(r ir.Rule, rules []ir.Rule) bool {
 type editWriter struct {
 	all       bool     // what no rule names may be edited
 	permits   []permit // over whole paths
-	denies    refusal  // by the rules of the mode, and paths outside of the project
+	denies    refusal  // by the rules of the mode
 	exprs     []string // what the mode denies by an expression
 	described []string
-	groups    int       // that have names
-	refusing  []ir.Rule // of the mode, that deny
-	here      string    // what a path may begin with before what is refused
+	groups    int // that have names
 	// description is what the source says of the group, for people.
 	description string
 }
@@ -102,7 +78,6 @@ type editWriter struct {
 // which a word of anywhere begins a name, with all that is below it.
 type refusal struct {
 	rooted, anywhere []word
-	dots             bool // names that are "", "." or ".." are refused too
 }
 
 func (r *refusal) add(x policy.Expression) {
@@ -116,9 +91,6 @@ func (r *refusal) add(x policy.Expression) {
 // expression matches the begin of a path that is refused.
 func (r *refusal) expression() string {
 	alternatives, names := joined(r.rooted), joined(r.anywhere)
-	if r.dots {
-		names = append([]string{format.Dots}, names...)
-	}
 	if len(names) > 0 {
 		alternatives = append(alternatives, "(.*/)?"+grouped(names))
 	}
@@ -172,26 +144,20 @@ func (w *editWriter) permit(r ir.Rule, x permit) {
 // wrote stays as it is where it reaches nothing that is refused.
 func (w *editWriter) group() group {
 	g := group{name: "edit", description: w.describes()}
-	if w.all {
+	refused := w.refused()
+	switch own := len(w.permits) == 1 && w.permits[0].pattern != nil; {
+	case w.all && len(refused) == 0:
+		g.description = w.description
+	case w.all:
 		g.description = cmp.Or(w.description, format.EverythingElse)
-		g.regex = "^" + w.here + lookNot(w.refused(everywhere)...) + w.also() + ".*$"
-		return g
+		g.regex = "^" + lookNot(refused...) + ".*$"
+	case len(refused) == 0 && own, own && !newReachable(w.permits[0].pattern.String()).any("^"+lookAhead(refused...)):
+		g.regex = w.permits[0].pattern.String()
+	case len(refused) == 0:
+		g.regex = strings.TrimPrefix("^"+w.body(), "^.*")
+	default:
+		g.regex = "^" + lookNot(refused...) + w.body()
 	}
-	body := w.body()
-	reached := newReachable("^" + body)
-	own := len(w.permits) == 1 && w.permits[0].pattern != nil
-	if own {
-		if text := w.permits[0].pattern.String(); !newReachable(text).any(w.everything()...) {
-			g.regex = text
-			return g
-		}
-	}
-	leads := away{home: reached.any("^" + format.Home), drive: reached.any("^" + format.Drive)}
-	text := "^" + w.here + lookNot(w.refused(leads)...) + w.also()
-	if breaksLines(body) && newReachable(text+body).any(w.everything()...) {
-		text += "(?=.*$)" // of what is refused only the first line is looked at
-	}
-	g.regex = text + body
 	return g
 }
 
@@ -203,56 +169,12 @@ func (w *editWriter) describes() string {
 	return w.description
 }
 
-// inside says what to do where a mode edits inside the project only.
-func (e *emitter) inside(w *editWriter) string {
-	const otherwise = "; or say no outside.edit for the mode"
-	for _, r := range w.refusing {
-		glob := strings.TrimPrefix(strings.TrimSuffix(r.Pattern.Text, "/"), "**/")
-		if r.Pattern.Kind == ir.Regex || strings.Contains(glob, "/") {
-			return fmt.Sprintf("%s, denied at %s, is about a place: deny a name wherever it stands (.env, secrets/)",
-				r.Pattern, r.Pos) + otherwise
-		}
+// refused returns what the look-ahead refuses.
+func (w *editWriter) refused() (refused []string) {
+	if len(w.denies.rooted)+len(w.denies.anywhere) > 0 {
+		refused = append(refused, w.denies.expression())
 	}
-	if len(e.ignored) > 0 {
-		return "name fewer paths in " + e.dir() + "ignore, which says nothing of those outside: the expression has " +
-			"to repeat them" + otherwise
-	}
-	return `say what may be edited by an expression about names (\.md$)` + otherwise
-}
-
-// deniesNothing reports whether only paths outside the project are refused.
-func (w *editWriter) deniesNothing() bool {
-	return len(w.denies.rooted)+len(w.denies.anywhere)+len(w.exprs) == 0
-}
-
-// away is how an expression may lead out of the project, but for "..".
-type away struct{ home, drive bool }
-
-var everywhere = away{home: true, drive: true}
-
-// refused returns what the first look-ahead refuses, for an expression that leads away.
-func (w *editWriter) refused(a away) []string {
-	refused := []string{format.Backslash, w.denies.expression()}
-	if a.drive {
-		refused = slices.Insert(refused, 0, format.Drive)
-	}
-	if a.home {
-		refused = slices.Insert(refused, 0, format.Home)
-	}
-	return refused
-}
-
-// also returns the look-ahead of the expressions.
-func (w *editWriter) also() string {
-	if len(w.exprs) == 0 {
-		return ""
-	}
-	return lookNot(w.exprs...)
-}
-
-// everything returns what is refused in all, as expressions that a path begins with.
-func (w *editWriter) everything() []string {
-	return []string{"^" + lookAhead(slices.Concat(w.refused(everywhere), w.exprs)...)}
+	return append(refused, w.exprs...)
 }
 
 // body writes what is permitted.
@@ -274,22 +196,6 @@ func (w *editWriter) body() string {
 func lookNot(alternatives ...string) string { return "(?!" + strings.Join(alternatives, "|") + ")" }
 
 func lookAhead(alternatives ...string) string { return "(?=" + strings.Join(alternatives, "|") + ")" }
-
-// breaksLines reports whether an expression may match a path of several lines.
-func breaksLines(body string) bool {
-	p, err := ecma.Parse(body)
-	breaks := err != nil
-	if err == nil {
-		p.Root.Terms(func(t ecma.Term) bool {
-			if s, ok := t.(ecma.Single); ok {
-				u := s.Units()
-				breaks = breaks || slices.ContainsFunc([]uint16{'\n', '\r', 0x2028, 0x2029}, u.Contains)
-			}
-			return true
-		})
-	}
-	return breaks
-}
 
 // reachable is what an expression matches, at least.
 type reachable struct {

@@ -22,7 +22,7 @@ func ExampleFileRegex() {
 	e := policy.New(&ir.Project{Version: ir.Version, Modes: []ir.Mode{writer}})
 	fmt.Println(roo.FileRegex(e, &writer))
 	// Output:
-	// ^(?!.*\\|(docs/legal|(.*/)?\.{0,2})(/|$))docs(/.*)?$
+	// ^(?!docs/legal(/|$))docs(/.*)?$
 }
 
 // The modes of a project are one file.

@@ -145,11 +145,10 @@ func (e *emitter) whole(m *ir.Mode, s *policy.Subject, g ir.Group, code diag.Cod
 	if why == "" {
 		return true
 	}
-	if x := e.in.ExceptsGroup(ir.SubjectRef{Mode: m.Slug}, g); x != nil {
-		e.widened(m, g, x, "keeps the group %s, which cannot deny %s", g, why)
+	if e.in.Keeps(&e.diags, e.name, ir.SubjectRef{Mode: m.Slug}, g, at, "it cannot deny %s", why) {
 		return true
 	}
 	e.loss(m, g, code, at, "the group %s is all or nothing and the mode denies %s: it loses the group", g, why).
-		Hintf("ask instead of denying, deny it in every mode, or write an exception for %q", g)
+		Hintf("ask instead of denying, deny it in every mode, or write partial = \"keep\" or an exception for %q", g)
 	return false
 }

@@ -32,12 +32,8 @@
 //   - MCP is all or nothing in stock Roo and by server in Zoo. An MCP tool that
 //     only some modes may call unasked is asked about in all. A server that is
 //     off by default is disabled in stock Roo.
-//   - fileRegex is written to be read: one look-ahead refuses paths that are not clean and
-//     relative, and denied names; what follows is permitted. It refuses paths with a line break or
-//     a backslash too.
-//   - A mode edits outside the project, where the source lets it, if its expressions are about the
-//     last name of a path (\.md$): no other expression decides alike about a path in each of its
-//     spellings.
+//   - fileRegex is written to be read: one look-ahead refuses denied names; what follows is permitted.
+//     Roo tests a path as its model wrote it: docs/../x passes an expression about docs.
 //   - An expression with back references or named groups has no place in fileRegex.
 //   - A mode has no model.
 //
@@ -184,15 +180,6 @@ func (e *emitter) loss(m *ir.Mode, g ir.Group, code diag.Code, at diag.Pos, text
 		Target(e.name).
 		Subject("mode "+m.Slug).
 		Loses(diag.Narrowing, string(g))
-}
-
-// widened reports that an exception keeps what would have been left out.
-func (e *emitter) widened(m *ir.Mode, g ir.Group, x *contract.Exception, text string, args ...any) {
-	e.diags.Warnf(diag.ExceptionUsed, x.Pos, text, args...).
-		Hint("until "+x.Until.Format("2006-01-02")+": "+x.Reason).
-		Target(e.name).
-		Subject("mode "+m.Slug).
-		Loses(diag.Widening, string(g))
 }
 
 // Agent returns the extension of VS Code.

@@ -27,6 +27,7 @@ type use struct {
 
 type widening struct {
 	by   *contract.Exception
+	at   diag.Pos // of the rule
 	what string
 }
 
@@ -37,7 +38,7 @@ func (e *emitter) use(m *ir.Mode, s *policy.Subject, sv *server) use {
 		switch {
 		case r.Decision > ir.Deny:
 		case x != nil:
-			u.widens = append(u.widens, widening{x, what})
+			u.widens = append(u.widens, widening{x, r.Pos, what})
 		default:
 			if u.denied == "" {
 				u.denied, u.at = what, r.Pos
@@ -110,7 +111,7 @@ func (e *emitter) modeServers(m *ir.Mode, s *policy.Subject, servers []server, o
 	switch {
 	case e.dialect != format.Stock && !e.in.Project.ClosedInventory && everything(uses):
 		kept = true // servers that nobody lists are meant, too: no list
-		e.usedExceptions(m, uses...)
+		e.usedExceptions(uses...)
 	case e.dialect == format.Restrictions:
 		kept = e.listTools(m, uses, out)
 	case e.dialect == format.Zoo:
@@ -141,7 +142,7 @@ func (e *emitter) unlisted(m *ir.Mode, s *policy.Subject) (use, bool) {
 	}
 	if u.denied != "" {
 		if x := e.in.ExceptsGroup(ir.SubjectRef{Mode: m.Slug}, ir.MCP); x != nil {
-			u.denied, u.widens = "", []widening{{x, u.denied}}
+			u.denied, u.widens = "", []widening{{x, u.at, u.denied}}
 		}
 	}
 	return u, true
@@ -179,7 +180,7 @@ func (e *emitter) allServers(m *ir.Mode, uses []use) bool {
 	case !some:
 		return false
 	case denied == nil:
-		e.usedExceptions(m, uses...)
+		e.usedExceptions(uses...)
 		return true
 	}
 	if more := len(denied) - maxNamed; more > 0 {
@@ -201,7 +202,7 @@ func (e *emitter) listServers(m *ir.Mode, uses []use, out *mode) bool {
 		case !u.some, u.Name == "": // left out, which says it
 		case u.denied == "":
 			names = append(names, u.Name)
-			e.usedExceptions(m, u)
+			e.usedExceptions(u)
 		default:
 			e.loss(m, ir.MCP, codeMCP, u.at,
 				"a mode lists whole servers and denies %s of %q, which others may use: it loses the server",
@@ -247,7 +248,7 @@ func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 			}
 		}
 		servers = append(servers, u.Name)
-		e.usedExceptions(m, u)
+		e.usedExceptions(u)
 	}
 	if len(tools) == 0 {
 		return false
@@ -256,14 +257,14 @@ func (e *emitter) listTools(m *ir.Mode, uses []use, out *mode) bool {
 	return true
 }
 
-func (e *emitter) usedExceptions(m *ir.Mode, uses ...use) {
+func (e *emitter) usedExceptions(uses ...use) {
 	for _, u := range uses {
 		for _, w := range u.widens {
 			what := w.what
 			if u.Name != "" {
 				what = fmt.Sprintf("%s of %q", w.what, u.Name)
 			}
-			e.widened(m, ir.MCP, w.by, "may use %s, which the format cannot deny to one mode", what)
+			w.by.Used(&e.diags, e.name, w.at, "may use %s, which the format cannot deny to one mode", what)
 		}
 	}
 }

@@ -128,12 +128,12 @@ for (const role of ['auditor']) {
   });
 }
 
-test('without modec on the path a hook of --settings refuses, and one that travels asks', async () => {
+test('without modec on the path a hook refuses, one of --settings and one that travels', async () => {
   const calls = [bash('touch x'), read('README.md')];
   assert.deepEqual((await ask(calls, settings('auditor'), '/nonexistent')).decisions, ['deny', 'deny']);
   const home = mkdtempSync(join(tmpdir(), 'modec-home-')); // a subagent's hook runs where a person has trusted the folder
   writeFileSync(join(home, '.claude.json'), JSON.stringify({ projects: { [realpathSync(root)]: { hasTrustDialogAccepted: true } } }));
-  assert.deepEqual((await ask(calls, ['--agent=code'], '/nonexistent', { home })).decisions, ['ask', 'ask']);
+  assert.deepEqual((await ask(calls, ['--agent=code'], '/nonexistent', { home })).decisions, ['deny', 'deny']);
 });
 
 // A session without the project's own files has the role's subagents by --agents.
@@ -171,7 +171,7 @@ function project(name) {
   mkdirSync(join(dir, 'modec'));
   mkdirSync(join(dir, 'src/deep'), { recursive: true });
   writeFileSync(join(dir, 'src/a'), 'x\n');
-  writeFileSync(join(dir, 'modec.toml'), '[targets.claude]\n');
+  writeFileSync(join(dir, 'modec.toml'), 'hooks = "enforce"\n[targets.claude]\n');
   writeFileSync(join(dir, 'modec/a.cue'), `package modec
 modes: review: {name: "Review", roleDefinition: "You review.", can: {read: "allow", command: allow: ["ls *"]}}
 roles: dev: can: {read: "allow", edit: {allow: ["src/**"], default: "deny"}, command: {allow: ["ls *"], default: "deny"}}

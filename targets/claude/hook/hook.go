@@ -189,7 +189,7 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	case o.none,
 		o.Decision == ir.Agent,
 		o.Decision == ir.Allow && (o.abstain || !req.MayAllow || q.Mode == format.Plan):
-		return contract.HookAnswer{Stdout: []byte("{}\n")}.With(judged, ir.Agent)
+		return contract.NoOpinion().With(judged, ir.Agent)
 	}
 	if o.Decision == ir.Ask && q.Mode == format.DontAsk { // Claude Code would ask a person in this mode too
 		o.Result = policy.Result{Rule: o.Explanation() + ", and dontAsk asks about nothing", Pos: o.Pos}

@@ -384,8 +384,6 @@ func (o *opener) session(name string, role *settings, mode *agent) *session {
 		s.enter(mode)
 	case agent != "":
 		o.asAgent(s, agent)
-	case o.disk == nil:
-		s.hooks = slices.DeleteFunc(s.hooks, func(h *listener) bool { return h.ofModes })
 	}
 	if role == nil {
 		s.bare, s.nobodys = contract.Access, true

@@ -27,9 +27,6 @@ type listener struct {
 	engine    *policy.Engine // nil where the policy cannot be used: modec then refuses
 	ref       ir.SubjectRef
 	mayAllow  bool
-	asks      bool   // where modec is missing or fails; else the line refuses
-	keeps     bool   // what modec refuses without an answer: else that is a failure too
-	ofModes   bool   // it abstains there: the session's own rules hold without it
 	text      string // what it is called where it decides
 	at        diag.Pos
 }
@@ -110,7 +107,9 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 	case l.Agent != "claude":
 		o.warn(at, "the hook is for %q, want claude", l.Agent)
 		return nil
-	case !l.FailClosed && !asks(l.Otherwise) && l.Otherwise != abstains:
+	case l.Observes:
+		return nil
+	case !l.FailClosed:
 		o.warn(at, "the hook permits a call where modec is missing or fails: write `|| exit 2` after it")
 		return nil
 	}
@@ -118,8 +117,7 @@ func (o *opener) hook(line string, at diag.Pos) *listener {
 		o.warn(at, "the hook is about the folder %q: what it decides there, modec does not know", l.Root)
 		return nil
 	}
-	h := &listener{at: at, mayAllow: l.MayAllow, asks: !l.FailClosed, keeps: l.Refuses,
-		ofModes: l.Otherwise == abstains}
+	h := &listener{at: at, mayAllow: l.MayAllow}
 	if h.engine, h.ref, err = o.policy.Of(&l); err != nil {
 		o.warn(at, "%v", err)
 		h.engine, h.text = nil, "the hook"
@@ -186,12 +184,8 @@ func (c *call) payload(s *session, folder string) []byte {
 
 // answer returns what the hook says of a call. It reports false where the hook abstains.
 func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
-	failed := ir.Deny
-	if h.asks && !h.keeps {
-		failed = ir.Ask
-	}
 	if h.engine == nil { // modec refuses
-		return failed, h.keeps || !h.ofModes
+		return ir.Deny, true
 	}
 	var said answer
 	if s.disk != nil {
@@ -200,14 +194,14 @@ func (h *listener) answer(c *call, s *session) (d ir.Decision, answered bool) {
 		said = h.remembered(c.payload(s, root))
 	}
 	if said.refuses {
-		return failed, true
+		return ir.Deny, true
 	}
 	return said.decision, said.answered
 }
 
 // answer is what a hook says of a payload.
 type answer struct {
-	refuses  bool // without an answer: its line says what becomes of the call
+	refuses  bool // without an answer
 	answered bool
 	decision ir.Decision
 }
@@ -269,15 +263,6 @@ func read(stdout []byte) (d ir.Decision, answered bool) {
 		return ir.Allow, true
 	}
 	return 0, false
-}
-
-// abstains is the answer of a hook that leaves the decision to the rules.
-const abstains = "{}"
-
-// asks reports whether a text is an answer that asks or denies.
-func asks(text string) bool {
-	d, answered := read([]byte(text))
-	return answered && d < ir.Allow
 }
 
 // input returns what the agent writes into tool_input in a project's folder.

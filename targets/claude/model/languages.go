@@ -227,7 +227,7 @@ func (l *lists) lines(s *session) (denied regexlang.Language) {
 	// follow a word, one word, and the line without the words before its subcommand.
 	held := l.Or(denying, asking)
 	begins := l.Cat(l.And(held, l.Word()), l.MoreWords())
-	l.add(nil, l.Or(begins, l.inLowerCase(s)),
+	l.add(nil, l.Or(begins, policy.Anywhere(l.Space, l.inLowerCase(s))),
 		l.Or(l.Cat(regexlang.All, l.Text(" "), l.Or(held, begins)), l.Skipping(held)))
 	return denied
 }

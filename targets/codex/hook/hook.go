@@ -51,11 +51,9 @@ type opinion struct {
 	asks bool // Codex asks a person by itself before such a call
 }
 
-// AsksCommands reports whether Codex is to ask before each command of a session: where the subject says something of
-// commands, or of what a command reads, writes and reaches, and does not deny them all.
-func AsksCommands(s *policy.Subject) bool {
-	return !contract.Denies(s, ir.Command) && !(contract.Leaves(s, ir.Command) && Touches(s))
-}
+// AsksCommands reports whether Codex is to ask before each command of a session with hooks: they say of each subject
+// what a command may not write, so that it is where the subject does not deny them all.
+func AsksCommands(s *policy.Subject) bool { return !contract.Denies(s, ir.Command) }
 
 // Touches reports whether a command may read, write and reach everything.
 func Touches(s *policy.Subject) bool {
@@ -88,15 +86,13 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	case o.Decision == ir.Ask && q.Event == Before && !canAsk:
 		return q.deny("has to ask first, and Codex does not ask here", &o).With(judged, ir.Deny)
 	case o.Decision == ir.Ask && q.Event == Before:
-		return nothing().With(judged, ir.Ask)
+		return contract.NoOpinion().With(judged, ir.Ask)
 	case o.Decision == ir.Allow && q.Event == Permission && req.MayAllow:
 		return said(contract.Object{"hookEventName", Permission, "decision", contract.Object{"behavior", "allow"}}).
 			With(judged, ir.Allow)
 	}
-	return nothing().With(judged, ir.Agent)
+	return contract.NoOpinion().With(judged, ir.Agent)
 }
-
-func nothing() contract.HookAnswer { return contract.HookAnswer{Stdout: []byte("{}\n")} }
 
 func said(o contract.Object) contract.HookAnswer {
 	line := contract.JSONLine(contract.Object{"hookSpecificOutput", o})

@@ -24,7 +24,9 @@ func (r *reader) hooksOf(c *format.Config) map[string][]*hookEntry {
 	}
 	for _, event := range hookEvents {
 		for _, h := range c.Hooks[event] {
-			out[event] = append(out[event], r.hookEntry(event, h))
+			if !contract.Observes(h.Command) {
+				out[event] = append(out[event], r.hookEntry(event, h))
+			}
 		}
 	}
 	return out

@@ -74,7 +74,7 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	case o.Decision == ir.Allow && req.MayAllow:
 		return q.say("allow", "may do this", &o).With(judged, ir.Allow)
 	}
-	return contract.HookAnswer{Stdout: []byte("{}\n")}.With(judged, ir.Agent)
+	return contract.NoOpinion().With(judged, ir.Agent)
 }
 
 // say returns a decision in the form of both events.

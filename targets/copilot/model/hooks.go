@@ -17,7 +17,9 @@ type hookEntry struct {
 // hooksOf reads hooks.
 func (r *reader) hooksOf(list []format.Hook) (out []*hookEntry) {
 	for _, h := range list {
-		out = append(out, r.hookEntry(h))
+		if !contract.Observes(h.Command) {
+			out = append(out, r.hookEntry(h))
+		}
 	}
 	return out
 }
@@ -33,9 +35,6 @@ func (r *reader) hookEntry(h format.Hook) *hookEntry {
 	case line.Agent != "copilot":
 		e.Role = contract.HookRefuses // modec refuses a payload that is not of its agent
 		r.ignored(h.At, "the hook is for %q: it refuses whatever Copilot asks", line.Agent)
-	case line.Otherwise != "":
-		e.Role = contract.HookAbsent
-		r.ignored(h.At, "the hook lets pass what it does not answer: its line has to refuse where modec fails")
 	case h.Timeout > 0 && h.Timeout <= contract.HookSeconds: // which may end before
 		e.Role = contract.HookAbsent
 		r.ignored(h.At, "the time of the hook may end before modec answers, which lets the call pass")

@@ -24,7 +24,7 @@ const source = `{"servers": {"github": {"command": "g", "tools": {"list": {}, "d
 // TestEdited: what becomes of files that somebody edited. The wider reading counts.
 func TestEdited(t *testing.T) {
 	res, diags := compiler.Compile(t.Context(), compiler.Request{Targets: targets.All(), FS: memfs.FS{
-		config.File: []byte("inventory = \"closed\"\n[targets.copilot]\n"), "modec/a.json": []byte(source)}})
+		config.File: []byte("hooks = \"enforce\"\ninventory = \"closed\"\n[targets.copilot]\n"), "modec/a.json": []byte(source)}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

@@ -127,13 +127,10 @@ for (const transport of ['stdin', 'legacy']) {
     assert.equal(await ask('preToolUse', { tool_name: 'Telepathy', tool_input: {}, tool_use_id: 'u' }), 'deny');
   });
 
-  test(`without the binary a command is asked about and the rest goes on, payload by ${transport}`, async () => {
+  test(`without the binary every call is refused, payload by ${transport}`, async () => {
     const ask = hooks(json(acme, '.cursor/hooks.json'), acme, '/nonexistent', transport);
-    assert.equal(await ask('beforeShellExecution', { command: 'npm test', cwd: acme, sandbox: false }), 'ask');
-    assert.equal(await ask('beforeReadFile', { file_path: join(acme, 'README.md'), content: '', attachments: [] }), 'none');
-    assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, 'README.md') }, tool_use_id: 'u' }), 'none');
-    const closed = json(acme, '.cursor/hooks.json'); // as hooks = true and an installation write them
-    for (const list of Object.values(closed.hooks)) for (const h of list) h.command = '{ modec hook cursor || exit 2; }';
-    assert.equal(await hooks(closed, acme, '/nonexistent', transport)('preToolUse', { tool_name: 'Read', tool_input: {} }), 'deny');
+    assert.equal(await ask('beforeShellExecution', { command: 'npm test', cwd: acme, sandbox: false }), 'deny');
+    assert.equal(await ask('beforeReadFile', { file_path: join(acme, 'README.md'), content: '', attachments: [] }), 'deny');
+    assert.equal(await ask('preToolUse', { tool_name: 'Write', tool_input: { file_path: join(acme, 'README.md') }, tool_use_id: 'u' }), 'deny');
   });
 }

@@ -86,10 +86,6 @@ func Events(groups []ir.Group) []string {
 	return out
 }
 
-// CanAsk reports whether Cursor asks the user where a hook on the event answers ask. A
-// read, an edit, a fetch and a subagent it can only refuse.
-func CanAsk(event string) bool { return events[event].ask == canAsk }
-
 // Left reports whether a subject leaves a whole group to Cursor.
 func Left(s *policy.Subject, servers []ir.Server, g ir.Group) bool {
 	left := func(r policy.Result) bool { return r.WithoutPermissionMode() == ir.Agent }
@@ -138,7 +134,7 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	judged := q.judged(r)
 	switch {
 	case r.Decision == ir.Agent, r.Decision == ir.Allow && !req.MayAllow:
-		return contract.HookAnswer{Stdout: []byte("{}\n")}.With(judged, ir.Agent)
+		return contract.NoOpinion().With(judged, ir.Agent)
 	case r.Decision == ir.Allow:
 		return contract.HookAnswer{Stdout: []byte(`{"permission":"allow"}` + "\n")}.With(judged, ir.Allow)
 	case r.Decision == ir.Ask && event.ask == canAsk:

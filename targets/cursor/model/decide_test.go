@@ -18,11 +18,6 @@ import (
 
 const devHook = `{ modec hook cursor --subject role:dev || exit 2; }`
 
-// asksWithout is a line that prints a text where modec is missing.
-func asksWithout(text string) string {
-	return strings.Replace(devHook, " || exit 2", contract.Unless(text), 1)
-}
-
 // hooksOf writes a hooks.json with one entry for each gating event.
 func hooksOf(entry string) string {
 	var b strings.Builder
@@ -309,8 +304,8 @@ func TestForeignHooks(t *testing.T) {
 		{"a hook that asks a model", hooksOf(`{"type": "prompt", "prompt": "is it safe?"}`), denied, ir.Allow, ir.Allow,
 			"asks a model"},
 		{"not closed, beside a modec that is there",
-			hooksOf(`{"command": "modec hook cursor --subject role:dev"}`),
-			denied, ir.Deny, ir.Deny, ""},
+			hooksOf(`{"command": "modec hook cursor --subject role:dev", "timeout": 10}`),
+			denied, ir.Allow, ir.Allow, "lets every call pass where modec is missing"},
 		{"closed by Cursor",
 			hooksOf(`{"failClosed": true,
 				"command": "modec hook cursor --subject role:dev"}`),
@@ -326,22 +321,8 @@ func TestForeignHooks(t *testing.T) {
 			ir.Deny, `the hook is for "claude"`},
 		{"a subject of nobody refuses", hooksOf(strings.Replace(modecEntry, "role:dev", "role:nobody", 1)), allowed,
 			ir.Deny, ir.Deny, `got subject "role:nobody"`},
-		{"asks where modec is missing, and the event cannot ask",
-			hooksOf(entryOf(asksWithout(`{"permission":"ask"}`))), denied, ir.Deny, ir.Deny, ""},
-		{"asks where modec is missing, and the event can ask",
-			only("beforeShellExecution", entryOf(asksWithout(`{"permission":"ask"}`))), push, ir.Deny, ir.Deny, ""},
-		{"refuses where modec is missing",
-			hooksOf(entryOf(asksWithout(`{"permission":"deny"}`))), denied, ir.Deny, ir.Deny, ""},
-		{"passes where modec is missing",
-			only("beforeShellExecution", entryOf(asksWithout(`{}`))), push, ir.Deny, ir.Deny, ""},
-		{"allows where modec is missing",
-			only("beforeShellExecution", entryOf(asksWithout(`{"permission":"allow"}`))),
-			policy.Action{Group: ir.Command, Arg: "make"}, ir.Allow, ir.Ask, "allows every call where modec is missing"},
 		{"passes where modec refuses", hooksOf(entryOf(strings.Replace(devHook, "exit 2", "echo '{}'", 1))), denied,
-			ir.Allow, ir.Allow, "lets pass what modec refuses"},
-		{"refuses otherwise where modec refuses",
-			hooksOf(entryOf(strings.Replace(devHook, "exit 2", `echo '{"permission":"deny"}'`, 1))), denied,
-			ir.Deny, ir.Deny, ""},
+			ir.Allow, ir.Allow, "goes on where modec fails"},
 		{"a hook that may allow", hooksOf(strings.Replace(modecEntry, " || exit 2", " --may-allow || exit 2", 1)),
 			policy.Action{Group: ir.MCP, Server: "docs", Arg: "other"}, ir.Allow, ir.Ask, ""},
 	} {

@@ -58,10 +58,16 @@ func (r *reader) readHooks(dir string) (*hooksFile, *contract.Lack) {
 	f := &hooksFile{events: map[string][]hookEntry{}}
 	for _, event := range format.HookEvents {
 		for _, h := range hooks[event] {
+			if contract.Observes(h.Command) {
+				continue
+			}
 			e := r.hookEntry(h)
 			f.events[event] = append(f.events[event], e)
 			f.lack = cmp.Or(f.lack, e.lack)
 		}
+	}
+	if len(f.events) == 0 {
+		return nil, nil
 	}
 	return f, f.lack
 }
@@ -90,26 +96,19 @@ func (r *reader) hookEntry(h format.Hook) hookEntry {
 		e.lack = r.lacks(h.At, "what this hook answers is not known: %v", err)
 		return e
 	}
-	without := none // what a line answers in place of modec, which is a success to Cursor
-	if line.Otherwise != "" {
-		without = read([]byte(line.Otherwise))
-	}
 	switch {
 	case line.Agent != "cursor":
 		e.Role = contract.HookRefuses // modec refuses a payload that is not of its agent
 		r.ignored(h.At, "the hook is for %q: it refuses whatever Cursor asks", line.Agent)
-	case without == allowed:
-		e.lack = r.lacks(h.At, "the hook allows every call where modec is missing or fails")
-	case !line.Refuses && without != denied:
-		e.Role = contract.HookAbsent
-		e.lack = r.lacks(h.At,
-			"the hook lets pass what modec refuses: its line needs `[ $? = 2 ] && exit 2`, or `|| exit 2`")
 	case h.Other != nil:
 		e.Role = contract.HookAbsent
 		e.lack = r.lacks(h.Other.Pos, "what Cursor makes of %q in the hook is not known", h.Other.Key)
 	case !h.FailClosed && h.Timeout <= contract.HookSeconds:
 		e.Role = contract.HookAbsent
 		e.lack = r.lacks(h.TimeoutAt, "the time of the hook may end before modec answers, which lets the call pass")
+	case !h.FailClosed && !line.FailClosed:
+		e.Role = contract.HookAbsent
+		e.lack = r.lacks(h.At, "the hook lets every call pass where modec is missing: write `|| exit 2` after it")
 	case line.Elsewhere(h.At.File):
 		e.lack = r.lacks(h.At, "the hook is about another folder: what it answers is not known")
 	default:

@@ -30,7 +30,7 @@ after(() => recording && record.write(join(here, 'testdata/record.json')));
 test('the engine loads every policy whole', async () => {
   for (const n of names) {
     const folder = join(builds[n], 'session:gemini');
-    for (const file of readdirSync(folder)) {
+    for (const file of readdirSync(folder).filter((f) => f.endsWith('.toml'))) {
       const text = readFileSync(join(folder, file), 'utf8');
       const { errors, rules } = await session([join(folder, file)], work);
       assert.deepEqual(errors, [], file);

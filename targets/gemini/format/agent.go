@@ -132,5 +132,5 @@ func ToolOfAgent(name string) bool {
 
 // builtIn are the tools that a list may name, legacy names included.
 var builtIn = slices.Concat(Searches, Edits, Resources, Harmless, []string{
-	ReadFile, Shell, WebFetch, WebSearch, Invoke, Skill, "enter_plan_mode", "exit_plan_mode", "search_file_content",
+	ReadFile, Shell, WebFetch, WebSearch, Invoke, Skill, "enter_plan_mode", "exit_plan_mode", OldGrep,
 })

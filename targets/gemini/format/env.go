@@ -9,8 +9,9 @@ import (
 var EnvFiles = []string{Dir + "/.env", ".env"}
 
 // moving are the variables by which Gemini CLI takes other settings, trusts a folder, or works outside of its sandbox,
-// and those by which the process that it starts of itself loads other code. What begins with one is meant too.
-var moving = []string{"GEMINI_CLI_", "GEMINI_SANDBOX", "LD_PRELOAD", "NODE_OPTIONS"}
+// and those by which a process that it starts, of itself or for a hook, loads other code. What begins with one is meant
+// too.
+var moving = []string{"BASH_ENV", "DYLD_", "GEMINI_CLI_", "GEMINI_SANDBOX", "LD_", "NODE_OPTIONS", "SHELLOPTS"}
 
 // Moving returns the names of the variables of a file that decide by which settings Gemini CLI goes. It looks at no
 // value.

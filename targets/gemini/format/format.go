@@ -46,6 +46,11 @@ func PolicyFile(ref ir.SubjectRef) string {
 	return contract.SessionPath("gemini", contract.SubjectName(ref)+policyEnding)
 }
 
+// SessionSettings returns where the model finds the settings of a subject's sessions.
+func SessionSettings(ref ir.SubjectRef) string {
+	return contract.SessionPath("gemini", contract.SubjectName(ref)+".json")
+}
+
 // ProjectPolicy returns where the settings of a project name a policy.
 func ProjectPolicy(file string) string { return PoliciesDir + "/" + path.Base(file) }
 
@@ -61,6 +66,14 @@ func PolicySubject(file string) (ir.SubjectRef, bool) {
 
 // AgentFile returns the file of a mode.
 func AgentFile(slug string) string { return AgentsDir + "/" + slug + agentEnding }
+
+// AgentOf returns the name of a mode's agent: its slug, or what has signs that no slug has.
+func AgentOf(m *ir.Mode) string {
+	if own, ok := m.Extra["gemini"].Fields["name"].(string); ok {
+		return own
+	}
+	return m.Slug
+}
 
 // AgentName reports whether Gemini CLI takes a name for an agent.
 func AgentName(name string) bool { return agentName().MatchString(name) }
@@ -78,9 +91,11 @@ var (
 	Invoke     = "invoke_agent"
 	Skill      = "activate_skill"
 	Resources  = []string{"list_mcp_resources", "read_mcp_resource"}
+	OldGrep    = "search_file_content" // grep_search by its former name
 	Every      = "*"
 	EveryMCP   = "mcp_*"
 	FilePath   = "file_path"
+	DirPath    = "dir_path"
 	CommandArg = "command"
 	PromptArg  = "prompt"
 	AgentArg   = "agent_name"
@@ -95,7 +110,10 @@ var Harmless = []string{
 
 // ToolName returns the name under which Gemini CLI runs the tool of an MCP server, and "*" for all of
 // its tools.
-func ToolName(server, tool string) string { return "mcp_" + server + "_" + tool }
+func ToolName(server, tool string) string { return ToolPrefix + server + "_" + tool }
+
+// ToolPrefix begins it.
+const ToolPrefix = "mcp_"
 
 // Named reports whether Gemini CLI takes the name of a server's tool in the list of an agent's tools. It
 // does not load an agent with any other.

@@ -98,7 +98,7 @@ func left(at diag.Pos) *ir.Default { return &ir.Default{Decision: ir.Agent, Pos:
 
 // groups are the tools of each group.
 var groups = map[ir.Group][]string{
-	ir.Read: append([]string{format.ReadFile, "search_file_content"}, format.Searches...), ir.Edit: format.Edits,
+	ir.Read: append([]string{format.ReadFile, format.OldGrep}, format.Searches...), ir.Edit: format.Edits,
 	ir.Command: {format.Shell}, ir.Web: {format.WebFetch, format.WebSearch},
 }
 

@@ -43,7 +43,7 @@ func TestAdminPolicies(t *testing.T) {
 			own: []byte(asks), "pol/x.toml": []byte(c.policy), "pol/x.txt": []byte("x"),
 			format.SettingsFile: []byte(fmt.Sprintf(`{"adminPolicyPaths": [%q, %q]}`, own, c.path)),
 		}
-		list, diags := model.Open(files, contract.NewOptions(nil, map[string]any{"subject": "role:r"}, nil))
+		list, diags := model.Open(files, contract.NewOptions(nil, map[string]any{"subject": "role:r"}, nil), nil)
 		if judged := !diags.HasErrors(); len(list) != 1 || judged != c.judged || !judged && diags[0].Code != diag.ForeignWidening {
 			t.Errorf("%s: %d deciders, %v", c.path, len(list), diags)
 			continue
@@ -66,7 +66,7 @@ func TestNoAdminPolicies(t *testing.T) {
 	} {
 		files := memfs.FS{format.SettingsFile: []byte(settings),
 			own: []byte(denies), format.ProjectPolicy(own): []byte(denies)}
-		list, diags := model.Open(files, contract.NewOptions(nil, map[string]any{"subject": "role:r"}, nil))
+		list, diags := model.Open(files, contract.NewOptions(nil, map[string]any{"subject": "role:r"}, nil), nil)
 		if len(list) != 1 || len(diags) > 0 {
 			t.Fatalf("%s: %d deciders, %v", settings, len(list), diags)
 		}

@@ -71,14 +71,14 @@ type outcome struct {
 	at       diag.Pos
 }
 
-// judge decides an action in a session, or of an agent in it.
-func (s session) judge(a policy.Action, of agent) contract.Verdict {
+// judge decides an action in a session, or of an agent in it. hooks is what they say of a call, nil for none.
+func (s session) judge(a policy.Action, of agent, hooks func(call) outcome) contract.Verdict {
 	if a.Group == ir.MCP && a.Kind == policy.Prompt { // a person invokes it
 		return contract.Verdict{Answer: contract.Answer{Decision: ir.Allow, Rule: "a person invokes prompts"}}
 	}
 	best := outcome{decision: ir.Deny}
 	for i, c := range calls(a) {
-		if o := s.called(c, of); i == 0 || o.decision > best.decision {
+		if o := s.called(c, of, hooks); i == 0 || o.decision > best.decision {
 			best = o
 		}
 	}
@@ -91,7 +91,7 @@ func (s session) judge(a policy.Action, of agent) contract.Verdict {
 		v.Hole = &contract.Hole{Decision: v.Decision, Why: "Gemini CLI takes such a name for a file of the project"}
 		v.Decision = ir.Deny
 	case a.Group == ir.Read && v.Decision < ir.Allow:
-		v.Hole = s.searches(v.Decision, of)
+		v.Hole = s.searches(v.Decision, of, hooks)
 	case a.Group == ir.Command && v.Decision > ir.Deny && s.passes(a.Arg, of):
 		v.Hole = &contract.Hole{Decision: v.Decision,
 			Why: "Gemini CLI lets a redirect past a tool that an agent does not have"}
@@ -116,10 +116,10 @@ func (s session) passes(line string, of agent) bool {
 var elsewhere = regexp.MustCompile(`^(?:~[^/\\]|[A-Za-z]:(?:[^/\\]|$)|\\(?:[^\\]|$))`)
 
 // searches returns the hole through which searching shows what may not be read.
-func (s session) searches(least ir.Decision, of agent) *contract.Hole {
+func (s session) searches(least ir.Decision, of agent, hooks func(call) outcome) *contract.Hole {
 	most := least
 	for _, tool := range []string{"glob", "grep_search", "list_directory"} {
-		most = max(most, s.called(call{tool: tool, args: []string{"pattern", "x"}}, of).decision)
+		most = max(most, s.called(call{tool: tool, args: []string{"pattern", "x"}}, of, hooks).decision)
 	}
 	if most == least {
 		return nil
@@ -137,15 +137,21 @@ func outside(p string) bool {
 		len(p) > 2 && p[1] == ':' && p[2] == '/' || strings.ContainsRune(p, 0)
 }
 
-// called decides a call: by the tools that an agent has, and by the engine.
-func (s session) called(c call, of agent) outcome {
+// called decides a call: by the tools that an agent has, by the engine, and by hooks.
+func (s session) called(c call, of agent, hooks func(call) outcome) outcome {
 	if of.name != "" && c.tool == format.Invoke {
 		return outcome{ir.Deny, "an agent cannot invoke agents", of.at}
 	}
 	if of.name != "" && of.limited && !of.has(c) {
 		return outcome{ir.Deny, "the agent does not have " + c.tool, of.at}
 	}
-	return s.check(c)
+	o := s.check(c)
+	if hooks != nil && o.decision > ir.Deny {
+		if said := hooks(c); said.decision < o.decision {
+			return said
+		}
+	}
+	return o
 }
 
 // has reports whether the agent has a tool.

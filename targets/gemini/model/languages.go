@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
@@ -46,7 +47,14 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Sp
 	l := lists{Space: sp}
 	all, as := d.sessions(ref)
 	for _, s := range all {
-		l.session(s, of)
+		l.session(s.as(as.name), of)
+		said, tools, err := contract.HookLanguages(sp, contract.KnowingFiles(s.hooks.judged()), ref, of)
+		if l.all = append(l.all, said...); err != nil {
+			l.err = err
+		}
+		for _, t := range tools {
+			l.all = append(l.all, l.Text(t))
+		}
 	}
 	if of.Group == ir.MCP {
 		for _, t := range as.tools {

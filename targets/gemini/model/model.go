@@ -38,7 +38,9 @@ type decider struct {
 	setups map[ir.SubjectRef][]*setup
 	agents map[string]agent // by the slug of their modes
 	other  *setup           // of a session without a policy of its own
-	bare   *bare            // nil: the settings name the policy of the role that everybody has
+	disk   contract.Disk
+	hook   Hook
+	bare   *bare // nil: the settings name the policy of the role that everybody has
 }
 
 // bare says that sessions in the project's folder go by no policy.
@@ -47,10 +49,11 @@ type bare struct {
 	at  diag.Pos      // in the settings
 }
 
-// setup is what a session goes by: the rules of its policies, and those of the settings.
+// setup is what a session goes by: the rules of its policies, those of the settings, and the hooks.
 type setup struct {
 	rules    session // of the session, and of whatever agent works in it
 	policies []rules
+	hooks    hooks
 
 	mu     sync.Mutex
 	merged map[string]session
@@ -97,10 +100,11 @@ type agent struct {
 }
 
 // Open reads the policies, the agents, and the settings of the project.
-func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
-	d := &decider{setups: map[ir.SubjectRef][]*setup{}, agents: map[string]agent{}}
-	r := reader{fsys: fsys, policies: map[string]rules{}}
-	settings := readSettings(fsys, &r.diags)
+func Open(fsys fs.FS, o contract.Options, hook Hook) ([]contract.Decider, diag.List) {
+	d := &decider{setups: map[ir.SubjectRef][]*setup{}, agents: map[string]agent{}, hook: hook,
+		disk: contract.ModelDisk(root)}
+	r := reader{fsys: fsys, policies: map[string]rules{}, source: contract.NewHookPolicy(fsys, "gemini")}
+	settings := readSettings(fsys, format.SettingsFile, &r.diags)
 	rules := format.SettingRules(format.ReadSettings(settings))
 	for i := range rules {
 		r.settings = append(r.settings, &rules[i])
@@ -112,23 +116,32 @@ func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
 	}
 	for _, file := range files {
 		if ref, ok := format.PolicySubject(file); ok {
-			d.setups[ref] = append(d.setups[ref], r.setup(append([]string{file}, shared...)))
+			s := r.setup(append([]string{file}, shared...))
+			if own := readSettings(fsys, format.SessionSettings(ref), &r.diags); own != nil {
+				s.hooks = r.readHooks(own, settings)
+			}
+			d.setups[ref] = append(d.setups[ref], s)
 		}
 	}
 	d.other = r.setup(shared)
 	if ref := o.Everybody(); ref != (ir.SubjectRef{}) {
-		own := d.setups[ref] != nil
+		own, hooks := d.setups[ref] != nil, r.readHooks(settings)
+		everybody := func(files []string) {
+			s := r.setup(files)
+			s.hooks = hooks
+			d.setups[ref] = append(d.setups[ref], s)
+		}
 		switch list := adminPolicies(fsys, settings, &r.diags); {
 		case len(list) > 0:
-			d.setups[ref] = append(d.setups[ref], r.setup(list))
+			everybody(list)
 		case own || len(shared) > 0:
-			d.setups[ref] = append(d.setups[ref], r.setup(nil))
+			everybody(nil)
 			d.bare = &bare{ref, diag.Pos{File: format.SettingsFile, Line: 1, Col: 1}}
 			if paths := settings.Get("adminPolicyPaths"); paths != nil {
 				d.bare.at = paths.Pos
 			}
-		case !own && len(r.settings) > 0:
-			d.setups[ref] = []*setup{d.other}
+		case len(r.settings)+len(hooks.all) > 0:
+			everybody(shared)
 		}
 	}
 	d.readAgents(fsys)
@@ -146,6 +159,7 @@ type reader struct {
 	fsys     fs.FS
 	policies map[string]rules
 	settings session
+	source   *contract.HookPolicy
 	diags    diag.List
 }
 
@@ -211,18 +225,18 @@ func ignored(diags *diag.List, at diag.Pos, message string, args ...any) {
 		Target("gemini")
 }
 
-// readSettings reads the settings of the project, nil where there are none.
-func readSettings(fsys fs.FS, diags *diag.List) *located.Value {
-	data, err := fs.ReadFile(fsys, format.SettingsFile)
+// readSettings reads settings of the project or of a session, nil where there are none.
+func readSettings(fsys fs.FS, file string, diags *diag.List) *located.Value {
+	data, err := fs.ReadFile(fsys, file)
 	if err != nil {
-		if diag.Unreadable(fsys, format.SettingsFile, err) {
-			ignored(diags, diag.Pos{File: format.SettingsFile}, "Gemini CLI cannot read this file: %v", err)
+		if diag.Unreadable(fsys, file, err) {
+			ignored(diags, diag.Pos{File: file}, "Gemini CLI cannot read this file: %v", err)
 		}
 		return nil
 	}
-	v, err := located.JSONC(format.SettingsFile, data)
+	v, err := located.JSONC(file, data)
 	if err != nil {
-		ignored(diags, diag.Pos{File: format.SettingsFile}, "Gemini CLI does not start with this file: %v", err)
+		ignored(diags, diag.Pos{File: file}, "Gemini CLI does not start with this file: %v", err)
 		return nil
 	}
 	return v
@@ -288,6 +302,8 @@ var assumes = []string{
 	"no folder of the system's administrator has policies of its own",
 	"no path of the project is a link",
 	"modec's expressions are tested by the engine of Gemini CLI 0.61",
+	"modec is on the PATH of Gemini CLI, which runs the lines of hooks by bash, in a folder that the user trusts, " +
+		"and no hook or setting of the user's own changes a call behind modec's, or turns it off",
 }
 
 // Contains reports whether something restricts a session of a subject: a policy, the settings, or of a mode, to which
@@ -297,8 +313,8 @@ func (d *decider) Contains(ref ir.SubjectRef) bool {
 	return agent && (ref.Role != "" || d.setups[ref] == nil) || len(d.setups[ref]) > 0
 }
 
-// sessions returns the rules of those in which a subject works, and the agent as which it does.
-func (d *decider) sessions(ref ir.SubjectRef) (all []session, as agent) {
+// sessions returns those in which a subject works, and the agent as which it does.
+func (d *decider) sessions(ref ir.SubjectRef) (all []*setup, as agent) {
 	of := ref
 	switch {
 	case ref.Role != "":
@@ -306,11 +322,8 @@ func (d *decider) sessions(ref ir.SubjectRef) (all []session, as agent) {
 	case d.setups[ref] == nil:
 		as = d.agents[ref.Mode]
 	}
-	for _, s := range d.setups[of] {
-		all = append(all, s.as(as.name))
-	}
-	if all == nil {
-		all = []session{d.other.as(as.name)}
+	if all = d.setups[of]; all == nil {
+		all = []*setup{d.other}
 	}
 	return all, as
 }
@@ -326,7 +339,11 @@ func (d *decider) Decide(ref ir.SubjectRef, a policy.Action) contract.Verdict {
 	}
 	all, as := d.sessions(ref)
 	for i, s := range all {
-		w := s.judge(a, as)
+		rules := s.as(as.name)
+		w := rules.judge(a, as, nil)
+		if len(s.hooks.all) > 0 {
+			w = s.hooks.under(w, rules.judge(a, as, d.ask(&s.hooks)))
+		}
 		if bare := d.bare; bare != nil && ref.Role == bare.ref.Role && i == len(all)-1 && w.At.IsZero() {
 			w.At, w.Rule = bare.at, "no policy: adminPolicyPaths of the settings names none"
 		}
@@ -347,5 +364,5 @@ func (alone) Surface() string { return "" }
 func (alone) Assumes() []string { return assumes }
 
 func (alone) Decide(_ ir.SubjectRef, a policy.Action) contract.Verdict {
-	return session(nil).judge(a, agent{})
+	return session(nil).judge(a, agent{}, nil)
 }

@@ -15,14 +15,19 @@ func (d *decider) Patterns(ref ir.SubjectRef) map[ir.Group][]ir.Pattern {
 		return nil
 	}
 	out := map[ir.Group][]ir.Pattern{}
-	all, _ := d.sessions(ref)
+	all, as := d.sessions(ref)
 	for _, g := range []ir.Group{ir.Read, ir.Edit, ir.Command} {
 		for _, s := range all {
-			for _, r := range s {
+			for _, r := range s.as(as.name) {
 				if p, ok := permits(r, g); ok && !slices.Contains(out[g], p) {
 					out[g] = append(out[g], p)
 				}
 			}
+		}
+	}
+	for _, s := range all {
+		for _, h := range s.hooks.judged() {
+			h.AddPermitted(out, ref)
 		}
 	}
 	return out

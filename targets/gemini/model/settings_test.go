@@ -39,7 +39,7 @@ func TestSettings(t *testing.T) {
 	var rows []row
 	for _, text := range settings {
 		list, diags := model.Open(memfs.FS{format.SettingsFile: []byte(text)},
-			contract.NewOptions(nil, map[string]any{"subject": "role:r"}, nil))
+			contract.NewOptions(nil, map[string]any{"subject": "role:r"}, nil), nil)
 		if len(list) != 1 || len(diags) > 0 {
 			t.Fatalf("%s: %d deciders, %v", text, len(list), diags)
 		}

@@ -40,7 +40,7 @@ function model(req, res, offered) {
 }
 
 // installed lays out what a program would fetch into a folder of settings.
-function installed(program, folder) {
+export function installed(program, folder) {
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages: { '': { dependencies: { [program.plugin]: '*' } } } }));
 }

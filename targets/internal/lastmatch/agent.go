@@ -7,7 +7,6 @@
 package lastmatch
 
 import (
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/opencode/format"
@@ -25,11 +24,9 @@ type Agent struct {
 	Own *Own
 	// Reads is the agent whose file it reads before its own; "" for none.
 	Reads string
-	// ReadBy is the agent that reads this one's file before its own, and no plugin of it; "" for none.
-	ReadBy string
 
-	// Hook is the file of the plugin by which it asks modec about every call; nil: there is none.
-	Hook *contract.File
+	// Hook is the plugin by which it asks modec about every call, a file that it loads by itself.
+	Hook string
 
 	// SessionFile returns the file of the sessions of a subject.
 	SessionFile func(ir.SubjectRef) string
@@ -48,12 +45,6 @@ type Agent struct {
 	Secret []string
 	// Protected are files about which it asks before it writes them, whatever is allowed.
 	Protected []string
-	// Expansions and Redirects are patterns of lines in which it does not see a sign of the shell as it is: of those
-	// with "$", and of those that have a shell run a text with one. Escaped are in the place of both where no line with
-	// a quote gets further: there a backslash hides a sign.
-	Expansions, Redirects, Escaped []string
-	// WithRedirects is set where it compares a command with its redirects.
-	WithRedirects bool
 }
 
 // Own is where an agent has what a source says in its own words: rules of a permission, names, files and prompts.
@@ -68,6 +59,6 @@ type Own struct {
 
 // Codes are what the emitter reports, by a target's own names.
 type Codes struct {
-	AgentName, Approval, Deny, Line, NativeRule, NoFlags, Protected, RoleText, Search, ServerOff, Text, UnknownSetting,
+	AgentName, Approval, Deny, NativeRule, NoFlags, Protected, RoleText, Search, ServerOff, UnknownSetting,
 	UnknownSubject, Unlisted diag.Code
 }

@@ -60,10 +60,6 @@ func (e *Emitter) Emitted() ([]contract.File, diag.List) {
 	if e.Diags.HasErrors() {
 		return nil, e.Diags
 	}
-	asks := func(f contract.File) bool { return !contract.IsSession(f.Path) && contract.RunsHook(f.Data) }
-	if slices.ContainsFunc(e.Files, asks) {
-		e.Files = append(e.Files, *e.agent.Hook)
-	}
 	return e.Files, e.Diags
 }
 
@@ -313,8 +309,8 @@ type Session struct {
 	Usable func(*ir.Server) bool
 	// Instructions are files that every agent is told.
 	Instructions []string
-	// Plugins has modec's hook, where the session has it.
-	Plugins []any
+	// Hook is the plugin by which it asks modec, nil: it does not.
+	Hook *contract.File
 }
 
 // Role writes the file of a role's sessions: the role as an agent, and the role in each mode that it may enter.
@@ -364,13 +360,20 @@ func (e *Emitter) roleSession(r *ir.Role, w *writer) (Session, bool) {
 	}
 	o = append(append(o, "mode", "primary"), w.permissions()...)
 	s.Agents = append(contract.Object{s.Start, o}, modes...)
-	if slices.ContainsFunc(subjects, e.hooks) {
-		s.Plugins = e.plugins(w.ref)
-	}
+	s.Hook = e.sessionHook(w.ref)
 	s.Usable = func(sv *ir.Server) bool {
 		return slices.ContainsFunc(subjects, func(s *policy.Subject) bool { return contract.Usable(s, sv) })
 	}
 	return s, true
+}
+
+// sessionHook returns the plugin of a subject's sessions, nil for none.
+func (e *Emitter) sessionHook(ref ir.SubjectRef) *contract.File {
+	if !e.in.Listens() {
+		return nil
+	}
+	return &contract.File{Path: format.SessionHook(e.agent.Name, ref),
+		Data: format.HookText(map[string]string{format.Every: e.in.SessionHook(e.agent.Name, ref) + e.in.HookEnd("")})}
 }
 
 // enters reports whether the sessions of a role have a mode.
@@ -382,9 +385,7 @@ func (e *Emitter) enters(s *policy.Subject, r *ir.Role, m *ir.Mode) bool {
 // modeSession returns the sessions of a mode by itself, with the modes to which it hands work.
 func (e *Emitter) modeSession(m *ir.Mode, w *writer) (Session, bool) {
 	s := Session{Start: e.agentName(m), Agents: contract.Object{e.agentName(m), e.agentObject(m, w)}}
-	if e.hooks(w.subject) {
-		s.Plugins = e.plugins(w.ref)
-	}
+	s.Hook = e.sessionHook(w.ref)
 	subjects := []*policy.Subject{w.subject}
 	for i := range e.in.Project.Modes {
 		n := &e.in.Project.Modes[i]
@@ -408,6 +409,9 @@ func (e *Emitter) modeSession(m *ir.Mode, w *writer) (Session, bool) {
 // session writes the file of a session.
 func (e *Emitter) session(ref ir.SubjectRef, s Session) {
 	e.Files = append(e.Files, contract.File{Path: e.agent.SessionFile(ref), Data: e.SessionText(s)})
+	if s.Hook != nil {
+		e.Files = append(e.Files, *s.Hook)
+	}
 }
 
 // Alone returns the agents of a session, in which the agent's own ones are off.
@@ -430,8 +434,12 @@ func (e *Emitter) SessionText(s Session) []byte {
 	if len(s.Instructions) > 0 {
 		o = append(o, "instructions", s.Instructions)
 	}
-	if len(s.Plugins) > 0 {
-		o = append(o, "plugin", s.Plugins)
+	if s.Hook != nil {
+		at := s.Hook.Path
+		if e.copies != nil {
+			at = e.copies.Put(*s.Hook)
+		}
+		o = append(o, "plugin", []string{at})
 	}
 	if servers := e.of(s); len(servers) > 0 {
 		o = append(o, "mcp", servers)
@@ -470,12 +478,10 @@ type Project struct {
 	Servers contract.Object
 	// Keys are those of the permissions of a mode, by the name of its agent: alone, and in sessions of the baseline.
 	Keys map[string][]string
-	// Plugins has modec's hook, where a session has it.
-	Plugins []any
 }
 
 // Project compiles what every session reads: the modes, the servers, and the baseline. It writes the files of the
-// sessions of modes by themselves. It fails where the source has an error.
+// sessions of modes by themselves, and the plugin of all. It fails where the source has an error.
 func (e *Emitter) Project() (out Project, ok bool) {
 	p := e.in.Project
 	base := p.Role(e.everybody())
@@ -488,16 +494,18 @@ func (e *Emitter) Project() (out Project, ok bool) {
 		out.Own, out.Can = len(of.own) > 0, len(of.said) > 0
 	}
 	out.Keys = map[string][]string{}
-	hooked := base != nil && e.hooks(of.subject)
-	agents := contract.Object{} // whose sessions ask by themselves
+	lines := map[string]string{} // of the plugin
+	if base != nil {
+		lines[format.Every] = e.in.ProjectHook(e.agent.Name, of.ref) + e.in.HookEnd("")
+	}
 	for i := range p.Modes {
 		m := &p.Modes[i]
 		w, ok := e.compile(ir.SubjectRef{Mode: m.Slug}, m.Pos)
 		if !ok || !e.usableName(m) {
 			continue
 		}
-		if base == nil && e.hooks(w.subject) {
-			agents = append(agents, e.agentName(m), e.in.ProjectHook(e.agent.Name, w.ref)+contract.Refusing)
+		if base == nil { // a session is none of the source's, but in a mode
+			lines[e.agentName(m)] = e.in.ProjectHook(e.agent.Name, w.ref) + e.in.HookEnd("")
 		}
 		alone := names(w.said)
 		if base != nil {
@@ -511,7 +519,6 @@ func (e *Emitter) Project() (out Project, ok bool) {
 				continue
 			}
 			w.own = e.ownRules(m.Native, m.Extra) // those of the role stand above
-			hooked = hooked || e.hooks(w.subject)
 		}
 		e.extras(m.Extra, e.fields()...)
 		if file, ok := e.word(m, fileField); ok && e.agent.Own != nil {
@@ -522,12 +529,8 @@ func (e *Emitter) Project() (out Project, ok bool) {
 		out.Modes = append(out.Modes, e.agentName(m), e.shownAgent(m, w))
 	}
 	out.Servers = e.servers(e.shared)
-	switch {
-	case hooked:
-		line := e.in.ProjectHook(e.agent.Name, of.ref) + contract.Refusing
-		out.Plugins = e.projectPlugins(contract.Object{format.HookCommand, line})
-	case len(agents) > 0:
-		out.Plugins = e.projectPlugins(contract.Object{format.HookAgents, agents})
+	if e.in.Listens() && len(lines) > 0 {
+		e.Files = append(e.Files, contract.File{Path: e.agent.Hook, Data: format.HookText(lines)})
 	}
 	return out, true
 }

@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	readPaths    = grammar{group: ir.Read, rule: listPath, letters: true}
-	editPaths    = grammar{group: ir.Edit, rule: listPath, letters: true}
+	readPaths    = grammar{group: ir.Read, rule: listPath}
+	editPaths    = grammar{group: ir.Edit, rule: listPath}
 	commandLines = grammar{group: ir.Command, rule: listCommand, text: true}
 	webAddresses = grammar{group: ir.Web, rule: listHost, text: true}
 )
@@ -38,36 +38,16 @@ func listPath(w *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 		}
 		s.ask = append(s.ask, h)
 	default:
-		for _, pattern := range p.patterns {
-			s.deny = append(s.deny, denied{pattern: pattern})
-		}
+		s.deny = append(s.deny, p.patterns...)
 	}
 	return nil
-}
-
-// leavesFiles reports whether some paths are left to the agent.
-func (w *writer) leavesFiles(g ir.Group) bool {
-	return decided(w.subject.Unmatched(g)) == ir.Agent || w.outside(g) == ir.Agent
-}
-
-// holdsFiles reports whether a group of paths holds anything back.
-func (w *writer) holdsFiles(g ir.Group) bool {
-	if w.outside(g) < ir.Allow { // outside of the project
-		return true
-	}
-	for _, s := range w.stated(g) {
-		if s.Restricts(g) || decided(s.Default(g)) < ir.Allow || decided(s.Outside(g)) < ir.Allow {
-			return true
-		}
-	}
-	return false
 }
 
 // listHost adds a rule about hosts.
 func listHost(_ *writer, _ *policy.Subject, s *side, r ir.Rule) error {
 	host, below := strings.CutPrefix(r.Pattern.Text, "*.")
 	if r.Decision == ir.Deny {
-		s.deny = append(s.deny, denied{pattern: "*" + host + "*"})
+		s.deny = append(s.deny, "*"+host+"*")
 		return nil
 	}
 	own := part{patterns: []string{"https://" + host, "https://" + host + "/*"}, exact: true}
@@ -94,7 +74,7 @@ func (w *writer) web() {
 	if !ok {
 		w.key(format.WebFetch, ir.Deny, nil)
 	} else {
-		list, base := w.entries(&webAddresses, sides, w.rest(ir.Web, sides))
+		list, base := w.entries(sides, w.rest(ir.Web, sides))
 		w.key(format.WebFetchAddress, base, list)
 	}
 	w.key(format.WebSearch, decidedOn(w.subject, policy.Action{Group: ir.Web}), nil)
@@ -108,7 +88,7 @@ func (w *writer) edits() {
 		return
 	}
 	rest := w.rest(ir.Edit, sides)
-	list, base := w.entries(&editPaths, sides, w.toAgent(rest))
+	list, base := w.entries(sides, w.toAgent(rest))
 	if rest == ir.Agent && base == ir.Allow {
 		base = ir.Agent
 	}
@@ -137,7 +117,7 @@ func (w *writer) reads() {
 				})
 			}
 		}
-		list, base = w.entries(&readPaths, sides, base)
+		list, base = w.entries(sides, base)
 		list = w.beyond(ir.Read, base, list)
 	}
 	w.key(format.Read, base, w.resources(base, w.secret(base, list)))

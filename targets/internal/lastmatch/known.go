@@ -18,7 +18,6 @@ type known struct {
 	space    *regexlang.Space // of the texts that patterns match
 	subjects map[ir.SubjectRef]subject
 	paths    map[pathRule]pathPart
-	lines    map[string]linePattern
 	parts    map[string]regexlang.Language
 	common   map[[2]regexlang.Language]bool // whether some text is in both
 }
@@ -42,13 +41,6 @@ type pathPart struct {
 	err  error
 }
 
-// linePattern is what a rule about commands says: where it permits, and wherever its words stand; or why it cannot.
-type linePattern struct {
-	near           []string // what steers in the place of words
-	own, words     string
-	noOwn, noWords error
-}
-
 func newKnown(in contract.Input) *known {
 	alone := in.Policy
 	if in.Project.Everyone != nil {
@@ -61,24 +53,9 @@ func newKnown(in contract.Input) *known {
 		space:    regexlang.New(regexlang.SetOf(func(rune) bool { return true })),
 		subjects: map[ir.SubjectRef]subject{},
 		paths:    map[pathRule]pathPart{},
-		lines:    map[string]linePattern{},
 		parts:    map[string]regexlang.Language{},
 		common:   map[[2]regexlang.Language]bool{},
 	}
-}
-
-// line returns what a rule about commands says.
-func (k *known) line(text string) linePattern {
-	of, ok := k.lines[text]
-	if !ok {
-		plain := strings.Join(strings.Fields(text), " ")
-		of.own, of.noOwn = commandPattern(plain)
-		if of.words, of.noWords = anywhere(plain); of.noWords == nil {
-			of.near = nearly(plain)
-		}
-		k.lines[text] = of
-	}
-	return of
 }
 
 // meets reports whether some text may be in two parts of ASCII.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/opencode/format"
@@ -17,30 +16,14 @@ type side struct {
 	asks  bool // the agent asks about what is left to it
 	allow []part
 	ask   []held
-	deny  []denied
-}
-
-// denied is a pattern of what a rule denies. near are those in its place where what no list names is open, and the rule
-// steers: they match the usual ways to write it, and little else; none where there are none.
-type denied struct {
-	pattern string
-	near    []string
+	deny  []string
 }
 
 // held is what a rule asks about: hold matches no less, and where it is exact no more. ask is what stands in the
-// list for certain; nil where nothing does. near is that of denied.
+// list for certain; nil where nothing does.
 type held struct {
 	hold part
-	near []string
 	ask  *part
-}
-
-// patterns returns those to write beside what no list names.
-func (d denied) patterns(base ir.Decision) []string {
-	if base > ir.Deny && d.near != nil {
-		return d.near
-	}
-	return []string{d.pattern}
 }
 
 // entry is a pattern of a key, with what it decides.
@@ -55,10 +38,8 @@ type grammar struct {
 	// rule adds a rule to a side. It fails where no pattern says what the rule holds back, or, with the
 	// reason, leaves out what the rule permits.
 	rule func(*writer, *policy.Subject, *side, ir.Rule) error
-	// text is set where another spelling passes by what a list holds back: what no list names is then held too.
+	// text is set where "*" cannot be opened beside a rest that is denied.
 	text bool
-	// letters is set where the source takes small letters for capital ones in what it holds back: no pattern does.
-	letters bool
 }
 
 // sides returns what each side states of a group; false where it is denied as a whole.
@@ -103,9 +84,6 @@ func (w *writer) sides(g *grammar) (out []side, ok bool) {
 		if asked {
 			of.rest, of.allow, of.ask = ir.Ask, nil, nil
 		}
-		if g.text && g.group != ir.Command {
-			w.spelled(g, s, &of)
-		}
 		out = append(out, of)
 	}
 	return out, true
@@ -114,37 +92,11 @@ func (w *writer) sides(g *grammar) (out []side, ok bool) {
 // errEvery is about a list that names everything.
 var errEvery = errors.New("what is not a plain line is denied, and no pattern tells it apart")
 
-// spelled lowers what no list names to the least that a list decides: another spelling of that is not listed.
-func (w *writer) spelled(g *grammar, s *policy.Subject, of *side) {
-	least := ir.Agent
-	if len(of.ask) > 0 {
-		least = ir.Ask
-	}
-	if len(of.deny) > 0 {
-		least = ir.Deny
-	}
-	if of.rest <= least {
-		return
-	}
-	var at diag.Pos
-	for _, r := range s.Rules(g.group) {
-		if r.Decision == least {
-			at = r.Pos
-			break
-		}
-	}
-	w.loss(g.group, w.agent.Codes.Text, at, "%s compares the text of a call, and another spelling of it is not in the "+
-		"list: of %s, what no list names is not %s, but %s", w.agent.Title, g.group, of.rest, least).
-		Hint("write what is permitted as a list")
-	of.rest = least
-}
-
 // list is what a key says while it is written.
 type list struct {
 	entries []entry
 	last    map[string]int // a pattern stands once: the last one decides
 	base    ir.Decision    // what no entry names
-	letters bool           // of grammar
 }
 
 // add adds patterns that decide something.
@@ -163,29 +115,10 @@ func (l *list) add(d ir.Decision, patterns ...string) {
 	}
 }
 
-// inLetters adds patterns that hold back in the letters in which entries permit more than a decision of them.
-func (l *list) inLetters(d, above ir.Decision, patterns ...string) {
-	for _, p := range patterns {
-		if l.letters && opensAlike(l.entries, p, above) {
-			l.add(d, respelled(l.entries, p, above)...)
-		}
-	}
-}
-
-// holdBack adds patterns that hold back as they are written, and in the letters in which entries permit more.
-func (l *list) holdBack(d ir.Decision, patterns ...string) {
-	for _, p := range patterns {
-		if l.letters {
-			l.add(d, inOtherLetters(l.entries, p, d)...)
-		}
-		l.add(d, p)
-	}
-}
-
 // entries returns what a list of a key says, in their order, and what it says of the rest;
 // base is what no list names.
-func (w *writer) entries(g *grammar, sides []side, base ir.Decision) ([]entry, ir.Decision) {
-	l := list{last: map[string]int{}, base: base, letters: g.letters}
+func (w *writer) entries(sides []side, base ir.Decision) ([]entry, ir.Decision) {
+	l := list{last: map[string]int{}, base: base}
 	rest := min(base, ir.Ask) // what an allow does not mean falls no further than what the agent does by itself
 	allowed := w.common(sides, ir.Allow)
 	asked := []part(nil)
@@ -209,12 +142,8 @@ func (w *writer) entries(g *grammar, sides []side, base ir.Decision) ([]entry, i
 	w.asks(&l, sides, allowed, asked)
 	for i := range sides {
 		for _, of := range sides[i].deny {
-			for _, p := range of.patterns(l.base) {
-				if l.base > ir.Deny || opens(l.entries, p) {
-					l.holdBack(ir.Deny, p)
-				} else {
-					l.inLetters(ir.Deny, ir.Deny, p)
-				}
+			if l.base > ir.Deny || opens(l.entries, of) {
+				l.add(ir.Deny, of)
 			}
 		}
 	}
@@ -228,17 +157,10 @@ func (w *writer) asks(l *list, sides []side, allowed, asked []part) {
 		for _, h := range sides[i].ask {
 			switch {
 			case l.base == ir.Ask && !w.meets(h.hold, allowed):
-				l.inLetters(ir.Ask, ir.Ask, h.hold.patterns...)
-			case l.base > ir.Deny && h.near != nil:
-				l.holdBack(ir.Ask, h.near...)
-			case l.base > ir.Deny:
-				l.holdBack(ir.Ask, h.hold.patterns...)
-			case h.hold.exact && w.askable(sides, i, h.hold):
+			case l.base > ir.Deny, h.hold.exact && w.askable(sides, i, h.hold):
 				l.add(ir.Ask, h.hold.patterns...)
 			case w.meets(h.hold, open):
-				l.holdBack(ir.Deny, h.hold.patterns...)
-			default:
-				l.inLetters(ir.Deny, ir.Ask, h.hold.patterns...)
+				l.add(ir.Deny, h.hold.patterns...)
 			}
 			if h.ask != nil && l.base == ir.Deny && !h.hold.exact && w.askable(sides, i, *h.ask) {
 				l.add(ir.Ask, h.ask.patterns...)

@@ -54,10 +54,7 @@ func (p Places) Lodgers(project, compiled fs.FS) (out []contract.Lodger) {
 			}
 		}
 		for _, item := range c.Root.Get("plugin").List() {
-			if !format.IsHook(item.Pos.File, item) {
-				out = append(out,
-					contract.Lodger{Kind: contract.EntryPlugin, Name: format.PluginName(item), At: item.Pos})
-			}
+			out = append(out, contract.Lodger{Kind: contract.EntryPlugin, Name: format.PluginName(item), At: item.Pos})
 		}
 		out = append(out, started(c.Root)...)
 		for _, m := range c.Root.Get("mcp").Fields() {

@@ -27,12 +27,22 @@ type Homes struct {
 var plainMembers = []string{"color", "description", "maxSteps", "model", "name", "options", "prompt", "steps",
 	"temperature", "top_p", "variant"}
 
-// Replaces returns a file of the user's own that has something of the name of an agent, or of a server, of a session.
+// Replaces returns what has the agent load no plugin in a session with modec's, or a file of the user's own that has
+// something of the name of an agent, or of a server, of a session.
 func (h *Homes) Replaces(line contract.CommandLine) (contract.Replacement, bool) {
 	content := contract.Variable(line.Variables, h.Prefix+"_CONFIG_CONTENT")
 	session, err := located.JSON("", []byte(content))
 	if content == "" || err != nil {
 		return contract.Replacement{}, false
+	}
+	if session.Get("plugin") != nil {
+		pure, does := h.Prefix+"_PURE", h.Name+" loads no plugin, and with it not modec's hook"
+		if slices.Contains(line.Own, "--pure") {
+			return contract.ByOption("--pure", does), true
+		}
+		if contract.Variable(line.Env, pure) != "" {
+			return contract.Replacement{What: pure, Does: does, Instead: "unset it"}, true
+		}
 	}
 	var what string
 	agent := func(file, name string, says *located.Value) {

@@ -77,6 +77,15 @@ func (c Case) key(t *testing.T, r *Record) {
 	}
 }
 
+// Hooks returns by what hooks decide: a compiled source.
+func Hooks(t *testing.T, compiled []byte) *policy.Engine {
+	e, err := policy.Read(compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func (c Case) hook(t *testing.T, r *Record) {
 	if c.Hooker == nil {
 		if len(r.Payloads) > 0 {

@@ -80,7 +80,10 @@ const Default = "code"
 var BuiltIn = []string{Default, "ask", "debug", "explore", "general", "orchestrator", "plan"}
 
 // Semantic is the key of the tool that searches by meaning.
-const Semantic = "semantic_search"
+const Semantic = format.ToolSemantic
+
+// HookFile is the plugin by which Kilo asks modec about every call.
+const HookFile = Dir + format.PluginFile
 
 // Searches are the keys of tools that look below folders.
 var Searches = append(slices.Clip(format.Searches), Semantic)

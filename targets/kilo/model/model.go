@@ -18,31 +18,35 @@ import (
 	"modec.dev/modec/targets/opencode/model"
 )
 
+// codeHook is of a plugin that is not modec's.
+const codeHook diag.Code = "bad-kilo-hook"
+
 // Governs returns the halves of a decision that a file governs.
 func Governs(string, ir.Group) contract.Halves { return contract.Both }
 
 // Open reads the files of the project, and those of the sessions.
-func Open(fsys fs.FS, o contract.Options) ([]contract.Decider, diag.List) {
-	d := model.NewDecider(program, assumes)
+func Open(fsys fs.FS, o contract.Options, run model.Hook) ([]contract.Decider, diag.List) {
+	d := model.NewDecider(program)
 	r := &model.Reader{FS: fsys, Target: "kilo", Title: "Kilo", Bad: format.BadFile, Parse: format.ReadConfig}
+	asked := model.NewHooks(r, codeHook, run)
 	if shared := renamed(readProject(r)); shared != nil {
-		openShared(d, fsys, shared, o)
+		openShared(d, asked, shared, o)
 	}
 	r.Sessions("kilo", func(ref ir.SubjectRef, c func() *opencode.Config, agent string) {
-		add(d, ref, c, agent)
+		add(d, ref, c, agent, asked.OfSession(ref, c(), agent))
 	})
-	return d.List(), r.Diags
+	return d.List(asked.Assumed(assumes)), r.Diags
 }
 
 // openShared adds the sessions that the files of the project are for.
-func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, o contract.Options) {
+func openShared(d *model.Decider, asked *model.Hooks, shared *opencode.Config, o contract.Options) {
 	whole := func() *opencode.Config { return shared }
 	base := o.Everybody()
 	everybody := base != (ir.SubjectRef{}) && says(shared)
 	starts := model.Starts(shared, o, first(shared), format.BuiltIn)
 	for _, start := range starts {
 		if everybody {
-			add(d, base, whole, start)
+			add(d, base, whole, start, asked.Of(format.HookFile, start))
 		}
 	}
 	for i := range shared.Agents {
@@ -50,12 +54,12 @@ func openShared(d *model.Decider, fsys fs.FS, shared *opencode.Config, o contrac
 		if a.Disabled || !model.IsMode(shared, a.Name) || slices.Contains(starts, a.Name) && everybody {
 			continue
 		}
-		mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
-		if _, err := fs.Stat(fsys, format.SessionFile(mode)); err != nil {
-			add(d, mode, whole, a.Name)
+		mode, by := ir.SubjectRef{Mode: contract.Slug(a.Name)}, asked.Of(format.HookFile, a.Name)
+		if _, err := fs.Stat(asked, format.SessionFile(mode)); err != nil {
+			add(d, mode, whole, a.Name, by)
 		}
 		if everybody {
-			add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, whole, a.Name)
+			add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, whole, a.Name, by)
 		}
 	}
 }
@@ -129,11 +133,12 @@ func renamed(c *opencode.Config) *opencode.Config {
 	return &out
 }
 
-// add adds the session of an agent of a file.
-func add(d *model.Decider, ref ir.SubjectRef, file func() *opencode.Config, name string) {
+// add adds the session of an agent of a file, of whose calls a plugin asks.
+func add(d *model.Decider, ref ir.SubjectRef, file func() *opencode.Config, name string, by *model.Asked) {
 	d.Add(ref, func() model.Session {
 		c := file()
 		s := model.SessionOf(format.BuiltIn, c)
+		s.Asks = by
 		s.Rules = slices.Concat(byItself, ofAgent[name], format.Kept(c.Permission))
 		s.Taken = format.Taken(c.Permission)
 		if name == format.Default {

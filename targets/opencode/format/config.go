@@ -26,7 +26,7 @@ type Config struct {
 	Agents     []Agent
 	Default    string // default_agent
 	NoDefault  bool   // a null takes back what a file before said of it
-	Hook       *Hook  // modec's, nil: there is none
+	Plugins    []string
 }
 
 // Agent is an agent of a file.
@@ -120,7 +120,9 @@ func readFile(file string, data []byte, n Nulls, bad func(at diag.Pos, problem s
 	}
 	c.Permission = read(root.Get("permission"))
 	c.Default, _ = root.Get("default_agent").Str()
-	c.Hook = readHook(file, root.Get("plugin"))
+	for _, item := range root.Get("plugin").List() {
+		c.Plugins = append(c.Plugins, PluginName(item))
+	}
 	c.NoDefault = bool(n) && root.Get("default_agent").Is(located.Null)
 	for _, list := range []string{"mode", "agent"} { // by their older name first
 		for _, m := range root.Get(list).Fields() {
@@ -177,7 +179,7 @@ func Merged(a, b *Config) *Config {
 		return b
 	}
 	out := &Config{Root: b.Root, Permission: mergedRules(a.Permission, b.Permission), Default: a.Default,
-		Hook: cmp.Or(b.Hook, a.Hook)}
+		Plugins: slices.Concat(a.Plugins, b.Plugins)}
 	if b.Default != "" || b.NoDefault {
 		out.Default = b.Default
 	}

@@ -41,11 +41,15 @@ func SessionFile(ref ir.SubjectRef) string { return SessionOf("opencode", ref) }
 
 // SessionOf returns that of a target.
 func SessionOf(target string, ref ir.SubjectRef) string {
+	return sessionFile(target, ref, sessionEnding)
+}
+
+func sessionFile(target string, ref ir.SubjectRef, ending string) string {
 	name := ref.Role
 	if name == "" {
 		name = modePrefix + ref.Mode
 	}
-	return contract.SessionPath(target, contract.PathName(name)+sessionEnding)
+	return contract.SessionPath(target, contract.PathName(name)+ending)
 }
 
 // SessionSubject returns the role, or the mode, of a session's file.

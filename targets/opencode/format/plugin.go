@@ -1,27 +1,50 @@
 package format
 
 import (
+	"bytes"
 	_ "embed"
-	"path"
-	"path/filepath"
-	"slices"
+	"encoding/json"
 	"strings"
 
-	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/diag"
+	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
 )
 
+// PluginFile is where the plugin lies below the folder of opencode, and of a program that is made of it. They load
+// every file there by themselves.
+const PluginFile = "/plugin/modec.js"
+
 // HookFile is the plugin by which opencode asks modec about every call.
-const HookFile = ".modec/opencode/hook.js"
+const HookFile = Dir + PluginFile
 
-// SessionHook is where the model finds it beside what a session is started with.
-var SessionHook = contract.SessionPath("opencode", "hook.js")
+// SessionHook returns where the model of a target finds the plugin of the sessions of a subject.
+func SessionHook(target string, ref ir.SubjectRef) string { return sessionFile(target, ref, ".js") }
 
-// HookText is what the file says.
-//
-//go:embed hook.js
-var HookText []byte
+//go:embed plugin.js
+var plugin []byte
+
+// noLines is what the plugin says where no agent asks.
+const noLines = "const lines = {};"
+
+// HookText returns the plugin that runs a line for each agent; [Every] stands for those that have none of their own.
+func HookText(lines map[string]string) []byte {
+	data, err := json.Marshal(lines)
+	if err != nil {
+		panic(err) // texts
+	}
+	return bytes.Replace(plugin, []byte(noLines), []byte("const lines = "+string(data)+";"), 1)
+}
+
+// ReadHook returns the lines of a plugin. It reports false for a text that HookText does not return.
+func ReadHook(text []byte) (lines map[string]string, ok bool) {
+	before, after, _ := strings.Cut(string(plugin), noLines)
+	data, begins := strings.CutPrefix(string(text), before+"const lines = ")
+	data, ends := strings.CutSuffix(data, ";"+after)
+	if !begins || !ends || json.Unmarshal([]byte(data), &lines) != nil {
+		return nil, false
+	}
+	return lines, bytes.Equal(text, HookText(lines))
+}
 
 // Tools of opencode's own that have no key of their name: ToolResources and ToolTemplates list what servers have.
 const (
@@ -34,32 +57,16 @@ const (
 	ToolWrite     = "write"
 )
 
-// Quiet are further names of what touches nothing but the conversation.
-var Quiet = []string{"doom_loop", "invalid", "plan_enter", "plan_exit", "suggest", "todoread"}
-
-// The members of what a list of plugins says beside the path of the hook: the command of every session, and those of
-// sessions of some agents.
+// Tools of Kilo's alone.
 const (
-	HookCommand = "command"
-	HookAgents  = "agents"
+	ToolNotebookEdit = "notebook_edit"
+	ToolNotebookRead = "notebook_read"
+	ToolProcess      = "background_process"
+	ToolSemantic     = "semantic_search" // which searches by meaning, below a folder
 )
 
-// Hook is the plugin as a list has it.
-type Hook struct {
-	At      diag.Pos
-	Command string
-	Agents  map[string]string
-	// Bare is set where it stands without anything: it refuses every call.
-	Bare bool
-}
-
-// Line returns the command that is run for an agent, "" for none.
-func (h *Hook) Line(agent string) string {
-	if line, ok := h.Agents[agent]; ok {
-		return line
-	}
-	return h.Command
-}
+// Quiet are further names of what touches nothing but the conversation.
+var Quiet = []string{"doom_loop", "invalid", "plan_enter", "plan_exit", "suggest", "todoread"}
 
 // PluginName returns the name, or the path, of an item in a list of plugins.
 func PluginName(item *located.Value) string {
@@ -68,42 +75,4 @@ func PluginName(item *located.Value) string {
 	}
 	name, _ := item.Str()
 	return name
-}
-
-// BesideFile returns how a file names another one by its path from there.
-func BesideFile(file, other string) string {
-	rel, err := filepath.Rel(path.Dir(file), other)
-	if rel = filepath.ToSlash(rel); err != nil || !strings.HasPrefix(rel, "../") {
-		rel = "./" + rel
-	}
-	return rel
-}
-
-// IsHook reports whether an item of a list of plugins is the hook, by its path in a file.
-func IsHook(file string, item *located.Value) bool {
-	name := PluginName(item)
-	return contract.IsSession(file) && name == SessionHook ||
-		strings.HasPrefix(name, ".") && path.Join(path.Dir(file), name) == HookFile
-}
-
-// readHook returns the hook in the list of a file, of several the last; nil for none.
-func readHook(file string, plugins *located.Value) *Hook {
-	for _, item := range slices.Backward(plugins.List()) {
-		if !IsHook(file, item) {
-			continue
-		}
-		h := &Hook{At: item.Pos, Bare: len(item.List()) < 2}
-		if !h.Bare {
-			says := item.List()[1]
-			h.Command, _ = says.Get(HookCommand).Str()
-			for _, m := range says.Get(HookAgents).Fields() {
-				if h.Agents == nil {
-					h.Agents = map[string]string{}
-				}
-				h.Agents[m.Key], _ = m.Value.Str()
-			}
-		}
-		return h
-	}
-	return nil
 }

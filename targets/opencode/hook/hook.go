@@ -1,11 +1,13 @@
-// Package hook answers modec's plugin in opencode from the compiled policy: `modec hook opencode`.
+// Package hook answers modec's plugin in opencode and in Kilo, which is made of it, from the compiled policy:
+// `modec hook opencode` and `modec hook kilo`.
 //
 // [Answer] takes one payload and returns one JSON object with exit code 0, or a refusal with exit code 2. The plugin
 // asks before every call, also before those of agents to which the session handed work, and names these. It can refuse
-// a call, and neither ask nor allow: opencode's own rules do that. So a question passes here.
+// a call, and neither ask nor allow: opencode's own rules do that. So a question passes where these ask, and is refused
+// elsewhere.
 //
-// The payloads are those of format/hook.js, with what opencode 1.18.33 hands to a plugin. Answer refuses what it does
-// not understand.
+// The payloads are those of format/plugin.js, with what opencode 1.18.33 and Kilo 7.7.9 hand to a plugin. Answer
+// refuses what it does not understand.
 package hook
 
 import (
@@ -14,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
@@ -35,14 +38,15 @@ type payload struct {
 type question struct {
 	payload
 	*contract.Call
-	home string
+	program string // that asks, by the name of its target
+	home    string
 }
 
-// Answer answers one payload.
-func Answer(req contract.HookRequest) contract.HookAnswer {
-	q := question{home: req.Home}
+// Answer answers one payload of a program, which has the name of its target.
+func Answer(program string, req contract.HookRequest) contract.HookAnswer {
+	q := question{program: program, home: req.Home}
 	if err := contract.ReadPayload(req.Payload, &q.payload); err != nil {
-		return contract.Refuse("the payload is not a JSON object of opencode: " + err.Error())
+		return contract.Refuse("the payload is not a JSON object of " + program + ": " + err.Error())
 	}
 	if q.Tool == "" || q.Agent == "" {
 		return contract.Refuse("the payload names no tool, or no agent that calls it")
@@ -57,11 +61,33 @@ func Answer(req contract.HookRequest) contract.HookAnswer {
 	}
 	o := q.opinion()
 	judged := o.Judgement(q.Tool, slug, q.Args)
-	if o.Decision > ir.Deny {
-		return contract.HookAnswer{Stdout: []byte("{}\n")}.With(judged, ir.Agent)
+	why := "may not do this"
+	switch {
+	case o.Decision == ir.Ask && !q.fileAsks(&req, mode):
+		why = "has to ask first, and " + program + " does not ask about it in this form"
+	case o.Decision > ir.Deny:
+		return contract.NoOpinion().With(judged, ir.Agent)
 	}
-	line := contract.JSONLine(contract.Object{"decision", "deny", "reason", q.Why("may not do this", &o)})
+	line := contract.JSONLine(contract.Object{"decision", "deny", "reason", q.Why(why, &o)})
 	return contract.HookAnswer{Stdout: append(line, '\n')}.With(judged, ir.Deny)
+}
+
+// fileAsks reports whether the rules of the program's own files ask about a call that has to be asked about. They
+// compare the text of each command, and paths in the letters of the rules.
+func (q *question) fileAsks(req *contract.HookRequest, mode *ir.Mode) bool {
+	if line := q.Text("command"); line != "" && !policy.Simple(line) {
+		return false
+	}
+	address := q.Text("url")
+	if address != "" && !policy.Usual(policy.Action{Group: ir.Web, Arg: contract.WrittenHost(address)}) {
+		return false
+	}
+	text := *req
+	text.Policy = req.Policy.OnText()
+	of := *q
+	var err error
+	of.Call, err = contract.NewCall(&text, q.Cwd, q.Args, mode)
+	return err == nil && of.opinion().Decision <= ir.Ask
 }
 
 // modeOf returns the mode of an agent's name, which may have signs that no slug has; nil for none.
@@ -77,6 +103,12 @@ func (q *question) opinion() contract.Opinion {
 	switch q.Tool {
 	case format.Bash:
 		return q.command()
+	case format.ToolProcess:
+		return q.process()
+	case format.ToolNotebookRead:
+		return q.read(q.Text("path"))
+	case format.ToolNotebookEdit:
+		return q.File(ir.Edit, q.Text("path"))
 	case format.Read, format.ToolLSP:
 		return q.read(q.Text("filePath"))
 	case format.ToolWrite, format.Edit:
@@ -95,7 +127,7 @@ func (q *question) opinion() contract.Opinion {
 		return q.Resource(q.Text("server"), q.Text("uri"))
 	}
 	switch {
-	case slices.Contains(format.Searches, q.Tool):
+	case slices.Contains(format.Searches, q.Tool), q.Tool == format.ToolSemantic:
 		return q.search()
 	case slices.Contains(format.Harmless, q.Tool), slices.Contains(format.Quiet, q.Tool):
 		return contract.Harmless()
@@ -117,19 +149,28 @@ func (q *question) command() contract.Opinion {
 	return o
 }
 
+// process decides a command that goes on in the background, and what is asked about those that run.
+func (q *question) process() contract.Opinion {
+	switch q.Text("action") {
+	case "list", "status", "logs", "stop":
+		return contract.Harmless()
+	}
+	return q.command() // none is denied: what is started anew may be that of an earlier session
+}
+
 func (q *question) read(file string) contract.Opinion {
 	o := q.File(ir.Read, file)
 	if o.Decision == ir.Deny && q.ownOutput(file) {
-		o.Result = contract.LeftAlone("output that opencode kept").Result
+		o.Result = contract.LeftAlone("output that " + q.program + " kept").Result
 	}
 	return o
 }
 
-// ownOutput reports whether a file is in the folder in which opencode keeps output that is too long for a model. Its
+// ownOutput reports whether a file is in the folder in which a program keeps output that is too long for a model. Its
 // own rules always allow that.
 func (q *question) ownOutput(file string) bool {
 	return q.home != "" && strings.HasPrefix(path.Clean(filepath.ToSlash(file)),
-		path.Join(filepath.ToSlash(q.home), ".local/share/opencode/tool-output")+"/")
+		path.Join(filepath.ToSlash(q.home), ".local/share", q.program, "tool-output")+"/")
 }
 
 // patch decides a patch.
@@ -176,13 +217,19 @@ func (q *question) task() contract.Opinion {
 	o := q.handed("subagent_type")
 	for _, m := range named().FindAllStringSubmatch(q.Text("prompt"), -1) {
 		for _, file := range []string{m[1], strings.TrimRight(m[1], ".,;:!?)]}\"'")} {
-			if r := q.At(policy.Action{Group: ir.Read, Arg: file}); file != "" && r.Decision == ir.Deny {
+			if file == "" || slices.ContainsFunc(strings.Split(file, "/"), endless) {
+				continue
+			}
+			if r := q.At(policy.Action{Group: ir.Read, Arg: file}); r.Decision == ir.Deny {
 				return contract.Opinion{Result: r, Group: ir.Read, About: q.Written(file)}
 			}
 		}
 	}
 	return o
 }
+
+// endless reports whether a name is longer than one that a file system has.
+func endless(name string) bool { return utf8.RuneCountInString(name) > 255 }
 
 // named matches what a prompt names behind an "@".
 var named = lazy.Regexp("(?:^|[^\\w`])@([^\\s`,]+)")

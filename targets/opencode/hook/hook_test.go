@@ -2,6 +2,7 @@ package hook_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler"
@@ -66,6 +67,15 @@ func TestAnswer(t *testing.T) {
 		{name: "a denied one", tool: "task", args: args{"subagent_type": "writer"}, denied: true},
 		{name: "a file in what it is told", tool: "task", args: args{"subagent_type": "general",
 			"prompt": "look at @secrets/key."}, denied: true},
+		{name: "what no file is called", tool: "task", args: args{"subagent_type": "general",
+			"prompt": "decode @" + strings.Repeat("QUJD", 100)}},
+		{name: "a process", tool: "background_process", args: args{"action": "start", "command": "make"}},
+		{name: "a denied one", tool: "background_process", args: args{"action": "monitor", "command": "r'm' x"}, denied: true},
+		{name: "what it said", tool: "background_process", args: args{"action": "logs", "id": "x"}},
+		{name: "started anew", tool: "background_process", args: args{"action": "restart", "id": "x"}, denied: true},
+		{name: "a search by meaning", tool: "semantic_search", args: args{"query": "x", "path": "secrets"}, denied: true},
+		{name: "a notebook", tool: "notebook_read", args: args{"path": "secrets/a.ipynb"}, denied: true},
+		{name: "that is edited", tool: "notebook_edit", args: args{"path": "docs/legal/a.ipynb", "action": "create"}, denied: true},
 		{name: "a tool", tool: "sh_op_get_all"},
 		{name: "a denied one", tool: "sh_op_drop", denied: true},
 		{name: "of nobody", tool: "other", denied: true},
@@ -77,7 +87,7 @@ func TestAnswer(t *testing.T) {
 			}
 			req := contract.HookRequest{Payload: hook.Payload("/w", c.tool, c.agent, c.args),
 				Policy: policy.New(policy.HookView(res.Project, "opencode")), Subject: ir.SubjectRef{Role: "dev"}}
-			a := hook.Answer(req.At(disk))
+			a := hook.Answer("opencode", req.At(disk))
 			var said struct{ Decision, Reason string }
 			if a.Exit != 0 || json.Unmarshal(a.Stdout, &said) != nil {
 				t.Fatalf("exit %d: %s%s", a.Exit, a.Stdout, a.Stderr)
@@ -89,7 +99,7 @@ func TestAnswer(t *testing.T) {
 	}
 	for _, payload := range []string{"", "[]", "{}", `{"tool": "read"}`, `{"tool": 1, "agent": "x"}`} {
 		req := contract.HookRequest{Payload: []byte(payload), Policy: policy.New(res.Project), Subject: ir.SubjectRef{Role: "dev"}}
-		if a := hook.Answer(req.At(disk)); a.Exit != 2 || a.Stderr == "" {
+		if a := hook.Answer("opencode", req.At(disk)); a.Exit != 2 || a.Stderr == "" {
 			t.Errorf("%s: got exit %d, want a refusal", payload, a.Exit)
 		}
 	}

@@ -1,9 +1,8 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
-	"io/fs"
+	"slices"
 
 	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
@@ -13,14 +12,11 @@ import (
 	"modec.dev/modec/targets/opencode/hook"
 )
 
-// codeHook is of a plugin that does not hold, or refuses every call.
-const codeHook diag.Code = "bad-opencode-hook"
-
 // Hook is the entry point that `modec hook opencode` runs.
 type Hook func(contract.HookRequest) contract.HookAnswer
 
-// asked is modec's plugin as the sessions of an agent have it.
-type asked struct {
+// Asked is modec's plugin as the sessions of an agent have it.
+type Asked struct {
 	*judged
 	agent string
 	run   Hook
@@ -33,60 +29,87 @@ type judged struct {
 	at diag.Pos
 }
 
-// hooks reads the lines of plugins, each once.
-type hooks struct {
+// lineOf is a line of a plugin.
+type lineOf struct{ file, line string }
+
+// Hooks reads plugins, and judges each line of one once.
+type Hooks struct {
 	*Reader
+	bad    diag.Code
 	run    Hook
 	policy *contract.HookPolicy
 	disk   contract.Disk
-	known  map[string]*judged
-	loads  bool // opencode loads the plugin, and it is modec's
+	known  map[lineOf]*judged
 }
 
-func newHooks(r *Reader, run Hook) *hooks {
-	text, err := fs.ReadFile(r.FS, format.HookFile)
-	return &hooks{Reader: r, run: run, policy: contract.NewHookPolicy(r.FS, "opencode"),
-		disk: contract.ModelDisk(root), known: map[string]*judged{},
-		loads: err == nil && bytes.Equal(text, format.HookText)}
+// NewHooks returns the plugins among the files of a program, which run answers. It reports one that is not modec's, or
+// that refuses every call, as bad.
+func NewHooks(r *Reader, bad diag.Code, run Hook) *Hooks {
+	return &Hooks{Reader: r, bad: bad, run: run, policy: contract.NewHookPolicy(r.FS, r.Target),
+		disk: contract.ModelDisk(root), known: map[lineOf]*judged{}}
 }
 
 // root is where the model places the project.
 const root = "/home/person/project"
 
-// of returns what is asked about the calls of an agent, nil for nothing.
-func (h *hooks) of(c *format.Config, agent string) *asked {
-	p := c.Hook
-	if p == nil || p.Line(agent) == "" && len(p.Agents) > 0 {
+// OfSession returns what is asked about the calls of an agent in a session of a subject, nil for nothing.
+func (h *Hooks) OfSession(ref ir.SubjectRef, c *format.Config, agent string) *Asked {
+	file := format.SessionHook(h.Target, ref)
+	if !slices.Contains(c.Plugins, file) {
 		return nil
 	}
-	line := p.Line(agent)
-	j := h.known[line]
-	if j == nil {
-		j = &judged{at: p.At}
-		h.judge(j, line)
-		h.known[line] = j
-	}
-	return &asked{judged: j, agent: agent, run: h.run, disk: h.disk}
+	return h.Of(file, agent)
 }
 
-// judge says what the plugin does by a line.
-func (h *hooks) judge(j *judged, line string) {
+// Of returns what a plugin asks about the calls of an agent, nil for nothing.
+func (h *Hooks) Of(file, agent string) *Asked {
+	text, err := h.bytes(file)
+	if err != nil {
+		return nil
+	}
+	lines, ok := format.ReadHook(text)
+	line, asks := lines[agent]
+	if !asks {
+		line, asks = lines[format.Every]
+	}
+	if ok && !asks {
+		return nil
+	}
+	j := h.known[lineOf{file, line}]
+	if j == nil {
+		j = &judged{at: diag.Pos{File: file}}
+		h.judge(j, line, ok)
+		h.known[lineOf{file, line}] = j
+	}
+	return &Asked{judged: j, agent: agent, run: h.run, disk: h.disk}
+}
+
+// Assumed returns what a model assumes, and where some session has a plugin what that does.
+func (h *Hooks) Assumed(assumes []string) []string {
+	if len(h.known) == 0 {
+		return assumes
+	}
+	return append(slices.Clone(assumes),
+		h.Title+" loads the plugin of the project (no --pure), and modec is on its PATH")
+}
+
+// judge decides what a plugin does by a line; ok is set for one of modec's.
+func (h *Hooks) judge(j *judged, line string, ok bool) {
 	ignored := func(why string) {
-		h.Diags.Warnf(codeHook, j.at, "%s", why).
+		h.Diags.Warnf(h.bad, j.at, "%s", why).
 			Hint("`modec build` writes it anew, with --force where somebody changed it").Target(h.Target)
 	}
 	of, err := contract.ParseHookLine(line)
 	switch {
-	case !h.loads && !contract.IsSession(j.at.File): // which has a copy of its own
+	case !ok:
 		j.Role = contract.HookAbsent
-		ignored("the plugin " + format.HookFile + " is missing, or is not as modec writes it: it holds nothing")
-	case line == "":
-		j.Role = contract.HookRefuses
-		ignored("the plugin stands without the command that it runs: it refuses every call")
-	case err != nil, of.Otherwise != "":
+		ignored("the plugin is not as modec writes it: verify takes it for none")
+	case err != nil:
 		j.Role = contract.HookAbsent
-		ignored("nobody knows what this command of the plugin answers: it holds nothing")
-	case of.Agent != "opencode":
+		ignored("nobody knows what this command of the plugin answers: verify takes it for none")
+	case of.Observes:
+		j.Role = contract.HookAbsent
+	case of.Agent != h.Target:
 		j.Role = contract.HookRefuses // modec refuses a payload that is not of its agent
 		ignored("the command of the plugin is for " + of.Agent + ": it refuses every call")
 	default:
@@ -126,7 +149,7 @@ func (s *Session) call(a policy.Action) (tool string, args map[string]any) {
 
 // refuses reports whether the plugin refuses an action.
 func (s *Session) refuses(a policy.Action) bool {
-	h := s.asks
+	h := s.Asks
 	switch {
 	case h == nil, h.Role == contract.HookAbsent, a.Group == ir.MCP && a.Kind == policy.Prompt:
 		return false
@@ -149,29 +172,29 @@ func (s *Session) refuses(a policy.Action) bool {
 
 // held returns a verdict by the rules as the plugin leaves it: it refuses, and nothing else.
 func (s *Session) held(a policy.Action, v contract.Verdict) contract.Verdict {
-	if s.asks == nil || v.Decision == ir.Deny && v.Hole == nil || !s.refuses(a) {
+	if s.Asks == nil || v.Decision == ir.Deny && v.Hole == nil || !s.refuses(a) {
 		return v
 	}
 	bare, rule := v.Answer, "the plugin refuses every call"
-	if s.asks.Role == contract.HookModec {
-		rule = s.asks.Text("", "")
+	if s.Asks.Role == contract.HookModec {
+		rule = s.Asks.Text("", "")
 	}
 	return contract.Verdict{Bare: &bare, BareHole: v.Hole, Answer: contract.Answer{Decision: ir.Deny,
-		Governs: contract.Both, Rule: rule, At: s.asks.at}}
+		Governs: contract.Both, Rule: rule, At: s.Asks.at}}
 }
 
 // asksLike reports whether two sessions have the same plugin, or none.
 func (s *Session) asksLike(o *Session) bool {
-	if s.asks == nil || o.asks == nil {
-		return s.asks == o.asks
+	if s.Asks == nil || o.Asks == nil {
+		return s.Asks == o.Asks
 	}
-	return s.asks.judged == o.asks.judged && s.asks.agent == o.asks.agent
+	return s.Asks.judged == o.Asks.judged && s.Asks.agent == o.Asks.agent
 }
 
 // hooked returns the plugins of a subject's sessions.
 func (d *Decider) hooked(ref ir.SubjectRef) (all []*contract.JudgedHook) {
 	for i := range d.setups[ref] {
-		if h := d.session(ref, i).asks; h != nil {
+		if h := d.session(ref, i).Asks; h != nil {
 			all = append(all, &h.JudgedHook)
 		}
 	}

@@ -1,18 +1,17 @@
 package model_test
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"modec.dev/modec/compiler"
-	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/memfs"
 	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets"
 	"modec.dev/modec/targets/internal/replay"
-	"modec.dev/modec/targets/opencode/format"
 )
 
 // What is denied in another spelling the plugin refuses, as long as it is the one that a build wrote.
@@ -25,24 +24,29 @@ func TestHook(t *testing.T) {
 	line := func(text string) policy.Action { return policy.Action{Group: ir.Command, Arg: text} }
 	worker := ir.SubjectRef{Role: "worker"}
 	for _, c := range []struct {
-		name           string
-		file, old, new string
-		ref            ir.SubjectRef
-		of             policy.Action
-		want           ir.Decision
-		open           bool // a hole permits it
+		name     string
+		changed  bool // the plugins: old to new, or away
+		old, new string
+		ref      ir.SubjectRef
+		of       policy.Action
+		want     ir.Decision
+		open     bool // a hole permits it
 	}{
 		{name: "as it is", of: line("git 'push' x"), want: ir.Deny},
 		{name: "a role in a mode", ref: ir.SubjectRef{Role: "worker", Mode: "writer"}, of: line("git 'push' x"), want: ir.Deny},
 		{name: "a mode by itself", ref: ir.SubjectRef{Mode: "writer"}, of: line("git 'push' x"), want: ir.Deny},
-		{name: "what is asked about", ref: ir.SubjectRef{Mode: "writer"}, of: line("npm 'publish' x"), want: ir.Ask, open: true},
+		{name: "what is asked about", ref: ir.SubjectRef{Mode: "writer"}, of: line("npm 'publish' x"), want: ir.Deny},
 		{name: "a redirect", of: line("ls > docs/legal/a"), want: ir.Deny},
-		{name: "a file that is open", of: line("ls > docs/a"), want: ir.Ask},
-		{name: "no plugin", file: format.HookFile, of: line("git 'push' x"), want: ir.Deny, open: true},
-		{name: "another plugin", file: format.HookFile, old: "refuse(reason)", new: "0", of: line("git 'push' x"), want: ir.Deny, open: true},
-		{name: "no command", file: format.ConfigFile, old: `"command"`, new: `"other"`, of: line("ls"), want: ir.Deny},
-		{name: "of another agent", file: format.ConfigFile, old: "hook opencode", new: "hook claude", of: line("ls"), want: ir.Deny},
-		{name: "of no answer", file: format.ConfigFile, old: "exit 2", new: "echo '{}'", of: line("git 'push' x"), want: ir.Deny, open: true},
+		{name: "a file that is open", of: line("ls > docs/a"), want: ir.Allow},
+		{name: "no plugin", changed: true, of: line("git 'push' x"), want: ir.Deny, open: true},
+		{name: "another plugin", changed: true, old: "throw new Error", new: "console.log",
+			of: line("git 'push' x"), want: ir.Deny, open: true},
+		{name: "a line more", changed: true, old: "};\nconst session", new: "};\nlines['*'] = 'echo {}';\nconst session",
+			of: line("git 'push' x"), want: ir.Deny, open: true},
+		{name: "for no agent", changed: true, old: `"*":`, new: `"other":`, of: line("git 'push' x"), want: ir.Deny, open: true},
+		{name: "of another agent", changed: true, old: "hook opencode", new: "hook claude", of: line("ls"), want: ir.Deny},
+		{name: "of no answer", changed: true, old: "modec hook opencode", new: "echo {}",
+			of: line("git 'push' x"), want: ir.Deny, open: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := memfs.FS{}
@@ -52,7 +56,7 @@ func TestHook(t *testing.T) {
 			changed := 0
 			for name, data := range files {
 				switch {
-				case c.file == "" || name != c.file && (c.file != format.ConfigFile || !contract.IsSession(name)):
+				case !c.changed || path.Ext(name) != ".js":
 				case c.old == "":
 					delete(files, name)
 					changed++
@@ -61,8 +65,8 @@ func TestHook(t *testing.T) {
 					changed++
 				}
 			}
-			if c.file != "" && changed == 0 {
-				t.Fatalf("%s has no %q", c.file, c.old)
+			if c.changed && changed == 0 {
+				t.Fatalf("no plugin has %q", c.old)
 			}
 			deciders, _ := target.Open(files, res.Input(target).Options)
 			ref := c.ref

@@ -35,7 +35,7 @@ func (d *Decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Sp
 			l.session(d.session(ref, i), of)
 		}
 	}
-	said, tools, err := contract.HookLanguages(sp, d.hooked(ref), ref, of)
+	said, tools, err := contract.HookLanguages(sp, contract.KnowingFiles(d.hooked(ref)), ref, of)
 	if err != nil && l.err == nil {
 		l.err = err
 	}

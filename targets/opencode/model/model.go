@@ -41,6 +41,9 @@ type place struct {
 	at  int
 }
 
+// codeHook is of a plugin that is not modec's.
+const codeHook diag.Code = "bad-opencode-hook"
+
 // deciding is how many sessions at least are kept as they were read: more than are asked at once.
 const deciding = 16
 
@@ -50,15 +53,15 @@ type Session struct {
 	Agents map[string]bool // false: it is off
 	Taken  []format.Rule   // those that a null took back
 
-	asks    *asked // nil: no plugin of modec's
+	Asks    *Asked // nil: no plugin of modec's
 	program *Program
 	by      map[string][]format.Rule // the rules of some keys
 	folded  map[string][]string      // the patterns of those about files as they are compared in any case
 }
 
 // NewDecider returns a decider for no sessions yet.
-func NewDecider(p *Program, assumes []string) *Decider {
-	return &Decider{p, assumes, map[ir.SubjectRef][]setup{}, cache.New[place, *Session](deciding)}
+func NewDecider(p *Program) *Decider {
+	return &Decider{p, nil, map[ir.SubjectRef][]setup{}, cache.New[place, *Session](deciding)}
 }
 
 // Add adds a session of a subject, which read returns, the same each time.
@@ -95,8 +98,9 @@ func (d *Decider) session(ref ir.SubjectRef, at int) *Session {
 	return s
 }
 
-// List returns the decider, none where nothing holds any subject.
-func (d *Decider) List() []contract.Decider {
+// List returns the decider and what it assumes, none where nothing holds any subject.
+func (d *Decider) List(assumes []string) []contract.Decider {
+	d.assumes = assumes
 	if len(d.setups) == 0 {
 		return nil
 	}
@@ -105,18 +109,15 @@ func (d *Decider) List() []contract.Decider {
 
 // Open reads the files of the project, and those of the sessions.
 func Open(fsys fs.FS, o contract.Options, run Hook) ([]contract.Decider, diag.List) {
-	d := NewDecider(opencode, assumes)
+	d := NewDecider(opencode)
 	r := &Reader{FS: fsys, Target: "opencode", Title: "opencode", Bad: format.BadFile, Parse: format.ReadConfig}
-	asked := newHooks(r, run)
-	add := func(ref ir.SubjectRef, file func() *format.Config, name string) {
-		add(d, ref, file, name, asked.of(file(), name))
-	}
+	asked := NewHooks(r, codeHook, run)
 	if shared := readProject(r); shared != nil {
 		whole := func() *format.Config { return shared }
 		base := o.Everybody()
 		if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
 			for _, start := range Starts(shared, o, format.Start, format.BuiltIn) {
-				add(base, whole, start)
+				add(d, base, whole, start, asked.Of(format.HookFile, start))
 			}
 		}
 		for i := range shared.Agents {
@@ -125,20 +126,19 @@ func Open(fsys fs.FS, o contract.Options, run Hook) ([]contract.Decider, diag.Li
 			if a.Disabled || asIs || !IsMode(shared, a.Name) {
 				continue
 			}
-			mode := ir.SubjectRef{Mode: contract.Slug(a.Name)}
+			mode, by := ir.SubjectRef{Mode: contract.Slug(a.Name)}, asked.Of(format.HookFile, a.Name)
 			if _, err := fs.Stat(fsys, format.SessionFile(mode)); err != nil {
-				add(mode, whole, a.Name)
+				add(d, mode, whole, a.Name, by)
 			}
 			if base != (ir.SubjectRef{}) && len(shared.Permission) > 0 {
-				add(ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, whole, a.Name)
+				add(d, ir.SubjectRef{Role: base.Role, Mode: mode.Mode}, whole, a.Name, by)
 			}
 		}
 	}
-	r.Sessions("opencode", add)
-	if len(asked.known) > 0 {
-		d.assumes = append(slices.Clone(assumes), withHook)
-	}
-	return d.List(), r.Diags
+	r.Sessions("opencode", func(ref ir.SubjectRef, file func() *format.Config, name string) {
+		add(d, ref, file, name, asked.OfSession(ref, file(), name))
+	})
+	return d.List(asked.Assumed(assumes)), r.Diags
 }
 
 // IsMode reports whether an agent may be a mode of a source: one whose name is a slug has that one for itself.
@@ -176,11 +176,11 @@ func readProject(r *Reader) (all *format.Config) {
 }
 
 // add adds the session of an agent of a file, of whose calls a plugin asks.
-func add(d *Decider, ref ir.SubjectRef, file func() *format.Config, name string, by *asked) {
+func add(d *Decider, ref ir.SubjectRef, file func() *format.Config, name string, by *Asked) {
 	d.Add(ref, func() Session {
 		c := file()
 		s := SessionOf(format.BuiltIn, c)
-		s.asks = by
+		s.Asks = by
 		var own []format.Rule
 		if a := c.Agent(name); a != nil {
 			own = a.Permission
@@ -223,8 +223,6 @@ var assumes = []string{
 	"no path of the project is a link, and no model moves a file by apply_patch",
 	"opencode 1.18 compares the patterns",
 }
-
-const withHook = "opencode loads the plugin of the project (no --pure), and modec and a POSIX shell are on its PATH"
 
 // Contains reports whether something restricts a session of a subject.
 func (d *Decider) Contains(ref ir.SubjectRef) bool { return len(d.setups[ref]) > 0 }

@@ -20,7 +20,7 @@ func TestReplay(t *testing.T) {
 	a := asked.New(&asked.Program{Name: "opencode", Package: "opencode-linux-x64",
 		Files: []string{format.ConfigFile}, Every: 7})
 	for _, name := range []string{"acme", "opencode"} {
-		req := compiler.Request{FS: replay.Fixture(t, name), Targets: targets.All(), Today: today}
+		req := compiler.Request{FS: replay.Fixture(t, name), Targets: targets.All(), Today: today, Unhooked: true}
 		res, diags := compiler.Compile(t.Context(), req)
 		if diags.HasErrors() {
 			t.Fatal(diags)

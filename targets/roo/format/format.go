@@ -13,12 +13,6 @@
 // 3.82.0, and for the legacy extension Kilo-Org/kilocode.
 package format
 
-import (
-	"strings"
-
-	"modec.dev/modec/compiler/ecma"
-)
-
 // Dialect is an agent of the family, or a variant of one.
 type Dialect string
 
@@ -73,85 +67,10 @@ var layouts = map[Dialect]Layout{
 // Layout returns where the agent keeps its files.
 func (d Dialect) Layout() Layout { return layouts[d] }
 
-// A fileRegex that modec writes begins with a look-ahead. It refuses what is not a clean
-// path below the root, since Roo tests the path as the model wrote it, and denied names
-// with all that is below them:
+// NameEnd is where a denied name ends in a fileRegex that modec writes: what is below it is denied too.
 //
-//	^(?!~|.:|.*\\|(modec|(.*/)?(\.{0,2}|\.git))(/|$))
-const (
-	Home      = `~`       // of somebody
-	Drive     = `.:`      // of Windows
-	Backslash = `.*\\`    // a path to Windows, a name to others
-	Dots      = `\.{0,2}` // a name that is ".", ".." or, in an absolute path and beside "//", nothing
-	NameEnd   = `(/|$)`
-
-	// Here stands before the look-ahead where a mode's own expression took files outside the project too, and the one
-	// of modec's does not: a path in the project may begin so.
-	Here = `(\./)?`
-)
-
-// A fileRegex of modec's that takes files outside the project too is about the last name of a path. It
-// refuses denied names however they are reached, since no look-ahead knows where an absolute path leads:
-//
-//	^(?!(.*[/\\])?(modec|\.git)([/\\]|$)).*\.md$
-const (
-	Folders = `(.*[/\\])?` // as any system separates them
-	AnyEnd  = `([/\\]|$)`
-	AnyName = `[^/\\]` // in place of [^/]
-)
-
-// Anywhere returns the names that the first look-ahead of such an expression refuses; false for any
-// other expression.
-func Anywhere(p *ecma.Pattern) (ecma.Sequence, bool) {
-	if at, ok := Looks(p); !ok || at != 1 {
-		return nil, false
-	}
-	body := refused(p.Root[0], 1)
-	if len(body) != 1 || len(body[0]) < 3 {
-		return nil, false
-	}
-	s, last := body[0], len(body[0])-1
-	return s[1:last], s[:1].String() == Folders && s[last:].String() == AnyEnd
-}
-
-// Looks returns where the first look-ahead stands in an expression of modec's; false for any other expression.
-func Looks(p *ecma.Pattern) (at int, ok bool) {
-	if len(p.Root) != 1 || p.Root[0][:min(1, len(p.Root[0]))].String() != "^" {
-		return 0, false
-	}
-	if at = 1; len(p.Root[0]) > 1 && p.Root[0][1:2].String() == Here {
-		at = 2
-	}
-	return at, refused(p.Root[0], at) != nil
-}
-
-// Refusal returns what a fileRegex of modec's refuses by names, as an expression of its own; false for any
-// other expression.
-func Refusal(p *ecma.Pattern) (string, bool) {
-	if _, ok := Anywhere(p); ok {
-		return p.Root[0][:2].String(), true
-	}
-	at, ok := Looks(p)
-	if !ok {
-		return "", false
-	}
-	body := refused(p.Root[0], at)
-	last := len(body) - 1
-	if last < 1 || body[last-1].String() != Backslash || !strings.Contains(body[last].String(), Dots) {
-		return "", false
-	}
-	return p.Root[0][:at+1].String(), true
-}
-
-// refused returns the body of a negative look-ahead in a sequence, nil for none there.
-func refused(s ecma.Sequence, i int) ecma.Alternation {
-	if i < len(s) {
-		if look, ok := s[i].(*ecma.Look); ok && look.Kind == ecma.NotAhead {
-			return look.Body
-		}
-	}
-	return nil
-}
+//	^(?!(db/applied|(.*/)?\.env)(/|$)).*\.md$
+const NameEnd = `(/|$)`
 
 // EverythingElse is the description that modec gives the group edit of a mode that may
 // edit everything but what is denied.

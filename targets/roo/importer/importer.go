@@ -236,8 +236,7 @@ func (im *importer) finish() {
 	for _, f := range im.out.Files {
 		if slices.ContainsFunc(p.Modes, func(m ir.Mode) bool { return m.Pos.File == f && m.Can.OutsideEdit != nil }) {
 			im.out.Note(contract.NeedsDecision, diag.Pos{File: f}, "", "fileRegex",
-				"an expression without an anchor takes files outside the project, too: outside.edit asks about them, "+
-					"and a mode without that line may not edit them")
+				"an expression without an anchor takes files outside the project, too: outside.edit asks about them")
 		}
 	}
 	im.layOut(p)

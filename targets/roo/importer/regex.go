@@ -19,9 +19,8 @@ type access struct {
 	outside bool // files outside the project are permitted, too
 }
 
-// accessOf takes a fileRegex that modec wrote apart. What refuses paths that are not clean
-// paths below the root, and what is known from elsewhere, every project has. An
-// expression of somebody else is the one thing that it permits, wherever it takes a path.
+// accessOf takes a fileRegex apart that refuses something before what it permits, as modec writes them. Any other
+// expression is the one thing that it permits, wherever it takes a path.
 func accessOf(source string, known map[string]bool) access {
 	p, err := ecma.Parse(source)
 	if err == nil {
@@ -46,35 +45,22 @@ func everyLetter() *regexlang.Space {
 	return regexlang.New(regexlang.SetOf(func(rune) bool { return true }))
 }
 
-// written takes an expression apart that today's emitter wrote; false for any other, and
-// for one that was edited since.
-func written(p *ecma.Pattern, known map[string]bool) (access, bool) {
-	var a access
-	if _, ok := format.Refusal(p); !ok {
+// written takes an expression apart as today's emitter writes it; false for any other.
+func written(p *ecma.Pattern, known map[string]bool) (a access, ok bool) {
+	if len(p.Root) != 1 || p.Root[0][:min(1, len(p.Root[0]))].String() != "^" {
 		return a, false
 	}
-	at, _ := format.Looks(p)
-	rest := p.Root[0][at:]
-	if names, ok := format.Anywhere(p); ok {
-		a.outside = true
-		if !a.anywhere(names, known) {
-			return a, false
-		}
-	} else if body, _ := looked(rest, ecma.NotAhead); !a.refused(body[len(body)-1], known) {
+	rest := p.Root[0][1:]
+	body, ok := looked(rest, ecma.NotAhead)
+	if !ok {
 		return a, false
 	}
-	for rest = rest[1:]; ; rest = rest[1:] {
-		body, ok := looked(rest, ecma.NotAhead)
-		if !ok {
-			break
-		}
-		for _, s := range body {
+	for _, s := range body {
+		if !a.refused(s, known) {
 			a.denies = append(a.denies, ir.Pattern{Kind: ir.Regex, Text: loosened(s)})
 		}
 	}
-	if rest[:min(1, len(rest))].String() == "(?=.*$)" {
-		rest = rest[1:]
-	}
+	rest = rest[1:]
 	last := len(rest) - 1
 	switch {
 	case last < 1 || rest[last:].String() != "$":
@@ -114,29 +100,11 @@ func (a *access) refused(s ecma.Sequence, known map[string]bool) bool {
 	return true
 }
 
-// anywhere adds the names that a sequence refuses wherever a path leads. It fails on several names behind
-// one another, which the emitter does not write.
-func (a *access) anywhere(s ecma.Sequence, known map[string]bool) bool {
-	parts := strings.Split(s.String(), format.AnyName)
-	p, err := ecma.Parse(strings.Join(parts, "[^/]"))
-	if err != nil || strings.Contains(strings.Join(parts, ""), "/") {
-		return false
-	}
-	all := p.Root
-	if group, ok := groupBody(all[0]); ok && len(all) == 1 {
-		all = group
-	}
-	for _, s := range all {
-		a.names(s, "", known)
-	}
-	return true
-}
-
 // names adds the names that a sequence refuses, but for those that are known. A root is "/"
 // where they begin at the root of the project.
 func (a *access) names(s ecma.Sequence, root string, known map[string]bool) {
 	for _, name := range spelledOut(ecma.Alternation{s}) {
-		if name == format.Dots || isKnown(known, name) || isKnown(known, "/"+name) && (root != "" || a.outside) {
+		if isKnown(known, name) || isKnown(known, "/"+name) && root != "" {
 			continue
 		}
 		if glob, ok := nameGlob(name, root); ok {

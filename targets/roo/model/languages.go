@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"unicode"
 
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/compiler/located"
@@ -64,16 +63,7 @@ func (d *decider) Languages(ref ir.SubjectRef, of policy.Field, sp *regexlang.Sp
 	if err != nil {
 		return nil, err
 	}
-	matched = sp.Without(matched, ignored)
-	if all = append(all, matched); regex.names == nil {
-		return all, nil
-	}
-	named, err := regex.names.language(sp, nil)
-	if err != nil {
-		return nil, err
-	}
-	folded, err := regex.folded.language(sp, unicode.ToLower)
-	return append(all, sp.And(matched, sp.Without(named, folded))), err
+	return append(all, sp.Without(matched, ignored)), nil
 }
 
 // tools returns what decides about the tools of a server: the lists of mcp.json, and the restrictions

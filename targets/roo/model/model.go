@@ -233,9 +233,6 @@ func (d *decider) edit(m *mode, path string) contract.Verdict {
 	if r := d.ignore.refuses(policy.Fold(path)); r != nil {
 		return inOtherLetters(r.text, d.ignore.pos(r))
 	}
-	if g.regex != nil && g.regex.prepared().sameFile(path) {
-		return inOtherLetters(g.text, g.at)
-	}
 	if r := d.ignore.names(path); r != nil {
 		return withBackslash(r.text, d.ignore.pos(r))
 	}

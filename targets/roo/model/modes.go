@@ -2,7 +2,6 @@ package model
 
 import (
 	"io/fs"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ecma"
 	"modec.dev/modec/compiler/located"
-	"modec.dev/modec/compiler/policy"
 	"modec.dev/modec/targets/roo/format"
 )
 
@@ -34,9 +32,6 @@ type group struct {
 type regex struct {
 	re   *ecma.Regexp // nil: it may match anything
 	late atomic.Int32 // evaluations that took too long
-	// names is what modec's own expression refuses by names, nil for another one. folded is
-	// the same whatever the case and the form of letters.
-	names, folded *regex
 }
 
 // maxTime bounds one evaluation. Roo has no bound; an evaluation that takes longer here
@@ -74,24 +69,7 @@ func prepared(p *ecma.Pattern) *regex {
 	if err != nil {
 		return &regex{}
 	}
-	r := &regex{re: re}
-	if refusal, ok := format.Refusal(p); ok {
-		r.names, err = compiled(refusal, ecma.Options{})
-		r.folded, _ = compiled(policy.Fold(refusal), ecma.Options{})
-		if err != nil || r.folded == nil {
-			r.names = nil // it says nothing of other letters then
-		}
-	}
-	return r
-}
-
-// sameFile reports whether a path, on a file system that ignores the case or the form of
-// letters, opens what the expression refuses. An expression of the source's own has a case.
-func (r *regex) sameFile(path string) bool {
-	if folded := policy.Fold(path); folded != strings.ToLower(path) && !r.test(folded) {
-		return true
-	}
-	return r.names != nil && r.names.test(path) && !r.folded.test(policy.Fold(path))
+	return &regex{re: re}
 }
 
 // test is RegExp.prototype.test.

@@ -50,7 +50,7 @@ var enums = map[reflect.Type][]any{
 	reflect.TypeFor[migrate.Form]():      append(words(migrate.Forms), ""),
 	reflect.TypeFor[contract.NoteKind](): words(noteOrder),
 	reflect.TypeFor[contract.OptionType](): words(
-		[]contract.OptionType{contract.String, contract.Bool, contract.Int, contract.Strings, contract.Auto}),
+		[]contract.OptionType{contract.String, contract.Bool, contract.Int, contract.Strings}),
 	reflect.TypeFor[audit.Via](): words(
 		[]audit.Via{audit.ViaHook, audit.ViaGateway, audit.ViaServe, audit.ViaCommand, audit.ViaLog}),
 	reflect.TypeFor[audit.Kind](): words(

@@ -291,6 +291,9 @@ func summaryOfSurface(s *verify.Surface) string {
 	if n := s.Counts.Accepted; n > 0 {
 		text += fmt.Sprintf("; %d accepted by exceptions", n)
 	}
+	if n := s.Counts.Kept; n > 0 {
+		text += fmt.Sprintf("; %d in groups that are kept", n)
+	}
 	if n := s.Counts.Holes; n > 0 {
 		text += "; " + Count(n, "hole")
 	}

@@ -221,9 +221,9 @@ test('sessions outlive a server that is killed', async () => {
 test('what is written is served, and what does not compile is not written', async () => {
   const dir = temp('written');
   cpSync(fixture, dir, { recursive: true });
-  // Each write verifies every agent: six of the ten will do.
+  // Each write verifies every agent: four of the ten will do.
   const settings = join(dir, 'modec.toml');
-  writeFileSync(settings, readFileSync(settings, 'utf8').replace(/^\[targets\.(codex|copilot|opencode|kilo)\]$/gm, ''));
+  writeFileSync(settings, readFileSync(settings, 'utf8').replace(/^\[targets\.(codex|copilot|gemini|opencode|kilo)\]$|^\[targets\.cursor\]\nsubject = .*$/gm, ''));
   const client = new ClientV1(info);
   await client.connect(new StdioV1({ command: modec, args: ['serve', '--no-global', '--allow-writes', '-C', dir] }));
   try {
