@@ -99,6 +99,10 @@ func (c *Config) Written() map[string]string {
 				out[at+"."+o.Name] = v
 			}
 		}
+		out[at+".partial"] = "drop"
+		if t.Partial {
+			out[at+".partial"] = "keep"
+		}
 	}
 	return out
 }
@@ -117,6 +121,9 @@ func (c *Config) Defaults() map[string]string {
 			if v := usual.Text(o.Name); v == t.Options.Text(o.Name) {
 				out["targets."+t.Target.Name()+"."+o.Name] = v
 			}
+		}
+		if !t.Partial {
+			out["targets."+t.Target.Name()+".partial"] = "drop"
 		}
 	}
 	return out

@@ -171,6 +171,7 @@ func TestSettings(t *testing.T) {
 		return Settings{values, map[string]string{"targets.claude.hooks": "auto"},
 			map[string]string{"baseline": baseline}, []string{"targets.claude"}}
 	}
+	value := func(k, v string) Settings { return Settings{Values: map[string]string{k: v}} }
 	hooked := func(s Settings) Settings {
 		s.Values["targets.claude.hooks"], s.Defaults = "true", nil
 		return s
@@ -187,6 +188,11 @@ func TestSettings(t *testing.T) {
 		{"an agent that is no target any more", set(""), Settings{}, []string{`targets.claude: is not set any more, and was "on": nothing of the source restricts it any more widened`}},
 		{"another option", set("a"), hooked(set("a")), []string{`targets.claude.hooks: is "true", and was "auto" changed`}},
 		{"an agent that is one, with another option", Settings{}, hooked(set("")), []string{`targets.claude: is set to "on" changed`, `targets.claude.hooks: is set to "true" changed`}},
+		{"hooks that enforce no more", value("hooks", "enforce"), value("hooks", "observe"), []string{`hooks: is "observe", and was "enforce": nothing holds any more what files cannot say widened`}},
+		{"hooks that enforce", value("hooks", "off"), value("hooks", "enforce"), []string{`hooks: is "enforce", and was "off" changed`}},
+		{"a gap that stays", value("targets.claude.partial", "drop"), value("targets.claude.partial", "keep"), []string{`targets.claude.partial: is "keep", and was "drop": what this target cannot say is not held back any more widened`}},
+		{"one that goes", value("targets.claude.partial", "keep"), value("targets.claude.partial", "drop"), []string{`targets.claude.partial: is "drop", and was "keep" changed`}},
+		{"one of a new target", Settings{}, value("targets.claude.partial", "keep"), []string{`targets.claude.partial: is set to "keep" changed`}},
 		{"an agent that is one", Settings{}, set(""), []string{`targets.claude: is set to "on" changed`}},
 	} {
 		var r Report

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"modec.dev/modec/compiler/contract"
 	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/policy"
 )
@@ -22,7 +23,8 @@ type Settings struct {
 }
 
 // Settings adds what modec.toml sets in another way. It is a widening where files hold nobody any more, where they hold
-// sessions to a subject that may do more, and where an agent is no target any more.
+// sessions to a subject that may do more, where hooks do not enforce or a target keeps what it cannot say any more, and
+// where an agent is no target any more.
 func (r *Report) Settings(before, after *policy.Engine, was, is Settings, file string, seed uint64) error {
 	keys := slices.Sorted(maps.Keys(is.Values))
 	for _, k := range slices.Sorted(maps.Keys(was.Values)) {
@@ -54,6 +56,10 @@ func (r *Report) Settings(before, after *policy.Engine, was, is Settings, file s
 		switch {
 		case more != "":
 			o.Kind, o.Text = Widened, o.Text+more
+		case has && k == "hooks" && old == string(contract.Enforce):
+			o.Kind, o.Text = Widened, o.Text+": nothing holds any more what files cannot say"
+		case now == "keep" && strings.HasSuffix(k, ".partial") && had:
+			o.Kind, o.Text = Widened, o.Text+": what this target cannot say is not held back any more"
 		case !has && slices.Contains(was.Agents, k):
 			o.Kind, o.Text = Widened, o.Text+": nothing of the source restricts it any more"
 		}

@@ -164,9 +164,13 @@ var readers = strings.Fields("cat tac head tail less more grep egrep fgrep rg ag
 
 // deniedReads finds allowed commands that read what their subject may not read.
 func (p *pass) deniedReads() {
+	if p.Project.Enforced != nil {
+		return // hooks decide about the files that a command names
+	}
 	for _, s := range p.subjects() {
 		denied := p.deniedPath(s)
-		if denied == "" {
+		text, err := p.Policy.OnText().Subject(s.ref)
+		if denied == "" || err != nil {
 			continue
 		}
 		var patterns []string
@@ -175,7 +179,8 @@ func (p *pass) deniedReads() {
 			reads := slices.ContainsFunc(readers, func(start string) bool {
 				return words == start || strings.HasPrefix(words, start+" ")
 			})
-			if reads && p.runs(s, words+" "+denied) {
+			line := policy.Action{Group: ir.Command, Arg: words + " " + denied}
+			if reads && text.Decide(line).Decision == ir.Allow {
 				if patterns = append(patterns, r.Pattern.Text); first.IsZero() {
 					first = r.Pos
 				}

@@ -209,8 +209,16 @@ func (p *prover) subject(ref ir.SubjectRef) {
 		p.diags.Errorf(diag.BadPattern, diag.Pos{File: p.original.File}, "%v", err)
 		return
 	}
+	text, err := p.policy.OnText().Subject(of)
+	if err != nil {
+		p.diags.Errorf(diag.BadPattern, diag.Pos{File: p.original.File}, "%v", err)
+		return
+	}
 	for i := range universe {
 		w := &universe[i]
+		if w.Source.Named() {
+			w.Source = text.Decide(w.Action)
+		}
 		if w.Group == ir.Command && runsNothing(w.Arg) || strings.ContainsRune(w.Arg, 0) {
 			continue // no system opens such a path
 		}

@@ -119,11 +119,11 @@ func TestFiltersBesideOtherAllows(t *testing.T) {
 		"the default":         withDefault(table(allow("@readonly_filters")), ir.Allow),
 	} {
 		testLines(t, name, ir.Can{Read: read, Command: table}, lines{
-			"cat src/a": ir.Allow, "cat .env": ir.Allow, "cat .env | cat": ir.Allow, "cat a < .env": ir.Deny})
+			"cat src/a": ir.Allow, "cat x": ir.Allow, "cat x | cat": ir.Allow, "cat .env": ir.Deny, "cat a < .env": ir.Deny})
 	}
 	for _, d := range []ir.Decision{ir.Ask, ir.Agent} {
 		testLines(t, d.String(), ir.Can{Read: read, Command: withDefault(table(allow("@readonly_filters")), d)},
-			lines{"cat src/a": ir.Allow, "cat .env": d})
+			lines{"cat src/a": ir.Allow, "cat x": d})
 	}
 	testLines(t, "a deny", ir.Can{Read: read, Command: table(allow("@readonly_filters"), allow("*"), deny("cat *"))},
 		lines{"cat src/a": ir.Deny})

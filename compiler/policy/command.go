@@ -247,12 +247,16 @@ func (s *Subject) line(a *analysis, as reading) *Result {
 		}
 	}
 	judge := needs(&all)
-	s.touches(nil, a.place, a.touches, func(r *Result) {
+	of := func(r *Result) {
 		if r != nil && r.Decision == ir.Ask && all != nil && all.Decision == ir.Agent && all.Mapped == ir.Deny {
 			r = all.mapped()
 		}
 		judge(r)
-	})
+	}
+	s.touches(nil, a.place, a.touches, of)
+	if !s.engine.text {
+		of(s.mentioned(a))
+	}
 	if all == nil {
 		all = &s.stating(ir.Command)[0].commands.opaque
 	}

@@ -341,7 +341,7 @@ func TestIntersect(t *testing.T) {
 	}
 }
 
-// A role in a mode gets the lower of the two decisions: the files that one
+// A role in a mode gets the lower of the two decisions: by default the files that one
 // side's filter reads are no business of the other's command list.
 func TestFilterOfOneSide(t *testing.T) {
 	p := &ir.Project{
@@ -359,7 +359,7 @@ func TestFilterOfOneSide(t *testing.T) {
 		want       ir.Decision
 	}{
 		{"asks", "cat a.md", ir.Ask},
-		{"asks", "cat secrets/a", ir.Ask},
+		{"asks", "cat secrets/a", ir.Deny}, // which a rule names
 		{"asks", "cat k.pem", ir.Deny},
 		{"asks", "cat < secrets/a", ir.Deny}, // a redirect is read by both
 		{"silent", "cat ../x", ir.Ask},

@@ -139,6 +139,9 @@
 // "./tool" is then another program, which no list allows). A line of neutral
 // parts only is judged by its text.
 //
+// A deny or an ask of reading or editing that has a pattern reaches commands: a word, or the value of an
+// option, that names such a path is decided as that path, in the way of file mentions.go. Defaults do not.
+//
 // What denies cannot do is hold a program that runs any code it is given
 // (python -c, make, an editor): where commands are allowed by default, or by
 // "*", a deny stops a habit and not an intent.
@@ -154,8 +157,8 @@
 // revision such as "HEAD~1" counts as the file HEAD too, and "HEAD^" as the files whose paths
 // begin so, which zsh with EXTENDED_GLOB may put there, but for what a pattern holds that begins
 // with a wildcard. A filter's word of this kind is not in the set.
-// An entry never takes from what another one or the default says of the command whatever it
-// reads.
+// An entry never takes from what another one or the default says of the command, but for what a deny or an
+// ask of a file says.
 //
 // git grep prints lines of any file: it is in the set only where every file is decided alike.
 //

@@ -97,6 +97,7 @@ type fileRules struct {
 	globs      []glob // of each deny and ask, by rank; nil for one that is no glob
 	ends       int    // the rank of the first that is an allow
 	hold       globSet
+	every      globSet // of the deny and ask that name no path: "*", "**"
 	allow      globSet
 	holdRegex  []pathRegex
 	allowRegex []pathRegex
@@ -107,7 +108,7 @@ type fileRules struct {
 
 func (e *Engine) newFileRules(rules []ir.Rule) (*fileRules, error) {
 	t := &fileRules{always: len(rules), holdsIn: letters(!e.text)}
-	t.hold.reach = andBelow
+	t.hold.reach, t.every.reach = andBelow, andBelow
 	for d := ir.Deny; d <= ir.Allow; d++ {
 		if d == ir.Allow {
 			t.ends = len(t.results)
@@ -140,7 +141,11 @@ func (t *fileRules) add(p *patterns, rank int, r ir.Rule) error {
 			return err
 		}
 		if holds {
-			t.hold.add(rank, g)
+			if r.Pattern.Everything() {
+				t.every.add(rank, g)
+			} else {
+				t.hold.add(rank, g)
+			}
 			t.globs[rank] = g
 			if slices.ContainsFunc(g, alternative.ofHome) {
 				t.home = append(t.home, rank)
@@ -166,16 +171,21 @@ func (t *fileRules) add(p *patterns, rank int, r ir.Rule) error {
 
 // holding returns the rank of the deny or ask that holds, limit when none does.
 func (t *fileRules) holding(p *filePath) int {
-	best := t.ends
-	if t.always < best {
-		best = t.always
+	return t.naming(p, t.every.lowest(t.names(p), p.outside, min(t.ends, t.always)))
+}
+
+// names returns the names of a path that a deny or an ask compares.
+func (t *fileRules) names(p *filePath) *names {
+	if t.holdsIn == exact {
+		return &p.exact
 	}
+	return &p.folded
+}
+
+// naming returns the lowest rank of a deny or ask that names a path which it matches, best when none does that is lower.
+func (t *fileRules) naming(p *filePath, best int) int {
 	if t.ends > 0 {
-		names := &p.folded
-		if t.holdsIn == exact {
-			names = &p.exact
-		}
-		best = t.hold.lowest(names, p.outside, best)
+		best = t.hold.lowest(t.names(p), p.outside, best)
 	}
 	for i := range t.holdRegex {
 		if r := &t.holdRegex[i]; r.rank < best && r.holds(string(p.exact.text)) {

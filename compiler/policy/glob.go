@@ -410,12 +410,14 @@ func (a alternative) match(p *names, at int, to reach) bool {
 }
 
 func (s *segment) match(name []byte) bool {
-	switch s.kind {
-	case segLiteral:
+	switch {
+	case s.kind == segLiteral:
 		return string(name) == s.text
-	case segAny:
+	case s.kind == segAny:
 		return true
-	case segSuffix:
+	case string(name) == "..": // no name that begins or ends in some way
+		return false
+	case s.kind == segSuffix:
 		return len(name) >= len(s.text) && string(name[len(name)-len(s.text):]) == s.text
 	}
 	return matchElems(s.elems, name)

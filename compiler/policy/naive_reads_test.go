@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math/rand/v2"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -151,6 +152,32 @@ func (n *naive) line(line string) ir.Decision {
 	return d
 }
 
+// named is the lowest deny or ask of reading that names one of some files, agent where none does.
+func (n *naive) named(files []string) ir.Decision {
+	d := ir.Agent
+	if n.can.Read == nil {
+		return d
+	}
+	for _, r := range n.can.Read.Rules {
+		for _, f := range files {
+			if strings.HasPrefix(f, "/") {
+				f = "/" + strings.TrimLeft(f, "/")
+			}
+			if r.Decision < ir.Allow && !r.Pattern.Everything() && naiveFile(r, path.Clean(f), false) {
+				d = ir.Both(d, r.Decision)
+			}
+		}
+	}
+	return d
+}
+
+func decisionOf(r *Result) ir.Decision {
+	if r == nil {
+		return ir.Agent
+	}
+	return r.Decision
+}
+
 var (
 	drawnPaths = []string{"a", "src/a", "SRC/A", "docs/a.md", ".env", "a.md", "src", "./src/x", "a/b/c", "main", "'HEAD~1'", "HEAD~1", "src/a~2", ".env~1..HEAD", "x/../src/a", "../x", "/src/a", "'~/a'", "'src/*'", "':(top)a'",
 		"C:/a", ":/a", ":", "src/"}
@@ -218,7 +245,20 @@ func readsAgainstNaive(t *testing.T, model []byte, seed uint64) {
 			if !isPlain(line) {
 				t.Fatalf("%q is not plain", line)
 			}
-			if got, want := s.Decide(Action{Group: ir.Command, Arg: line}), n.line(line); got.Decision != want {
+			named, want := s.mentioned(analyse(&atTheRoot, line)), n.line(line)
+			if files, _, in := naiveReads(line); in && !strings.ContainsAny(line, "~*(") {
+				if d := n.named(files); d != decisionOf(named) {
+					t.Errorf("%s: %q names %q: got %v, want %s", ref, line, files, named, d)
+				}
+			}
+			switch {
+			case named == nil:
+			case want == ir.Agent && n.role != nil && n.role.PermissionMode == "dontAsk" && n.can.Command.Default == nil && n.can.Default == nil:
+				want = ir.Deny // nobody is asked there
+			default:
+				want = ir.Both(want, named.Decision)
+			}
+			if got := s.Decide(Action{Group: ir.Command, Arg: line}); got.Decision != want {
 				t.Errorf("%s: %q: got %s (%s), want %s", ref, line, got.Decision, got.Rule, want)
 			}
 		}

@@ -185,6 +185,17 @@ func (n *naive) fileAs(g ir.Group, raw string) ir.Decision {
 	return lowest
 }
 
+// naiveUp writes ".." as a name that ".*" does not match.
+func naiveUp(p string) string {
+	names := strings.Split(p, "/")
+	for i, name := range names {
+		if name == ".." {
+			names[i] = "\x01\x01"
+		}
+	}
+	return strings.Join(names, "/")
+}
+
 func naiveFile(r ir.Rule, cleaned string, outside bool) bool {
 	holds := r.Decision != ir.Allow
 	switch r.Pattern.Kind {
@@ -207,6 +218,7 @@ func naiveFile(r ir.Rule, cleaned string, outside bool) bool {
 	if strings.HasPrefix(cleaned, "/") { // its first name is one that nothing but "*" matches
 		cleaned = strings.Repeat("\x00", 64) + strings.TrimSuffix(cleaned, "/")
 	}
+	pattern, cleaned = naiveUp(pattern), naiveUp(cleaned)
 	if !strings.Contains(pattern[:len(pattern)-1], "/") {
 		pattern = "**/" + pattern
 	}

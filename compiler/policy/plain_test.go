@@ -182,7 +182,7 @@ func TestReasons(t *testing.T) {
 		{can, "(ls)", `default of command, since the line is not plain: "(" in "(ls)"`},
 		{can, "ls $(x)", `default of command, since "$(x)" is not literal`},
 		{can, "cd ../.. && npm test", `default of command, since "cd ../.." leaves the project`},
-		{can, "git show secrets/a", `default of command, since it reads "secrets/a"`},
+		{can, "git show secrets/a", `deny "secrets/", since the command names "secrets/a"`},
 		{can, "npm test > secrets/a", `deny "secrets/", since it writes "secrets/a"`},
 		{can, "npm test > a", `default of edit, since it writes "a"`},
 		{can, "ls", `allow "ls *"`},

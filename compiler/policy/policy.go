@@ -48,6 +48,7 @@ type Result struct {
 	Odd  bool
 	Read ir.Decision
 
+	named  bool   // decided by a file that the command names
 	quiet  bool   // decided by the project's unsaid, which states nothing in a pair
 	left   bool   // the subject leaves it to its agent, and everyone alone decides
 	beside string // of a rule about lines of a kind: what it is that makes it decide beside that
@@ -60,6 +61,9 @@ func (r *Result) Explanation() string { return cmp.Or(r.Reason, r.Rule) }
 // Quiet reports whether the project's unsaid alone decided: in a role in a mode it gives way to what the other half
 // says.
 func (r *Result) Quiet() bool { return r.quiet }
+
+// Named reports whether a file decided that a command names, which files of agents do not compare.
+func (r *Result) Named() bool { return r.named }
 
 // since returns the result with what made it decide.
 func (r Result) since(part string) Result {

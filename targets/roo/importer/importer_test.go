@@ -93,7 +93,7 @@ func TestApprovalOfMCPIsWhatTheServersFileSays(t *testing.T) {
 
 func TestTheIgnoreFileHoldsForCommandsToo(t *testing.T) {
 	_, decide := importedMode(t, format.Stock, map[string]string{".roomodes": everyGroup, ".rooignore": "/secret/\n*.pem\n"})
-	for line, want := range map[string]ir.Decision{"cat secret/a": ir.Ask, "head -n 1 x/a.pem": ir.Ask, "cat .rooignore": ir.Ask, "cat a": ir.Allow} {
+	for line, want := range map[string]ir.Decision{"cat secret/a": ir.Deny, "head -n 1 x/a.pem": ir.Deny, "cat .rooignore": ir.Deny, "cat a": ir.Allow} {
 		if d := decide(policy.Action{Group: ir.Command, Arg: line}); d != want {
 			t.Errorf("%s: got %s, want %s", line, d, want)
 		}
