@@ -19,6 +19,7 @@ const (
 	BadPins                 Code = "bad-pins"
 	BadRegex                Code = "bad-regex"
 	BadSchema               Code = "bad-schema"
+	BadSetting              Code = "bad-setting"
 	BadSlug                 Code = "bad-slug"
 	BadToolPattern          Code = "bad-tool-pattern"
 	BadTransport            Code = "bad-transport"

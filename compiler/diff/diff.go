@@ -362,13 +362,7 @@ func (r *Report) listed(what string, old, now map[string]ir.Extra, at diag.Pos) 
 	}
 }
 
-// permitting matches the names of settings by which an agent may permit something, or start it. Any other one may as
-// well, which no name tells.
-var permitting = lazy.Regexp(
-	`(?i)allow|approv|auto|deny|exec|hook|mcp|mode|network|permission|plugin|sandbox|server|tool|trust`)
-
-// settings adds the differences between the settings that a mode has for one agent alone. What they permit, no rule of
-// the source says: those that may permit more are counted so, whichever way they changed.
+// settings adds the differences between the settings that a mode has for one agent alone, which permit nothing.
 func (r *Report) settings(what, target string, old, now ir.Extra, at diag.Pos) {
 	was, _ := old.Fields["other"].(map[string]any)
 	is, _ := now.Fields["other"].(map[string]any)
@@ -385,11 +379,7 @@ func (r *Report) settings(what, target string, old, now ir.Extra, at diag.Pos) {
 		case !after:
 			verb = "no longer has the setting"
 		}
-		kind, text := Changed, fmt.Sprintf("%s %s, for %s alone", verb, diag.Short(key), target)
-		if permitting().MatchString(key) {
-			kind, text = Widened, text+", and no rule of the source says what it permits"
-		}
-		r.other(Other{kind, what, text, at})
+		r.other(Other{Changed, what, fmt.Sprintf("%s %s, for %s alone", verb, diag.Short(key), target), at})
 	}
 }
 

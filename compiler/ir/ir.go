@@ -350,8 +350,17 @@ type RuleFile struct {
 
 // Extra is what a subject says for one target alone; the target checks it.
 type Extra struct {
-	Fields map[string]any `json:"fields"`
-	Pos    diag.Pos       `json:"pos,omitzero"`
+	Fields map[string]any      `json:"fields"`
+	Pos    diag.Pos            `json:"pos,omitzero"`
+	Keys   map[string]diag.Pos `json:"-"` // the places of the fields, where a source has them
+}
+
+// At returns the place of a field, or of all of them.
+func (x Extra) At(key string) diag.Pos {
+	if at, ok := x.Keys[key]; ok {
+		return at
+	}
+	return x.Pos
 }
 
 // NativeRule is a rule in the grammar of one agent that the neutral vocabulary cannot

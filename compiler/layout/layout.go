@@ -321,12 +321,15 @@ func (s *Style) front(old, next *document, h how) ([]byte, bool) {
 	return []byte(strings.Join(old.lines[:was.from], "") + made + rest), true
 }
 
-// closing returns the line that ends front matter, -1 where there is none.
+// closing returns the line that ends front matter, or a file without a text after it; -1 where there is none.
 func closing(d *document, b block) int {
 	for i := b.from; i < len(d.lines); i++ {
 		if strings.TrimRight(d.lines[i], "\n") == "---" {
 			return i
 		}
+	}
+	if d.rest == "" {
+		return len(d.lines)
 	}
 	return -1
 }

@@ -38,6 +38,19 @@ var page = layout.Style{
 	Same: func(key string, a, b *located.Value) bool { return key == "about" && layout.SameText(a, b) },
 }
 
+// What an agent ignores stays in its place, in TOML too, where the rest changes.
+func TestIgnoredKeysStay(t *testing.T) {
+	s := layout.Style{Read: func(data []byte) (*located.Value, string, error) {
+		v, err := located.TOML("f", data)
+		return v, "", err
+	}, Ignored: func(key string) bool { return key == "sandbox" }}
+	have := "name = 'a'\nsandbox = \"x\" # mine\nabout = \"\"\"\nb\n\"\"\"\n"
+	got := s.Keep([]byte(have), []byte("name = \"a\"\nabout = \"c\"\nmodel = \"m\"\n"), nil, false)
+	if want := "name = 'a'\nsandbox = \"x\" # mine\nabout = \"c\"\nmodel = \"m\"\n"; string(got) != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestKeep(t *testing.T) {
 	const (
 		ours   = "modes: # ours\n  - slug: a\n    groups: &all [read, edit, command] # these\n"

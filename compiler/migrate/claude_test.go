@@ -290,9 +290,7 @@ func TestClaudeSubagentsStay(t *testing.T) {
 		"empty.md":           "---\nname: empty\ndescription: d\n---\n",
 		"lenient.md":         "---\nname: lenient\ndescription: Use when: always, and \"often\"\n---\np\n",
 		"keys.md": "---\nname: keys\ndescription: d\ncolor: magenta\nskills: [a, b]\nbackground: true\nisolation: worktree\n" +
-			"initialPrompt: Go\ntags: [x, 1, 2.5, null]\nrelated:\n  agents: [a]\n  empty: {}\n  \"odd key\": x\nallowed-tools:\n  - Read\n" +
-			"mcpServers:\n  - gh\n  - own:\n      command: own-mcp\n      args: [a]\n" +
-			"hooks:\n  PostToolUse:\n    - matcher: Edit\n      hooks:\n        - {type: command, command: make fmt}\n---\np\n",
+			"initialPrompt: Go\nmcpServers:\n  - gh\n---\np\n",
 	} {
 		file = ".claude/agents/" + file
 		res, diags := run(t, map[string]string{file: text}, func(q *migrate.Request) { q.From = "claude" })
@@ -333,18 +331,25 @@ func subagent(t *testing.T, file string, data []byte) map[string]any {
 	return fields
 }
 
-// TestClaudeSubagentRunsCode: the report names what a subagent runs.
+// TestClaudeSubagentRunsCode: a subagent that starts programs or servers stays where it is, and the report says why.
 func TestClaudeSubagentRunsCode(t *testing.T) {
-	res, diags := run(t, map[string]string{".claude/agents/x.md": "---\nname: x\ndescription: d\nhooks:\n  Stop:\n    - hooks:\n" +
-		"        - {type: command, command: make}\nmcpServers:\n  - own: {command: own-mcp}\n---\np\n"}, nil)
-	if res == nil {
-		t.Fatal(diags)
-	}
-	for _, key := range []string{"hooks", "mcpServers"} {
+	const head, end = "---\nname: x\ndescription: d\n", "---\np\n"
+	for key, of := range map[string]struct{ text, why string }{
+		"hooks":      {"hooks:\n  Stop:\n    - hooks:\n        - {type: command, command: make}\n", "programs"},
+		"mcpServers": {"mcpServers:\n  - own: {command: own-mcp}\n", "servers"},
+	} {
+		res, diags := run(t, map[string]string{".claude/agents/x.md": head + of.text + end,
+			".claude/agents/y.md": "---\nname: y\ndescription: d\ntags: [a]\n---\np\n"}, nil)
+		if res == nil {
+			t.Fatal(diags)
+		}
+		if len(res.Project.Modes) != 1 || res.Project.Modes[0].Extra != nil {
+			t.Errorf("%s: got %v, want the mode y without settings", key, res.Project.Modes)
+		}
 		if !slices.ContainsFunc(res.Report.Notes, func(n contract.Note) bool {
-			return n.What == key && n.Kind == contract.Kept && strings.Contains(n.Why, "program")
+			return n.Kind == contract.Left && strings.HasPrefix(n.Why, key+": it starts "+of.why)
 		}) {
-			t.Errorf("no note says that %s runs a program: %v", key, res.Report.Notes)
+			t.Errorf("no note says what %s starts: %v", key, res.Report.Notes)
 		}
 	}
 }

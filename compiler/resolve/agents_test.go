@@ -22,15 +22,15 @@ roles: {
 		agents: claude: {
 			can: {read: allow: ["**"], command: {deny: ["curl:*"], default: "allow"}, web: "allow", edit: "allow"
 				mcp: github: {deny: ["delete_*"], default: "allow"}}
-			settings: x: 1
 		}
+		agents: opencode: settings: order: ["bash"]
 		agents: cursor: can: mcp: admin: "allow"
 	}
 	b: {extends: ["a"], can: web: "deny", agents: codex: {native: {}, can: command: "deny"}}
 	c: {extends: ["a"], can: command: "ask"}
 	d: {extends: ["a"], disallowedTools: ["Bash(make)"]}
 }
-`}, resolve.Settings{Known: []string{"claude", "codex", "cursor", "thurbox"},
+`}, resolve.Settings{Known: []string{"claude", "codex", "cursor", "opencode", "thurbox"},
 		Starts: map[string]string{"thurbox": "claude"}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -58,7 +58,7 @@ roles: {
 			}
 		}
 	}
-	if got := slices.Sorted(maps.Keys(p.Role("b").Extra)); !slices.Equal(got, []string{"claude"}) {
-		t.Errorf("got settings for %q, want those for claude, which role a has", got)
+	if got := slices.Sorted(maps.Keys(p.Role("b").Extra)); !slices.Equal(got, []string{"opencode"}) {
+		t.Errorf("got settings for %q, want those for opencode, which role a has", got)
 	}
 }

@@ -336,7 +336,11 @@ func (r *resolver) agentSettings(s *subject) map[string]ir.Extra {
 			m = map[string]ir.Extra{}
 		}
 		settings, _ := plainValue(n).(map[string]any)
-		m[target] = ir.Extra{Fields: settings, Pos: n.Pos}
+		keys := map[string]diag.Pos{}
+		for _, f := range n.Fields {
+			keys[f.Name] = f.Pos
+		}
+		m[target] = ir.Extra{Fields: settings, Pos: n.Pos, Keys: keys}
 	}
 	return m
 }

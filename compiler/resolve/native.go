@@ -56,6 +56,26 @@ func (r *resolver) ownRules(s *subject) {
 		if can := f.Node.Get("can"); can != nil {
 			r.ownCan(s, f.Name, can, at)
 		}
+		r.ownSettings(s, f.Name, fields(f.Node.Get("settings")), "", at)
+	}
+}
+
+// ownSettings checks the keys of agents.NAME.settings: a target takes those that permit nothing and start nothing.
+func (r *resolver) ownSettings(s *subject, target string, keys []source.Field, below, at string) {
+	role := s.kind == roleKind
+	takes := contract.SettingKeys(target, role)
+	for _, f := range keys {
+		key := below + f.Name
+		inside := func(k string) bool { return strings.HasPrefix(k, key+".") }
+		switch {
+		case slices.Contains(takes, key):
+		case f.Node.Kind == source.Struct && slices.ContainsFunc(takes, inside):
+			r.ownSettings(s, target, f.Node.Fields, key+".", at)
+		default:
+			why, hint := contract.RefusedSetting(target, key, role)
+			r.diags.Errorf(diag.BadSetting, f.Pos, "agents.%s.settings.%s is refused: %s", target, key, why).
+				Path(diag.Join(at, "settings."+key)).Hint(hint)
+		}
 	}
 }
 

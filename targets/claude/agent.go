@@ -63,7 +63,7 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 	}
 	_, errs := format.ReadAgentExtras(m)
 	for _, err := range errs {
-		e.diags.Errorf(codeUnknownSetting, m.Extra["claude"].Pos, "%v", err)
+		e.diags.Errorf(codeUnknownSetting, m.Extra["claude"].At(err.Key), "%s", err.Text)
 	}
 	s := c.s
 	contract.LosesTimes(&e.diags, "claude", c.name, c.can, c.closed) // the mode has none of the group's tools
@@ -90,8 +90,8 @@ func (e *emitter) agent(m *ir.Mode) (contract.Object, error) {
 		o = append(o, "model", m.Model)
 	}
 	o = append(o, c.ownFields(m)...)
-	if hooks := c.ownHooks(m); len(hooks) > 0 {
-		o = append(o, "hooks", hooks)
+	if c.e.in.Listens() {
+		o = append(o, "hooks", preToolUse(c.e.command(c.e.ofMode(m))))
 	}
 	return o, nil
 }

@@ -25,6 +25,7 @@ func (claude) Layout(path string) *layout.Style {
 			}
 			return a.Root, a.Prompt, nil
 		},
+		Ignored: func(key string) bool { return !slices.Contains(format.AgentKeys, key) },
 		Same: func(key string, a, b *located.Value) bool {
 			lists := key == "tools" || key == "disallowedTools"
 			return lists && slices.Equal(format.ToolNames(a), format.ToolNames(b)) ||

@@ -13,14 +13,14 @@ import (
 	"modec.dev/modec/targets/claude/hook"
 )
 
-// ownFields returns what a mode says in agents.claude.settings, but for its lists of tools and its hooks.
+// ownFields returns what a mode says in agents.claude.settings, but for its lists of tools.
 // What would permit more than the source is left out.
 func (c *compiler) ownFields(m *ir.Mode) (o contract.Object) {
-	at := m.Extra["claude"].Pos
+	at := m.Extra["claude"].At
 	switch r := c.e.unheld(m); {
 	case c.own.Mode == "":
 	case r != nil:
-		c.e.loss(c.name, at, "", codeMode, "the permission mode %s approves by itself what the role %s asks about or "+
+		c.e.loss(c.name, at("permissionMode"), "", codeMode, "the permission mode %s approves by itself what the role %s asks about or "+
 			"denies: it is left out", c.own.Mode, r.Name).
 			Hint("leave that to Claude Code in the role, or do not let the role enter the mode")
 	default:
@@ -29,7 +29,7 @@ func (c *compiler) ownFields(m *ir.Mode) (o contract.Object) {
 	for _, key := range slices.Sorted(maps.Keys(c.own.More)) {
 		value := c.own.More[key]
 		if key == "memory" && value != nil && !c.gives(format.MemoryTools...) {
-			c.e.loss(c.name, at, ir.Edit, codeTool, "a memory brings the tools %s, which the mode does not have: it "+
+			c.e.loss(c.name, at(key), ir.Edit, codeTool, "a memory brings the tools %s, which the mode does not have: it "+
 				"is left out", strings.Join(format.MemoryTools, ", ")).
 				Hint("let the mode read and edit")
 			continue
@@ -37,22 +37,6 @@ func (c *compiler) ownFields(m *ir.Mode) (o contract.Object) {
 		o = append(o, key, value)
 	}
 	return o
-}
-
-// ownHooks returns a person's hooks of a mode, and modec's own before them.
-func (c *compiler) ownHooks(m *ir.Mode) contract.Object {
-	hooks := sorted(c.own.Hooks)
-	if !c.e.in.Listens() {
-		return hooks
-	}
-	own := preToolUse(c.e.command(c.e.ofMode(m)))
-	for i := 0; i < len(hooks); i += 2 {
-		if list, ok := hooks[i+1].([]any); ok && hooks[i] == own[0] {
-			hooks[i+1] = append(slices.Clone(own[1].([]any)), list...)
-			return hooks
-		}
-	}
-	return append(own, hooks...)
 }
 
 // sorted returns an object with its keys in order.

@@ -89,19 +89,3 @@ func TestOwnPermissionMode(t *testing.T) {
 		}
 	}
 }
-
-// A person's hooks stay beside modec's own, which is first.
-func TestOwnHooks(t *testing.T) {
-	hooks := map[string]any{"PreToolUse": []any{map[string]any{"matcher": "Bash"}}, "Stop": []any{}}
-	p := project()
-	p.Modes[0].Extra = map[string]ir.Extra{"claude": {Fields: map[string]any{"hooks": hooks, "name": "code"}}}
-	files, _ := emitted(t, p, nil)
-	a, err := format.ReadAgent("code.md", []byte(files[".claude/agents/code.md"]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := a.Root.Get("hooks").Get("PreToolUse").List()
-	if len(list) != 2 || list[0].Get("hooks") == nil || list[1].Get("matcher").Text != "Bash" || a.Root.Get("hooks").Get("Stop") == nil {
-		t.Errorf("got\n%s", files[".claude/agents/code.md"])
-	}
-}

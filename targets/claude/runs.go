@@ -13,7 +13,7 @@ import (
 	"modec.dev/modec/targets/claude/format"
 )
 
-// Runs lists the hooks and further settings of the modes' subagents, a role's variables, and the hooks of skills and
+// Runs lists the permission modes of the modes' subagents, a role's variables, and the hooks of skills and
 // commands. A session that reads the project's files also has what people wrote there.
 func (claude) Runs(
 	project fs.FS, emitted []contract.File, p *ir.Project, subjects []ir.SubjectRef,
@@ -33,15 +33,6 @@ func (claude) Runs(
 		x, _ := format.ReadAgentExtras(m)
 		if x.Mode != "" && x.Mode != format.Default && x.Mode != format.Plan {
 			out = append(out, contract.Run{Of: of, Text: "permissionMode " + x.Mode})
-		}
-		for _, event := range slices.Sorted(maps.Keys(x.Hooks)) {
-			hooks := string(contract.JSONLine(x.Hooks[event]))
-			out = append(out, contract.Run{Of: of, Text: "hook " + event + " " + hooks})
-		}
-		for _, key := range slices.Sorted(maps.Keys(x.More)) {
-			if !slices.Contains(harmlessInAgents, key) {
-				out = append(out, contract.Run{Of: of, Text: key + " " + string(contract.JSONLine(x.More[key]))})
-			}
 		}
 	}
 	for _, g := range (claude{}).Grants(project, nil) {
@@ -82,13 +73,10 @@ func (claude) Runs(
 	return out
 }
 
-// What of a subagent and of a settings file runs nothing and permits nothing.
-var (
-	harmlessInAgents = []string{"background", "color", "effort", "maxTurns", "model"}
-	harmlessSettings = []string{"$schema", "attribution", "cleanupPeriodDays", "effortLevel", "gitAttribution", "hooks",
-		"includeCoAuthoredBy", "language", "model", "outputStyle", "permissions", "respectGitignore",
-		"spinnerTipsEnabled", "theme", "disableAllHooks"}
-)
+// harmlessSettings are what of a settings file runs nothing and permits nothing.
+var harmlessSettings = []string{"$schema", "attribution", "cleanupPeriodDays", "effortLevel", "gitAttribution", "hooks",
+	"includeCoAuthoredBy", "language", "model", "outputStyle", "permissions", "respectGitignore",
+	"spinnerTipsEnabled", "theme", "disableAllHooks"}
 
 // beside returns what people wrote into a settings file beside modec's own entries.
 func beside(file string, own, read *format.Settings) (out []contract.Run) {

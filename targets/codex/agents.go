@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
-	"modec.dev/modec/compiler/diag"
 	"modec.dev/modec/compiler/ir"
 	"modec.dev/modec/targets/codex/format"
 	"modec.dev/modec/targets/codex/hook"
@@ -66,19 +65,15 @@ func (e *emitter) extras(m *ir.Mode) (o contract.Object) {
 			continue
 		}
 		text, ok := x.Fields[key].(string)
-		field, known := extraFields[key]
+		field := extraFields[key]
 		switch {
-		case !ok || !known:
-			e.diags.Errorf(codeUnknownSetting, x.Pos,
-				"agents.codex.settings.%s: Codex knows no such setting of an agent", key).
-				Hintf("a mode may have %s, and other for an object of further ones",
-					diag.Quote(slices.Sorted(maps.Keys(extraFields)))).
-				Target(name)
+		case !ok:
+			e.diags.Errorf(codeUnknownSetting, x.At(key), "agents.codex.settings.%s: want text", key).Target(name)
 		case key == nameField && (contract.Slug(text) != m.Slug || strings.TrimSpace(text) != text):
-			e.diags.Errorf(codeUnknownSetting, x.Pos,
+			e.diags.Errorf(codeUnknownSetting, x.At(key),
 				"agents.codex.settings.name: got %q, want a name of which %q is the slug", text, m.Slug).Target(name)
 		case key == fileField && !format.IsAgentFile(text):
-			e.diags.Errorf(codeUnknownSetting, x.Pos,
+			e.diags.Errorf(codeUnknownSetting, x.At(key),
 				"agents.codex.settings.file: got %q, want the name of a file that ends in .toml", text).Target(name)
 		case field != "":
 			o = append(o, field, text)

@@ -156,19 +156,11 @@ func names(list []string) (tools []string) {
 
 // extraFields are the keys of an agent that a mode may have in agents.copilot.settings.
 var extraFields = map[string]func(any) bool{format.FileField: isText, "model": isText, "name": isText,
-	"other": isOther, "tools": isTools}
+	"other": isObject, "tools": isTools}
 
 func isText(v any) bool { _, ok := v.(string); return ok }
 
-// isOther reports further keys of an agent: none that modec writes.
-func isOther(v any) bool {
-	o, ok := v.(map[string]any)
-	for _, key := range []string{"name", "description", "tools", "model", format.HooksKey} {
-		_, twice := o[key]
-		ok = ok && !twice
-	}
-	return ok
-}
+func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
 
 func isTools(v any) bool {
 	list, ok := v.([]any)
@@ -180,9 +172,7 @@ func (e *emitter) extras(m *ir.Mode, line func(key, value string)) {
 	x := m.Extra[name]
 	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
 		if is := extraFields[key]; is == nil || !is(x.Fields[key]) {
-			e.diags.Errorf(codeUnknownSetting, x.Pos,
-				"agents.copilot.settings.%s: Copilot knows no such setting of an agent", key).
-				Hintf("a mode may have %s", diag.Quote(slices.Sorted(maps.Keys(extraFields)))).
+			e.diags.Errorf(codeUnknownSetting, x.At(key), "agents.copilot.settings.%s: Copilot takes no such value", key).
 				Target(name)
 			continue
 		}
@@ -191,7 +181,7 @@ func (e *emitter) extras(m *ir.Mode, line func(key, value string)) {
 		}
 	}
 	if file, ok := x.Fields[format.FileField].(string); ok && !format.IsAgentFile(file, m.Slug) {
-		e.diags.Errorf(codeUnknownSetting, x.Pos, "agents.copilot.settings.file: got %q, want a path below %s that "+
+		e.diags.Errorf(codeUnknownSetting, x.At(format.FileField), "agents.copilot.settings.file: got %q, want a path below %s that "+
 			"ends in .agent.md, and of whose name %q is the slug", diag.Short(file), format.AgentsDir, m.Slug).
 			Target(name)
 	}

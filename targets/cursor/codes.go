@@ -23,6 +23,5 @@ const (
 	codeOrganisation   diag.Code = "cursor-organisation"
 	codeServerField    diag.Code = "cursor-server-field"
 	codeServerOff      diag.Code = "cursor-server-off"
-	codeUnknownSetting diag.Code = "cursor-unknown-setting"
 	codeUnknownSubject diag.Code = "cursor-unknown-subject"
 )

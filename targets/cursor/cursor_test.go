@@ -692,7 +692,6 @@ func TestCodes(t *testing.T) {
 	p := role(ir.Can{Command: table(ir.Ask, rule(ir.Allow, "ls", 1)), Edit: table(ir.Allow, regex(ir.Deny, "x", 1))},
 		server("a?", 10, "x"))
 	p.Roles[0].Native = []ir.NativeRule{{Text: "Skill(x)", Pos: at(3)}}
-	p.Roles[0].Extra = map[string]ir.Extra{"cursor": {Fields: map[string]any{"x": 1}, Pos: at(4)}}
 	for _, hooks := range []contract.HookState{contract.Enforce, contract.Off} {
 		_, diags := emit(t, p, options{"hooks": hooks})
 		for _, d := range diags {

@@ -38,7 +38,6 @@ type profile struct {
 func (cursor) Emit(in contract.Input) ([]contract.File, diag.List) {
 	e := &emitter{in: in}
 	e.checkNames()
-	e.checkExtras()
 	e.readOrganisation()
 	main, listed := e.chosen(), e.named(optLists)
 	var refs []ir.SubjectRef
@@ -267,22 +266,6 @@ func (p *profile) refused(g ir.Group) (what string, at diag.Pos) {
 		}
 	}
 	return "", at
-}
-
-func (e *emitter) checkExtras() {
-	check := func(all map[string]ir.Extra) {
-		if x := all["cursor"]; len(x.Fields) > 0 {
-			e.diags.Errorf(codeUnknownSetting, x.Pos,
-				"agents.cursor.settings has settings, and Cursor knows none for a mode; remove them").
-				Target("cursor")
-		}
-	}
-	for i := range e.in.Project.Modes {
-		check(e.in.Project.Modes[i].Extra)
-	}
-	for i := range e.in.Project.Roles {
-		check(e.in.Project.Roles[i].Extra)
-	}
 }
 
 // nativeRules reports the rules of a role that only another agent understands.

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,7 +49,7 @@ func (e *emitter) mode(m *ir.Mode) {
 	if m.Name != "" && m.Name != format.AgentOf(m) {
 		line("display_name", quoted(m.Name))
 	}
-	e.extras(m.Extra, line)
+	e.extras(m.Extra[name], line)
 	if limited {
 		if b.WriteString("tools:"); len(tools) == 0 {
 			b.WriteString(" []")
@@ -83,15 +82,13 @@ func quoted(s string) string { return contract.QuoteYAML(s, nil) }
 
 // extraFields are the members of agents.gemini.settings of a mode, by the keys of an agent; "" for what is no key.
 var extraFields = map[string]string{
-	"file": "", "kind": "kind", "maxTurns": "max_turns", "mcpServers": "mcp_servers", "model": "model",
-	"name": "", "temperature": "temperature", "timeoutMins": "timeout_mins", "tools": "",
+	"file": "", "kind": "kind", "maxTurns": "max_turns", "model": "model", "name": "", "temperature": "temperature",
+	"timeoutMins": "timeout_mins", "tools": "",
 }
 
-// extras writes what a subject says for Gemini CLI alone; line is nil for a role, which has nothing.
-func (e *emitter) extras(all map[string]ir.Extra, line func(key, value string)) {
-	x := all[name]
+// extras writes what a mode says for Gemini CLI alone.
+func (e *emitter) extras(x ir.Extra, line func(key, value string)) {
 	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
-		field, known := extraFields[key]
 		value, ok := "", false
 		switch v := x.Fields[key].(type) {
 		case string:
@@ -102,18 +99,11 @@ func (e *emitter) extras(all map[string]ir.Extra, line func(key, value string)) 
 			value, ok = fmt.Sprint(v), slices.Contains([]string{"maxTurns", "temperature", "timeoutMins"}, key)
 		case []any:
 			ok = key == "tools"
-		case map[string]any:
-			text, err := json.Marshal(v) // which is YAML too
-			value, ok = string(text), key == "mcpServers" && err == nil
 		}
-		if line == nil || !known || !ok {
-			e.diags.Errorf(codeUnknownSetting, x.Pos,
-				"agents.gemini.settings.%s: Gemini CLI knows no such setting", key).
-				Hint("a mode may have file, kind, maxTurns, mcpServers, model, name, temperature, timeoutMins, tools").
+		if field := extraFields[key]; !ok {
+			e.diags.Errorf(codeUnknownSetting, x.At(key), "agents.gemini.settings.%s: Gemini CLI takes no such value", key).
 				Target(name)
-			continue
-		}
-		if field != "" {
+		} else if field != "" {
 			line(field, value)
 		}
 	}
@@ -154,12 +144,12 @@ func (e *emitter) toolsOf(m *ir.Mode, w *writer) (out []string, limited bool) {
 		t, _ := item.(string)
 		switch {
 		case !format.ToolOfAgent(t):
-			e.diags.Errorf(codeUnknownSetting, x.Pos,
+			e.diags.Errorf(codeUnknownSetting, x.At("tools"),
 				"agents.gemini.settings.tools: Gemini CLI knows no tool %q, and does not load an agent with it", t).
 				Hint("name a tool of Gemini CLI, mcp_SERVER_TOOL, mcp_SERVER_* or *").
 				Target(name)
 		case limited && !slices.Contains(out, t) && !within(out, t) && !slices.Contains(format.Harmless, t):
-			e.diags.Warnf(codeTools, x.Pos,
+			e.diags.Warnf(codeTools, x.At("tools"),
 				"mode %s denies what the tool %q does: it is left out of its list", m.Slug, t).
 				Hint("permit its group in can, or take it out of agents.gemini.settings.tools").
 				Target(name).

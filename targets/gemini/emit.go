@@ -87,7 +87,6 @@ func (e *emitter) role(r *ir.Role) {
 	if !ok {
 		return
 	}
-	e.extras(r.Extra, nil)
 	e.texts(r)
 	e.subjects = append(e.subjects, subjectRules{ref, w.rules})
 }

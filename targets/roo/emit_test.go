@@ -404,10 +404,9 @@ func TestExtraAndModel(t *testing.T) {
 		_, modes, _ := strings.Cut(files[".roomodes"], "groups:\n")
 		return modes, diags
 	}
-	got, diags := extra(map[string]any{"groups": []any{"command", "browser", "read"}, "source": "global",
-		"iconName": "x", "family": map[string]any{"a": []any{1.0}}})
+	got, diags := extra(map[string]any{"groups": []any{"command", "browser", "read"}, "source": "global"})
 	want := "      - command\n      - browser\n      - read\n" +
-		"    \"family\": {\"a\":[1]}\n    \"iconName\": \"x\"\n    \"source\": \"global\"\n"
+		"    \"source\": \"global\"\n"
 	if len(diags) > 0 || strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 		t.Errorf("got\n%s\n%v", got, diags)
 	}
@@ -420,7 +419,7 @@ func TestExtraAndModel(t *testing.T) {
 	}
 	for _, bad := range []map[string]any{
 		{"groups": []any{"read", "read"}}, {"groups": []any{"web"}}, {"groups": "read"},
-		{"source": "elsewhere"}, {"customInstructions": "x"}, {"allowedMcpServers": []any{}},
+		{"source": "elsewhere"},
 	} {
 		if _, diags := extra(bad); !diags.HasErrors() || diags[0].Code != "roo-unknown-setting" || diags[0].Pos != at(30) {
 			t.Errorf("%v: got %v", bad, diags)

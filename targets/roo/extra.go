@@ -1,8 +1,6 @@
 package roo
 
 import (
-	"encoding/json"
-	"maps"
 	"slices"
 
 	"modec.dev/modec/compiler/contract"
@@ -12,47 +10,16 @@ import (
 	"modec.dev/modec/targets/roo/format"
 )
 
-// setting is a key of a mode that the agent does not read.
-type setting struct {
-	key   string
-	value any
-}
-
-// flow writes the value on one line of YAML, which JSON is too.
-func (s setting) flow() string {
-	text, ok := s.value.(string)
-	if ok {
-		return scalar(text, "      ")
-	}
-	data, err := json.Marshal(s.value)
-	if err != nil {
-		return "null" // what comes from a source is a value of JSON
-	}
-	return string(escapedJSON(data))
-}
-
-// extra adds what agents.roo.settings says of a mode: the order of its groups, where it comes from, and
-// keys that the agent ignores.
+// extra adds what agents.roo.settings says of a mode: the order of its groups, and where it comes from.
 func (e *emitter) extra(m *ir.Mode, s *policy.Subject, out *mode) {
 	x := m.Extra[e.name]
-	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
-		value := x.Fields[key]
-		switch {
-		case key == "groups":
-			e.order(x, s, out)
-		case key == "source":
-			if text, _ := value.(string); !format.IsSource(text, e.dialect) {
-				e.diags.Errorf(codeUnknownSetting, x.Pos,
-					"agents.%s.settings.source: got %v, want \"project\" or \"global\"", e.name, value)
-				continue
-			}
-			out.more = append(out.more, setting{key, value})
-		case format.Reads(key):
-			e.diags.Errorf(codeUnknownSetting, x.Pos,
-				"agents.%s.settings sets %q, which the agent reads; say it in the mode itself", e.name, key)
-		default:
-			out.more = append(out.more, setting{key, value})
-		}
+	if x.Fields["groups"] != nil {
+		e.order(x, s, out)
+	}
+	text, _ := x.Fields["source"].(string)
+	if out.source = text; x.Fields["source"] != nil && !format.IsSource(text, e.dialect) {
+		e.diags.Errorf(codeUnknownSetting, x.At("source"),
+			"agents.%s.settings.source: got %v, want \"project\" or \"global\"", e.name, x.Fields["source"])
 	}
 }
 
@@ -67,7 +34,7 @@ func (e *emitter) order(x ir.Extra, s *policy.Subject, out *mode) {
 		names = append(names, name)
 	}
 	if !ok {
-		e.diags.Errorf(codeUnknownSetting, x.Pos,
+		e.diags.Errorf(codeUnknownSetting, x.At("groups"),
 			"agents.%s.settings.groups: got %s, want a list of groups, each once: %s", e.name,
 			contract.JSON(x.Fields["groups"]), diag.Quote(e.dialect.Listed()))
 		return
@@ -81,7 +48,7 @@ func (e *emitter) order(x ir.Extra, s *policy.Subject, out *mode) {
 		case name == format.Browser:
 			groups = append(groups, group{name: name})
 		case !may(s, ir.Group(name)):
-			e.diags.Warnf(codeUnknownSetting, x.Pos,
+			e.diags.Warnf(codeUnknownSetting, x.At("groups"),
 				"agents.%s.settings.groups lists %q, which can denies: it is left out", e.name, name).
 				Hint("remove it from the list, or let the mode have it")
 		case name == string(ir.Modes):

@@ -16,7 +16,7 @@ type mode struct {
 	groups                                      []group
 	servers                                     *[]string // allowedMcpServers; with tools, allowedServers
 	tools                                       *[]toolRef
-	more                                        []setting // the agent ignores them
+	source                                      string // the agent ignores it
 }
 
 type group struct {

@@ -117,8 +117,8 @@ func writeYAML(modes []mode) []byte {
 		case m.servers != nil:
 			b.WriteString("    allowedMcpServers:" + list(*m.servers, "      "))
 		}
-		for _, x := range m.more {
-			fmt.Fprintf(&b, "    %s: %s\n", quote(x.key), x.flow())
+		if m.source != "" {
+			fmt.Fprintf(&b, "    %s: %s\n", quote("source"), quote(m.source))
 		}
 	}
 	return []byte(b.String())
@@ -184,8 +184,8 @@ func writeJSON(modes []mode) []byte {
 		case m.servers != nil:
 			o = append(o, "allowedMcpServers", *m.servers)
 		}
-		for _, x := range m.more {
-			o = append(o, x.key, x.value)
+		if m.source != "" {
+			o = append(o, "source", m.source)
 		}
 		list = append(list, o)
 	}

@@ -21,6 +21,5 @@ const (
 	codePlace          diag.Code = "vscode-place"
 	codeSetting        diag.Code = "vscode-setting"
 	codeTools          diag.Code = "vscode-tools"
-	codeUnknownSetting diag.Code = "vscode-unknown-setting"
 	codeUnknownSubject diag.Code = "vscode-unknown-subject"
 )

@@ -30,7 +30,6 @@ func (vscode) Emit(in contract.Input) ([]contract.File, diag.List) {
 		}
 		e.base = s
 	}
-	e.extras()
 	files := e.settings()
 	list := contract.Object{}
 	for i := range in.Project.Servers {

@@ -134,24 +134,6 @@ func (e *emitter) beaten(g ir.Group, own []ir.NativeRule) {
 	}
 }
 
-// extras reports what the source says for VS Code alone and VS Code does not know.
-func (e *emitter) extras() {
-	check := func(all map[string]ir.Extra) {
-		if x := all[name]; len(x.Fields) > 0 {
-			e.diags.Errorf(codeUnknownSetting, x.Pos,
-				"agents.vscode.settings has settings, and VS Code knows none for a subject").
-				Hint("remove them").
-				Target(name)
-		}
-	}
-	for i := range e.in.Project.Modes {
-		check(e.in.Project.Modes[i].Extra)
-	}
-	for i := range e.in.Project.Roles {
-		check(e.in.Project.Roles[i].Extra)
-	}
-}
-
 // alike reports whether an entry of a file says what the emitted one does: an entry about commands has two forms, and
 // of those about files the order decides.
 func alike(place string, have, emitted []byte) bool {

@@ -21,22 +21,25 @@ type AgentExtras struct {
 	Tools  *[]string // nil: those that the mode's groups give
 	// Disallowed are taken away, beside what the mode's groups deny.
 	Disallowed []string
-	Hooks      map[string]any // a person's own
 	More       map[string]any // further keys of the front matter
 }
 
 // ReadAgentExtras reads agents.claude.settings of a mode. It returns an error for each setting that has
 // another form than Claude Code takes; the setting is then left out.
-func ReadAgentExtras(m *ir.Mode) (x AgentExtras, errs []error) {
+func ReadAgentExtras(m *ir.Mode) (x AgentExtras, errs []SettingError) {
 	x.More = map[string]any{}
 	fields := m.Extra["claude"].Fields
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if err := x.set(m, key, fields[key]); err != nil {
-			errs = append(errs, fmt.Errorf("got %v for agents.claude.settings.%s, %w", fields[key], key, err))
+			errs = append(errs, SettingError{key,
+				fmt.Sprintf("got %v for agents.claude.settings.%s, %v", fields[key], key, err)})
 		}
 	}
 	return x, errs
 }
+
+// SettingError says what is wrong with one setting.
+type SettingError struct{ Key, Text string }
 
 // AgentMode returns the permission mode that a mode writes for its subagent, "" for none.
 func AgentMode(m *ir.Mode) string {
@@ -79,8 +82,6 @@ func (x *AgentExtras) set(m *ir.Mode, key string, value any) error {
 			return errText
 		}
 		x.Prompt = &text
-	case "description":
-		return errDescription
 	case "model":
 		if m.Model != "" {
 			return errModel
@@ -96,8 +97,11 @@ func (x *AgentExtras) set(m *ir.Mode, key string, value any) error {
 		default:
 			x.Disallowed = names
 		}
-	case "hooks":
-		return x.hooks(value)
+	case "mcpServers":
+		if _, ok := contract.Texts(value); !ok {
+			return errServers
+		}
+		x.More[key] = value
 	case "maxTurns":
 		if n, ok := value.(float64); !ok || n < 1 || n != float64(int(n)) {
 			return errCount
@@ -110,31 +114,17 @@ func (x *AgentExtras) set(m *ir.Mode, key string, value any) error {
 }
 
 const (
-	errText        extraError = "want text"
-	errCount       extraError = "want a whole number above 0"
-	errNames       extraError = "want a list of names of tools"
-	errHooks       extraError = "want lists of hooks by their events"
-	errModel       extraError = "want it once: the mode has a model"
-	errDescription extraError = "want it in whenToUse or description of the mode"
+	errText    extraError = "want text"
+	errCount   extraError = "want a whole number above 0"
+	errNames   extraError = "want a list of names of tools"
+	errModel   extraError = "want it once: the mode has a model"
+	errServers extraError = "want names of servers: write a server that the mode would start in servers"
 )
 
 // extraError says which form a setting has to have.
 type extraError string
 
 func (e extraError) Error() string { return string(e) }
-
-func (x *AgentExtras) hooks(value any) error {
-	events, ok := value.(map[string]any)
-	for _, list := range events {
-		_, isList := list.([]any)
-		ok = ok && isList
-	}
-	if !ok {
-		return errHooks
-	}
-	x.Hooks = events
-	return nil
-}
 
 // IsAgentFile reports whether a path is one of a subagent's file below [AgentsFolder].
 func IsAgentFile(file string) bool {

@@ -131,13 +131,11 @@ func TestReadAgentExtras(t *testing.T) {
 		"prompt":          {"", 1.0},
 		"tools":           {[]any{"Read", "Bash(git *)"}, "Read"},
 		"disallowedTools": {[]any{"Write"}, []any{1.0}},
-		"hooks":           {map[string]any{"PreToolUse": []any{}}, map[string]any{"PreToolUse": "x"}},
+		"mcpServers":      {[]any{"docs"}, []any{map[string]any{"docs": map[string]any{"command": "x"}}}},
 		"maxTurns":        {3.0, 0.5},
 		"skills":          {[]any{"a"}, nil},
-		"category":        {map[string]any{"a": nil}, nil},
-		"description":     {nil, "x"},
 	} {
-		read := func(value any) []error {
+		read := func(value any) []SettingError {
 			m := ir.Mode{Slug: "Code-Reviewer", Extra: map[string]ir.Extra{"claude": {Fields: map[string]any{key: value}}}}
 			_, errs := ReadAgentExtras(&m)
 			return errs
@@ -145,7 +143,7 @@ func TestReadAgentExtras(t *testing.T) {
 		if errs := read(of.good); of.good != nil && len(errs) > 0 {
 			t.Errorf("%s: %v", key, errs)
 		}
-		if errs := read(of.bad); of.bad != nil && (len(errs) != 1 || !strings.Contains(errs[0].Error(), "agents.claude.settings."+key)) {
+		if errs := read(of.bad); of.bad != nil && (len(errs) != 1 || !strings.Contains(errs[0].Text, "agents.claude.settings."+key)) {
 			t.Errorf("%s: got %v for %v, want an error", key, errs, of.bad)
 		}
 	}

@@ -71,6 +71,12 @@ func (im *importer) agent(f agentFile) {
 			return
 		}
 	}
+	if i := slices.IndexFunc(a.Root.Fields(), starts); i >= 0 && !im.src.Ours {
+		f := a.Root.Fields()[i]
+		why, _ := contract.RefusedSetting("claude", f.Key, false)
+		im.out.Note(contract.Left, f.Pos, "", a.Name, f.Key+": "+why+": the subagent stays where it is, and in force")
+		return
+	}
 	im.modes[slug] = im.mode(f, of, slug, about)
 	name := f.name
 	if !strings.HasPrefix(name, format.AgentsFolder+"/") || f.at != f.name {
@@ -131,10 +137,9 @@ func (im *importer) agentFields(m *ir.Mode, f agentFile, a agentOf) {
 			continue
 		}
 		switch text, isText := field.Value.Str(); {
-		case slices.Contains([]string{"name", "description", "file", "prompt"}, field.Key):
-			if field.Key == "file" || field.Key == "prompt" {
-				im.out.Note(contract.Left, field.Pos, a.subject, field.Key, "Claude Code ignores this key")
-			}
+		case field.Key == "name", field.Key == "description":
+		case !slices.Contains(format.AgentKeys, field.Key):
+			im.out.Note(contract.Left, field.Pos, a.subject, field.Key, "Claude Code ignores this key: it stays in the file")
 		case field.Key == "model" && isText && isModel(text):
 			m.Model = text
 		case field.Key == "tools" && a.Tools() == nil, field.Key == "hooks" && onlyModecs(field.Value):
@@ -158,7 +163,7 @@ func (im *importer) agentExtra(fields map[string]any, f located.Member, a agentO
 		value = withoutModecs(f.Value)
 	}
 	one := &ir.Mode{Extra: map[string]ir.Extra{"claude": {Fields: map[string]any{f.Key: value}}}}
-	if _, errs := format.ReadAgentExtras(one); len(errs) > 0 {
+	if _, errs := format.ReadAgentExtras(one); len(errs) > 0 && !starts(f) {
 		if f.Key != "permissionMode" { // which has a note of its own
 			im.out.Note(contract.Left, f.Pos, a.subject, f.Key+" "+f.Value.Text,
 				"a value that Claude Code does not document")
@@ -166,24 +171,21 @@ func (im *importer) agentExtra(fields map[string]any, f located.Member, a agentO
 		return
 	}
 	fields[f.Key] = value
-	why := ""
-	switch {
-	case slices.Contains([]string{"color", "effort", "maxTurns", "permissionMode"}, f.Key):
-		return
-	case f.Key == "hooks":
-		why = "it runs programs, whose answers the source cannot say"
-	case f.Key == "mcpServers" && slices.ContainsFunc(f.Value.List(), startsServer):
-		why = "it starts servers, each of which runs a program or goes to an address"
-	case f.Key == "mcpServers":
-		why = "it names servers of the session"
-	case !slices.Contains(format.AgentKeys, f.Key):
-		why = "Claude Code ignores this key"
+	if !slices.Contains([]string{"color", "effort", "maxTurns", "permissionMode"}, f.Key) {
+		im.out.Note(contract.Kept, f.Pos, a.subject, f.Key, "")
 	}
-	im.out.Note(contract.Kept, f.Pos, a.subject, f.Key, why)
 }
 
-// startsServer reports whether an item of mcpServers says how a server is started.
-func startsServer(item *located.Value) bool { return item.Is(located.Object) }
+// starts reports whether a key of a subagent is one that no source has, and that Claude Code reads: it starts programs
+// or servers.
+func starts(f located.Member) bool {
+	if f.Key == "mcpServers" {
+		_, names := contract.Texts(f.Value.Any())
+		return !names
+	}
+	return slices.Contains(format.AgentKeys, f.Key) && f.Key != "description" &&
+		!contract.TakesSetting("claude", f.Key) && (f.Key != "hooks" || !onlyModecs(f.Value))
+}
 
 func listOf(names []string) []any {
 	list := []any{}

@@ -42,6 +42,10 @@ func FileSubject(file string) (ir.SubjectRef, bool) {
 	return ref, ok && known
 }
 
+// OfSession are keys that an agent has as its session has them, whatever its file says.
+var OfSession = strings.Fields("approval_policy default_permissions permissions sandbox_mode sandbox_workspace_write " +
+	"web_search")
+
 // AgentFile returns the file of an agent.
 func AgentFile(name string) string { return AgentsDir + "/" + contract.PathName(name) + agentEnding }
 

@@ -268,10 +268,9 @@ func (im *importer) called(slug string) (diag.Pos, bool) {
 	return diag.Pos{}, false
 }
 
-// holding are the settings of an agent that hold it back in the source's sense.
-var holding = []string{
-	"sandbox_mode", "sandbox_workspace_write", "approval_policy", "permissions", "default_permissions",
-}
+// read are the keys of an agent for which a source has words of its own.
+var read = []string{"name", "description", "developer_instructions", "features", "mcp_servers", "model",
+	"model_reasoning_effort"}
 
 // agent makes a mode of an agent.
 func (im *importer) agent(in input, data []byte) {
@@ -285,6 +284,10 @@ func (im *importer) agent(in input, data []byte) {
 	left := func(why string) { im.out.Note(contract.Left, at, "", in.at, why+": it stays where it is") }
 	features := a.Root.Get("features")
 	slug, file := contract.Slug(a.Name), path.Base(in.name)
+	unknown := slices.IndexFunc(a.Root.Fields(), func(m located.Member) bool {
+		return !slices.Contains(read, m.Key) && !slices.Contains(format.OfSession, m.Key) &&
+			!contract.TakesSetting("codex", "other."+m.Key)
+	})
 	switch other, twice := im.called(slug); {
 	case slug == "":
 		left(contract.NoSlug)
@@ -301,6 +304,11 @@ func (im *importer) agent(in input, data []byte) {
 	case features != nil && (len(features.Fields()) != 1 || a.Features["shell_tool"] ||
 		features.Get("shell_tool") == nil):
 		left("the source has no word for features but the shell")
+		return
+	case unknown >= 0 && !im.src.Ours:
+		key := a.Root.Fields()[unknown].Key
+		why, _ := contract.RefusedSetting("codex", key, false)
+		left(key + ": " + why)
 		return
 	case slices.ContainsFunc(a.Root.Fields(), func(m located.Member) bool { return mixed(m.Value) }):
 		left("the source takes lists of texts alone")
@@ -334,17 +342,17 @@ func (im *importer) agent(in input, data []byte) {
 			own["model"] = text
 		case f.Key == "model_reasoning_effort" && isText:
 			own["reasoningEffort"] = text
+		case slices.Contains(format.OfSession, f.Key):
+			im.out.Note(contract.Left, f.Pos, of, f.Key, "Codex has an agent work in the sandbox and by the policy of its "+
+				"session: it stays in the file")
 		default:
 			other[f.Key] = f.Value.Any()
-			im.out.Note(contract.Kept, f.Pos, of, f.Key,
-				"a setting for Codex alone, which has an agent work in the sandbox and by the policy of its session")
+			im.out.Note(contract.Kept, f.Pos, of, f.Key, "a setting for Codex alone")
 		}
 	}
 	if len(other) > 0 {
 		own["other"] = other
 	}
-	holds := slices.ContainsFunc(holding, func(key string) bool { return other[key] != nil })
-	m.Targets = im.out.Keep("codex", holds, at, of)
 	if len(own) > 0 {
 		m.Extra = map[string]ir.Extra{"codex": {Fields: own, Pos: at}}
 	}

@@ -172,6 +172,12 @@ func (im *importer) agent(in input, data []byte) {
 		left("it asks programs about its calls, which the source cannot say")
 		return
 	}
+	if i := slices.IndexFunc(a.Root.Fields(), unknown); i >= 0 && !im.src.Ours {
+		key := a.Root.Fields()[i].Key
+		why, _ := contract.RefusedSetting(name, key, false)
+		left(key + ": " + why)
+		return
+	}
 	for other, m := range im.modes {
 		if strings.EqualFold(other, slug) {
 			left("the agent at " + m.Pos.String() + " has this name")
@@ -222,6 +228,12 @@ func (im *importer) agent(in input, data []byte) {
 	im.trees[slug] = memfs.FS{format.AgentFile(&m): data}
 }
 
+// unknown reports whether a key of an agent is one that no source has.
+func unknown(f located.Member) bool {
+	return f.Key != "description" && f.Key != format.HooksKey && !contract.TakesSetting(name, f.Key) &&
+		!contract.TakesSetting(name, "other."+f.Key)
+}
+
 // fields keeps what the front matter says beside.
 func (im *importer) fields(a *format.Agent, own map[string]any, of string) {
 	other := map[string]any{}
@@ -236,11 +248,7 @@ func (im *importer) fields(a *format.Agent, own map[string]any, of string) {
 			}
 		}
 		other[f.Key] = f.Value.Any()
-		why := "a setting for Copilot alone"
-		if f.Key == "mcp-servers" {
-			why = "it starts servers, each of which runs a program or goes to an address"
-		}
-		im.out.Note(contract.Kept, f.Pos, of, f.Key, why)
+		im.out.Note(contract.Kept, f.Pos, of, f.Key, "a setting for Copilot alone")
 	}
 	if len(other) > 0 {
 		own["other"] = other

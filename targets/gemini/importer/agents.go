@@ -41,6 +41,10 @@ func (im *importer) agent(in input, data []byte) {
 			return
 		}
 	}
+	if slices.ContainsFunc(format.ServersKeys, func(key string) bool { return a.Root.Get(key) != nil }) && !im.src.Ours {
+		im.out.Note(contract.Left, at, "", in.at, "it starts servers: it stays where it is, and in force")
+		return
+	}
 	m := ir.Mode{Slug: slug, Pos: at, Name: a.Name, WhenToUse: a.Description,
 		RoleDefinition: strings.TrimSpace(a.Prompt)}
 	if slug != a.Name {
@@ -83,10 +87,6 @@ func (im *importer) fields(m *ir.Mode, in input, a *format.Agent, of string) {
 			continue
 		}
 		own[key] = f.Value.Any()
-		if key == "mcpServers" {
-			im.out.Note(contract.Kept, f.Pos, of, f.Key,
-				"it starts servers, each of which runs a program or goes to an address")
-		}
 	}
 	if len(own) > 0 {
 		m.Extra = map[string]ir.Extra{"gemini": {Fields: own, Pos: m.Pos}}

@@ -117,6 +117,9 @@ func (a *Agent) Layout(file string) *layout.Style {
 	}
 	return &layout.Style{Read: func(data []byte) (*located.Value, string, error) {
 		return format.FrontMatter(file, data)
+	}, Ignored: func(key string) bool {
+		_, known := extraFields[key]
+		return !known && !slices.Contains(sourceKeys, key) && !contract.TakesSetting(a.Name, "other."+key)
 	}, Same: func(key string, x, y *located.Value) bool {
 		return key == "permission" && a.samePermission(x, y) || key == "description" && layout.SameText(x, y)
 	}}

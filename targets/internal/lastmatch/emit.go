@@ -319,7 +319,7 @@ func (e *Emitter) Role(r *ir.Role) {
 	if !ok {
 		return
 	}
-	e.extras(r.Extra, e.agent.ofRoles()...)
+	e.extras(r.Extra[e.agent.Name])
 	e.texts(r)
 	if s, ok := e.roleSession(r, w); ok {
 		e.session(ir.SubjectRef{Role: r.Name}, s)
@@ -520,7 +520,7 @@ func (e *Emitter) Project() (out Project, ok bool) {
 			}
 			w.own = e.ownRules(m.Native, m.Extra) // those of the role stand above
 		}
-		e.extras(m.Extra, e.fields()...)
+		e.extras(m.Extra[e.agent.Name])
 		if file, ok := e.word(m, fileField); ok && e.agent.Own != nil {
 			e.Files = append(e.Files, contract.File{Path: file, Data: e.markdown(m, e.shownAgent(m, w))})
 			continue

@@ -32,7 +32,7 @@ func (e *Emitter) ownRules(rules []ir.NativeRule, extra map[string]ir.Extra) (ou
 	x := extra[e.agent.Name]
 	order, err := texts(x.Fields[orderField])
 	if err != nil {
-		e.Diags.Errorf(e.agent.Codes.UnknownSetting, x.Pos, "agents.%s.settings.%s: %v", e.agent.Name, orderField, err).
+		e.Diags.Errorf(e.agent.Codes.UnknownSetting, x.At(orderField), "agents.%s.settings.%s: %v", e.agent.Name, orderField, err).
 			Target(e.agent.Name)
 	}
 	return format.Arrange(out, order)
@@ -217,24 +217,6 @@ const (
 // fileField is the member that places an agent in a file of its own.
 const fileField = "file"
 
-// fields returns the members that a mode may have in its extra for the agent.
-func (e *Emitter) fields() (out []string) {
-	for _, key := range slices.Sorted(maps.Keys(extraFields)) {
-		if e.agent.Own != nil || extraFields[key].member {
-			out = append(out, key)
-		}
-	}
-	return out
-}
-
-// ofRoles returns the members that a role may have there.
-func (a *Agent) ofRoles() []string {
-	if a.Own == nil {
-		return nil
-	}
-	return []string{orderField}
-}
-
 func isText(v any) bool { _, ok := v.(string); return ok }
 func isFlag(v any) bool { _, ok := v.(bool); return ok }
 func isList(v any) bool { _, err := texts(v); return err == nil }
@@ -246,14 +228,7 @@ func isNumber(v any) bool {
 	return false
 }
 
-// isObject reports further members of an agent: none that modec writes.
-func isObject(v any) bool {
-	o, ok := v.(map[string]any)
-	for key := range o {
-		ok = ok && !slices.Contains(sourceKeys, key)
-	}
-	return ok
-}
+func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
 
 // isAgentFile reports whether a file is one in which the agent looks for one of its agents.
 func (e *Emitter) isAgentFile(v any) bool {
@@ -302,21 +277,15 @@ func (e *Emitter) settings(m *ir.Mode) (o contract.Object) {
 // modeField is the member of an agent that says whether a person turns to it, or another agent does.
 const modeField = "mode"
 
-// extras checks what a subject says for the agent alone; fields are those that it may have.
-func (e *Emitter) extras(all map[string]ir.Extra, fields ...string) {
-	x := all[e.agent.Name]
+// extras checks the values of what a subject says for the agent alone.
+func (e *Emitter) extras(x ir.Extra) {
 	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
-		is := extraFields[key].is
-		if slices.Contains(fields, key) && is(x.Fields[key]) && (key != fileField || e.isAgentFile(x.Fields[key])) {
+		value := x.Fields[key]
+		if is := extraFields[key].is; is != nil && is(value) && (key != fileField || e.isAgentFile(value)) {
 			continue
 		}
-		hint := "it may have " + strings.Join(fields, ", ") + ", and the lists of rules allow, ask and deny"
-		if e.agent.Own == nil {
-			hint = "a mode may have " + strings.Join(e.fields(), ", ")
-		}
-		e.Diags.Errorf(e.agent.Codes.UnknownSetting, x.Pos,
-			"agents.%s.settings.%s: %s knows no such setting", e.agent.Name, key, e.agent.Title).
-			Hint(hint).
+		e.Diags.Errorf(e.agent.Codes.UnknownSetting, x.At(key),
+			"agents.%s.settings.%s: %s takes no such value", e.agent.Name, key, e.agent.Title).
 			Target(e.agent.Name)
 	}
 }

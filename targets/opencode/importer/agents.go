@@ -169,6 +169,10 @@ func (im *importer) fields(a agent, own map[string]any, of string) {
 				continue
 			}
 		}
+		if !contract.TakesSetting(im.by.Name, "other."+f.Key) {
+			im.out.Note(contract.Left, f.Pos, of, f.Key, "modec does not know it: it stays in the file")
+			continue
+		}
 		other[f.Key] = f.Value.Any()
 		im.out.Note(contract.Kept, f.Pos, of, f.Key, "a setting for "+im.by.Title+" alone")
 	}

@@ -230,8 +230,8 @@ func TestRulesFilesOfALiveFile(t *testing.T) {
 	for _, list := range []string{"[{relativePath: a.md, content: x}]", "[{relativePath: ../../x, content: x}]", "1"} {
 		got, _ := importedMode(t, format.Stock, map[string]string{".roomodes": everyGroup + "    rulesFiles: " + list + "\n"})
 		m := got.Project.Modes[0]
-		if len(m.Rules) > 0 || m.Extra["roo"].Fields["rulesFiles"] == nil {
-			t.Errorf("%s: got the rules %v and %v, want the texts as they are", list, m.Rules, m.Extra)
+		if len(m.Rules) > 0 || m.Extra["roo"].Fields["rulesFiles"] != nil {
+			t.Errorf("%s: got the rules %v and %v, want none", list, m.Rules, m.Extra)
 		}
 		if !slices.ContainsFunc(got.Notes, func(n contract.Note) bool { return n.What == "rulesFiles" && n.Kind == contract.Left }) {
 			t.Errorf("%s: no note names it", list)
@@ -239,7 +239,7 @@ func TestRulesFilesOfALiveFile(t *testing.T) {
 	}
 }
 
-// What the agent reads otherwise, or not at all, is kept: a mode is emitted again as it was.
+// What the agent reads otherwise is kept: a mode is emitted again as it was. What it does not read stays in the file.
 func TestAModeIsKeptAsItIsWritten(t *testing.T) {
 	const text = "customModes:\n  - slug: m\n    name: \"👩\u200d💻 M\"\n    roleDefinition: a — b\n    iconName: x\n    source: global\n" +
 		"    groups: [command, browser, [edit, {fileRegex: '\\.roomodes$|\\.md$', description: texts — all}]]\n"
@@ -249,7 +249,7 @@ func TestAModeIsKeptAsItIsWritten(t *testing.T) {
 		t.Fatal(diags)
 	}
 	m := got.Project.Modes[0]
-	fields := map[string]any{"groups": []any{"command", "browser", "edit"}, "iconName": "x", "source": "global"}
+	fields := map[string]any{"groups": []any{"command", "browser", "edit"}, "source": "global"}
 	if d := cmp.Diff(fields, m.Extra["roo"].Fields); d != "" {
 		t.Error(d)
 	}

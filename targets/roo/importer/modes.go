@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"modec.dev/modec/compiler/contract"
@@ -156,35 +155,6 @@ func (im *importer) order(m *ir.Mode, list *located.Value) []any {
 	return out
 }
 
-// plainValue returns a value as the source has it.
-func plainValue(v *located.Value) any {
-	switch v.Kind {
-	case located.Object:
-		m := map[string]any{}
-		for _, f := range v.Members {
-			m[f.Key] = plainValue(f.Value)
-		}
-		return m
-	case located.List:
-		l := []any{}
-		for _, item := range v.Items {
-			l = append(l, plainValue(item))
-		}
-		return l
-	case located.Bool:
-		return v.True()
-	case located.Null:
-		return nil
-	case located.Number:
-		if _, text := format.Text(v); !text {
-			if f, err := strconv.ParseFloat(v.Text, 64); err == nil {
-				return f
-			}
-		}
-	}
-	return v.Text
-}
-
 func (im *importer) option(name string, value any) {
 	if im.out.Options == nil {
 		im.out.Options = map[string]any{}
@@ -227,13 +197,12 @@ func (im *importer) mode(slug string, v *located.Value) ir.Mode {
 			}
 			im.out.Note(contract.Left, member.Pos, "mode "+m.Slug, member.Key,
 				"the agent drops it from this file, and reads such texts of an export only: they stay here")
-			fields[member.Key] = plainValue(member.Value)
 		case "source":
 			if text, _ := format.Text(member.Value); format.IsSource(text, format.Stock) {
 				fields[member.Key] = text
 			}
 		default:
-			fields[member.Key] = plainValue(member.Value)
+			im.out.Note(contract.Left, member.Pos, "mode "+m.Slug, member.Key, "the agent does not read it: it stays here")
 		}
 	}
 	if len(fields) > 0 {
