@@ -20,8 +20,8 @@ func (c *compiler) ownFields(m *ir.Mode) (o contract.Object) {
 	switch r := c.e.unheld(m); {
 	case c.own.Mode == "":
 	case r != nil:
-		c.e.loss(c.name, at("permissionMode"), "", codeMode, "the permission mode %s approves by itself what the role %s asks about or "+
-			"denies: it is left out", c.own.Mode, r.Name).
+		c.e.loss(c.name, at("permissionMode"), "", codeMode, "the permission mode %s approves by itself what the role "+
+			"%s asks about or denies: it is left out", c.own.Mode, r.Name).
 			Hint("leave that to Claude Code in the role, or do not let the role enter the mode")
 	default:
 		o = append(o, "permissionMode", c.own.Mode)
@@ -29,8 +29,8 @@ func (c *compiler) ownFields(m *ir.Mode) (o contract.Object) {
 	for _, key := range slices.Sorted(maps.Keys(c.own.More)) {
 		value := c.own.More[key]
 		if key == "memory" && value != nil && !c.gives(format.MemoryTools...) {
-			c.e.loss(c.name, at(key), ir.Edit, codeTool, "a memory brings the tools %s, which the mode does not have: it "+
-				"is left out", strings.Join(format.MemoryTools, ", ")).
+			c.e.loss(c.name, at(key), ir.Edit, codeTool, "a memory brings the tools %s, which the mode does not have: "+
+				"it is left out", strings.Join(format.MemoryTools, ", ")).
 				Hint("let the mode read and edit")
 			continue
 		}

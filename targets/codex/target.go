@@ -77,7 +77,9 @@ func (codex) Layout(file string) *layout.Style {
 	return &layout.Style{Read: func(data []byte) (*located.Value, string, error) {
 		v, err := located.TOML(file, data)
 		return v, "", err
-	}, Ignored: func(key string) bool { return slices.Contains(format.OfSession, key) }, Same: func(key string, a, b *located.Value) bool {
+	}, Ignored: func(key string) bool {
+		return slices.Contains(format.OfSession, key)
+	}, Same: func(key string, a, b *located.Value) bool {
 		x, text := a.Str()
 		y, also := b.Str()
 		return (key == "developer_instructions" || key == nameField) && text && also &&

@@ -172,7 +172,8 @@ func (e *emitter) extras(m *ir.Mode, line func(key, value string)) {
 	x := m.Extra[name]
 	for _, key := range slices.Sorted(maps.Keys(x.Fields)) {
 		if is := extraFields[key]; is == nil || !is(x.Fields[key]) {
-			e.diags.Errorf(codeUnknownSetting, x.At(key), "agents.copilot.settings.%s: Copilot takes no such value", key).
+			e.diags.Errorf(codeUnknownSetting, x.At(key),
+				"agents.copilot.settings.%s: Copilot takes no such value", key).
 				Target(name)
 			continue
 		}
@@ -181,8 +182,9 @@ func (e *emitter) extras(m *ir.Mode, line func(key, value string)) {
 		}
 	}
 	if file, ok := x.Fields[format.FileField].(string); ok && !format.IsAgentFile(file, m.Slug) {
-		e.diags.Errorf(codeUnknownSetting, x.At(format.FileField), "agents.copilot.settings.file: got %q, want a path below %s that "+
-			"ends in .agent.md, and of whose name %q is the slug", diag.Short(file), format.AgentsDir, m.Slug).
+		e.diags.Errorf(codeUnknownSetting, x.At(format.FileField), "agents.copilot.settings.file: got %q, want a path "+
+			"below %s that ends in .agent.md, and of whose name %q is the slug", diag.Short(file), format.AgentsDir,
+			m.Slug).
 			Target(name)
 	}
 	other, _ := x.Fields["other"].(map[string]any)

@@ -101,7 +101,8 @@ func (e *emitter) extras(x ir.Extra, line func(key, value string)) {
 			ok = key == "tools"
 		}
 		if field := extraFields[key]; !ok {
-			e.diags.Errorf(codeUnknownSetting, x.At(key), "agents.gemini.settings.%s: Gemini CLI takes no such value", key).
+			e.diags.Errorf(codeUnknownSetting, x.At(key),
+				"agents.gemini.settings.%s: Gemini CLI takes no such value", key).
 				Target(name)
 		} else if field != "" {
 			line(field, value)

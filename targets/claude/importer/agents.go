@@ -139,7 +139,8 @@ func (im *importer) agentFields(m *ir.Mode, f agentFile, a agentOf) {
 		switch text, isText := field.Value.Str(); {
 		case field.Key == "name", field.Key == "description":
 		case !slices.Contains(format.AgentKeys, field.Key):
-			im.out.Note(contract.Left, field.Pos, a.subject, field.Key, "Claude Code ignores this key: it stays in the file")
+			im.out.Note(contract.Left, field.Pos, a.subject, field.Key,
+				"Claude Code ignores this key: it stays in the file")
 		case field.Key == "model" && isText && isModel(text):
 			m.Model = text
 		case field.Key == "tools" && a.Tools() == nil, field.Key == "hooks" && onlyModecs(field.Value):

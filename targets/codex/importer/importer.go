@@ -268,6 +268,12 @@ func (im *importer) called(slug string) (diag.Pos, bool) {
 	return diag.Pos{}, false
 }
 
+// unknown reports whether a key of an agent is one that no source has, and that Codex may read.
+func unknown(m located.Member) bool {
+	return !slices.Contains(read, m.Key) && !slices.Contains(format.OfSession, m.Key) &&
+		!contract.TakesSetting("codex", "other."+m.Key)
+}
+
 // read are the keys of an agent for which a source has words of its own.
 var read = []string{"name", "description", "developer_instructions", "features", "mcp_servers", "model",
 	"model_reasoning_effort"}
@@ -284,10 +290,7 @@ func (im *importer) agent(in input, data []byte) {
 	left := func(why string) { im.out.Note(contract.Left, at, "", in.at, why+": it stays where it is") }
 	features := a.Root.Get("features")
 	slug, file := contract.Slug(a.Name), path.Base(in.name)
-	unknown := slices.IndexFunc(a.Root.Fields(), func(m located.Member) bool {
-		return !slices.Contains(read, m.Key) && !slices.Contains(format.OfSession, m.Key) &&
-			!contract.TakesSetting("codex", "other."+m.Key)
-	})
+	unknown := slices.IndexFunc(a.Root.Fields(), unknown)
 	switch other, twice := im.called(slug); {
 	case slug == "":
 		left(contract.NoSlug)
@@ -326,7 +329,7 @@ func (im *importer) agent(in input, data []byte) {
 			Pos: features.Pos}}}
 		im.out.NoteRule(contract.Understood, features.Pos, of, "features.shell_tool", "it runs no command")
 	}
-	own, other := map[string]any{}, map[string]any{}
+	own := map[string]any{}
 	if slug != a.Name {
 		own["name"] = a.Name
 		im.out.Note(contract.Kept, a.Root.Get("name").Line(), of, "name "+a.Name,
@@ -335,6 +338,17 @@ func (im *importer) agent(in input, data []byte) {
 	if file != path.Base(format.AgentFile(a.Name)) {
 		own["file"] = file
 	}
+	im.ofAgent(a, own, of)
+	if len(own) > 0 {
+		m.Extra = map[string]ir.Extra{"codex": {Fields: own, Pos: at}}
+	}
+	im.out.NoteRule(contract.Understood, at, of, m.Slug+" as an agent", "it has what its session has")
+	im.modes[m.Slug] = m
+}
+
+// ofAgent keeps what an agent says for Codex alone.
+func (im *importer) ofAgent(a *format.Agent, own map[string]any, of string) {
+	other := map[string]any{}
 	for _, f := range a.Root.Fields() {
 		switch text, isText := f.Value.Str(); {
 		case slices.Contains([]string{"name", "description", "developer_instructions", "features"}, f.Key):
@@ -343,8 +357,8 @@ func (im *importer) agent(in input, data []byte) {
 		case f.Key == "model_reasoning_effort" && isText:
 			own["reasoningEffort"] = text
 		case slices.Contains(format.OfSession, f.Key):
-			im.out.Note(contract.Left, f.Pos, of, f.Key, "Codex has an agent work in the sandbox and by the policy of its "+
-				"session: it stays in the file")
+			im.out.Note(contract.Left, f.Pos, of, f.Key,
+				"Codex has an agent work in the sandbox and by the policy of its session: it stays in the file")
 		default:
 			other[f.Key] = f.Value.Any()
 			im.out.Note(contract.Kept, f.Pos, of, f.Key, "a setting for Codex alone")
@@ -353,9 +367,4 @@ func (im *importer) agent(in input, data []byte) {
 	if len(other) > 0 {
 		own["other"] = other
 	}
-	if len(own) > 0 {
-		m.Extra = map[string]ir.Extra{"codex": {Fields: own, Pos: at}}
-	}
-	im.out.NoteRule(contract.Understood, at, of, m.Slug+" as an agent", "it has what its session has")
-	im.modes[m.Slug] = m
 }

@@ -41,7 +41,8 @@ func (im *importer) agent(in input, data []byte) {
 			return
 		}
 	}
-	if slices.ContainsFunc(format.ServersKeys, func(key string) bool { return a.Root.Get(key) != nil }) && !im.src.Ours {
+	starts := func(key string) bool { return a.Root.Get(key) != nil }
+	if slices.ContainsFunc(format.ServersKeys, starts) && !im.src.Ours {
 		im.out.Note(contract.Left, at, "", in.at, "it starts servers: it stays where it is, and in force")
 		return
 	}
@@ -58,7 +59,7 @@ func (im *importer) agent(in input, data []byte) {
 	if a.Root.Comment != "" {
 		im.out.Comments[at] = a.Root.Comment
 	}
-	im.fields(&m, in, a, of)
+	im.fields(&m, in, a)
 	im.can(&m, a, of)
 	im.modes[slug] = m
 	im.read = append(im.read, in.at)
@@ -70,7 +71,7 @@ var ownKeys = map[string]string{"kind": "kind", "max_turns": "maxTurns", "mcp_se
 	"temperature": "temperature", "timeout_mins": "timeoutMins", "tools": "tools"}
 
 // fields reads what the agent says beside its name, its description and its prompt.
-func (im *importer) fields(m *ir.Mode, in input, a *format.Agent, of string) {
+func (im *importer) fields(m *ir.Mode, in input, a *format.Agent) {
 	own := map[string]any{}
 	if base := path.Base(in.name); base != a.Name+".md" {
 		own["file"] = base

@@ -32,7 +32,8 @@ func (e *Emitter) ownRules(rules []ir.NativeRule, extra map[string]ir.Extra) (ou
 	x := extra[e.agent.Name]
 	order, err := texts(x.Fields[orderField])
 	if err != nil {
-		e.Diags.Errorf(e.agent.Codes.UnknownSetting, x.At(orderField), "agents.%s.settings.%s: %v", e.agent.Name, orderField, err).
+		e.Diags.Errorf(e.agent.Codes.UnknownSetting, x.At(orderField), "agents.%s.settings.%s: %v", e.agent.Name,
+			orderField, err).
 			Target(e.agent.Name)
 	}
 	return format.Arrange(out, order)

@@ -202,7 +202,8 @@ func (im *importer) mode(slug string, v *located.Value) ir.Mode {
 				fields[member.Key] = text
 			}
 		default:
-			im.out.Note(contract.Left, member.Pos, "mode "+m.Slug, member.Key, "the agent does not read it: it stays here")
+			im.out.Note(contract.Left, member.Pos, "mode "+m.Slug, member.Key,
+				"the agent does not read it: it stays here")
 		}
 	}
 	if len(fields) > 0 {
