@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +24,7 @@ type explainCmd struct {
 	Subject string   `arg:"" optional:"" help:"A mode's slug or a role's name, or alone FILE:LINE or FILE of an agent."`
 	Action  string   `arg:"" optional:"" help:"read, edit, command, web, mcp, modes or unknown."`
 	Arg     []string `arg:"" optional:"" help:"The path, command line in quotes, host, server:tool, slug or tool."`
+	Args    string   `placeholder:"JSON" help:"The arguments of a call of mcp: {\"repo\": \"acme/x\"}."`
 	Role    string   `placeholder:"NAME" help:"The role that works in the mode."`
 	Code    string   `placeholder:"CODE" help:"Explain a diagnostic's code instead; list: list the codes."`
 }
@@ -51,6 +53,12 @@ func (c *explainCmd) Run(e *env) error {
 	action, err := policy.ParseAction(c.Action, arg)
 	if err != nil {
 		return err
+	}
+	if action.Args = c.Args; c.Args != "" {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(c.Args), &object); err != nil || object == nil || action.Group != ir.MCP {
+			return fmt.Errorf("got --args %q, want a JSON object, for a call of mcp", c.Args)
+		}
 	}
 	res, diags := compiler.Compile(e.ctx, e.request())
 	if diags.HasErrors() { // the source may still decide where a target cannot be emitted

@@ -22,6 +22,9 @@ type Call struct {
 func NewCall(req *HookRequest, cwd string, args map[string]any, mode *ir.Mode) (*Call, error) {
 	disk := req.Disk()
 	caller, err := NewCaller(req, disk, cwd, mode)
+	if err == nil && !req.AnyArgs {
+		caller.known = args
+	}
 	return &Call{caller, req.Policy, disk, cwd, args}, err
 }
 

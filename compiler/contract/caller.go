@@ -17,6 +17,7 @@ type Caller struct {
 	beside  *policy.Subject // of a mode that works in a session of another one: that one; else nil
 	disk    *Disk
 	folder  string
+	known   map[string]any // the arguments of its call; nil: they are not known
 }
 
 // NewCaller returns who asks: the subject of a request, at work in a folder, the project's where it is empty. mode is
@@ -43,8 +44,11 @@ func NewCaller(req *HookRequest, disk *Disk, folder string, mode *ir.Mode) (*Cal
 	return c, err
 }
 
-// Decide decides an action of the caller.
+// Decide decides an action of the caller, that of a server's tool with the arguments of its call.
 func (c *Caller) Decide(a policy.Action) policy.Result {
+	if a.Group == ir.MCP && c.known != nil {
+		a.Args = string(JSONLine(c.known))
+	}
 	return c.over(func(s *policy.Subject) policy.Result { return s.Decide(a) })
 }
 

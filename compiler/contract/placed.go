@@ -25,8 +25,9 @@ func (d Disk) Written(file string) string {
 	return file
 }
 
-// At returns the request of an agent that acts at a disk.
+// At returns the request of the model of an agent that acts at a disk.
 func (r HookRequest) At(d Disk) HookRequest {
+	r.AnyArgs = true
 	r.Root, r.Home, r.Resolve, r.Same, r.Folds = d.Root, d.Home, d.Resolve, d.Same, d.Folds
 	r.Kept = d.Kept
 	return r

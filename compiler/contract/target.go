@@ -302,6 +302,8 @@ type HookRequest struct {
 	Folds   bool
 	Closed  []string
 	Kept    *Decisions
+	// AnyArgs is set where a model asks: a call of a server's tool stands for those with any arguments.
+	AnyArgs bool
 	// Worktree returns the project's folder in the work tree of git that a folder is in. It
 	// reports false for the main work tree. Nil: there is no other.
 	Worktree func(dir string) (root string, ok bool)

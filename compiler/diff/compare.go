@@ -16,20 +16,22 @@ import (
 type decider struct {
 	subject *policy.Subject // nil: it may do nothing
 	absent  policy.Result
+	most    bool
 }
 
-func newDecider(e *policy.Engine, ref ir.SubjectRef) (decider, error) {
+func (r *Report) decider(e *policy.Engine, ref ir.SubjectRef) (decider, error) {
 	if !has(e.Project(), ref) {
 		return decider{absent: policy.Result{Rule: "there is no " + ref.String()}}, nil
 	}
 	s, err := e.Subject(ref)
-	return decider{subject: s}, err
+	return decider{subject: s, most: r.most}, err
 }
 
 func (d decider) decide(a policy.Action) policy.Result {
 	if d.subject == nil {
 		return d.absent
 	}
+	a.Most = d.most
 	return d.subject.Decide(a)
 }
 
@@ -107,10 +109,10 @@ func (r *Report) compared(
 ) (*comparison, error) {
 	c := &comparison{ref: ref, changed: map[key][]policy.Action{}, highest: map[key]policy.Result{}}
 	var err error
-	if c.was, err = newDecider(before, old); err != nil {
+	if c.was, err = r.decider(before, old); err != nil {
 		return nil, err
 	}
-	if c.is, err = newDecider(after, ref); err != nil {
+	if c.is, err = r.decider(after, ref); err != nil {
 		return nil, err
 	}
 	// The actions of both sides, those of the new one first.

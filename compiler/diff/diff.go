@@ -52,6 +52,8 @@ type Change struct {
 	Only string `json:"only,omitempty"`
 	// InTimes is set for what changes only while allows that have times are open.
 	InTimes bool `json:"inTimes,omitempty"`
+	// SomeArgs is set for what changes only for calls of a tool with some arguments.
+	SomeArgs bool `json:"someArgs,omitempty"`
 	// Agent is the target for which alone it changes, or changes so; "": any.
 	Agent string `json:"agent,omitempty"`
 	// Count is the number of actions that were tried and differ, and Examples a few of
@@ -85,6 +87,7 @@ type Report struct {
 	Narrowed int      `json:"narrowed"`
 
 	tools *verify.Tools
+	most  bool // of a call of a tool what it may do at most, whatever its arguments
 }
 
 // Projects compares what the subjects of two projects may do. A subject that only one of

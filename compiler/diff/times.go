@@ -16,16 +16,24 @@ func (r *Report) on(agent string, before, after *policy.Engine, ref ir.SubjectRe
 	if err := r.also(before, after, ref, seed, Change{Agent: agent}); err != nil {
 		return err
 	}
-	if !before.Timed() && !after.Timed() {
-		return nil
-	}
-	if err := r.also(before.Opened(), after.Opened(), ref, seed, Change{Agent: agent, InTimes: true}); err != nil {
-		return err
-	}
 	a, b := before.Project(), after.Project()
 	found := &Report{}
-	if has(a, ref) && has(b, ref) {
-		found.times(ref, a.Can(ref).Timed(), b.Can(ref).Timed())
+	if before.Timed() || after.Timed() {
+		if err := r.also(before.Opened(), after.Opened(), ref, seed, Change{Agent: agent, InTimes: true}); err != nil {
+			return err
+		}
+		if has(a, ref) && has(b, ref) {
+			found.times(ref, a.Can(ref).Timed(), b.Can(ref).Timed())
+		}
+	}
+	if a.ByArgs() || b.ByArgs() {
+		if err := r.also(before.Opened(), after.Opened(), ref, seed, Change{Agent: agent, SomeArgs: true}); err != nil {
+			return err
+		}
+		if has(a, ref) && has(b, ref) {
+			found.args(ref, a.Can(ref).ByArgs(), b.Can(ref).ByArgs())
+			found.args(ref, a.Everyone.ByArgs(), b.Everyone.ByArgs())
+		}
 	}
 	for _, o := range found.Others {
 		if agent == "" {
@@ -40,7 +48,7 @@ func (r *Report) on(agent string, before, after *policy.Engine, ref ir.SubjectRe
 
 // also adds the changes of a subject that are not there yet, marked as another one is.
 func (r *Report) also(before, after *policy.Engine, ref ir.SubjectRef, seed uint64, as Change) error {
-	found := &Report{tools: r.tools}
+	found := &Report{tools: r.tools, most: as.SomeArgs}
 	if err := found.subject(before, after, ref, seed); err != nil {
 		return err
 	}
@@ -48,7 +56,7 @@ func (r *Report) also(before, after *policy.Engine, ref ir.SubjectRef, seed uint
 	known := len(r.Changes)
 	for _, c := range found.Changes {
 		if !slices.ContainsFunc(r.Changes[:known], func(x Change) bool { return alike(&x, &c) }) {
-			c.Agent, c.InTimes = as.Agent, as.InTimes
+			c.Agent, c.InTimes, c.SomeArgs = as.Agent, as.InTimes, as.SomeArgs
 			r.add(c)
 		}
 	}
@@ -80,6 +88,31 @@ func (r *Report) times(ref ir.SubjectRef, before, after []ir.TimedRule) {
 		}
 		r.other(Other{kind, ref.String(), fmt.Sprintf("%s%s is allowed %s, and was %s", what, one.Pattern, words(is),
 			words(was)), one.Pos})
+	}
+}
+
+// args adds the rules that both sources have, with other arguments.
+func (r *Report) args(ref ir.SubjectRef, before, after []ir.TimedRule) {
+	for _, one := range after {
+		args := one.Pattern.Args
+		of := func(rules []ir.TimedRule) string {
+			var words []string
+			for _, x := range rules {
+				with := x.Pattern.Args.String()
+				if x.Pattern.Args = args; sameRule(&x, &one) && x.Decision == one.Decision {
+					words = append(words, with)
+				}
+			}
+			slices.Sort(words)
+			return strings.Join(slices.Compact(words), ", or ")
+		}
+		was, is := of(before), of(after)
+		one.Pattern.Args = ""
+		text := fmt.Sprintf("mcp %s:%s is %s with %s, and was with %s", one.Server, one.Pattern, one.Decision, is, was)
+		said := func(o Other) bool { return o.Text == text }
+		if was != "" && was != is && !slices.ContainsFunc(r.Others, said) {
+			r.other(Other{Widened, ref.String(), text, one.Pos})
+		}
 	}
 }
 

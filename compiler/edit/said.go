@@ -164,7 +164,17 @@ func said(n *source.Node, at []string) (parts []Part) {
 			case e.Get("serverName") != nil && e.Get("toolName") != nil:
 				out.Value, out.Form = e.Get("serverName").Text+":"+e.Get("toolName").Text, migrate.ToolItem
 			}
-			p.Items = append(p.Items, Item{out.Value, e.Pos, out})
+			name := out.Value
+			if tool, args := e.Get("tool"), e.Get("args"); tool != nil && args != nil {
+				globs := map[string]string{}
+				for _, f := range args.Fields {
+					globs[f.Name] = f.Node.Text
+				}
+				out.Value, out.Times = tool.Text, timesOf(e)
+				out.Args, _ = ir.NewArgs(globs)
+				name = tool.Text + " with " + out.Args.String()
+			}
+			p.Items = append(p.Items, Item{name, e.Pos, out})
 		}
 		return []Part{p}
 	}

@@ -477,15 +477,20 @@ const (
 type Pattern struct {
 	Kind PatternKind `json:"kind,omitempty"`
 	Text string      `json:"text,omitempty"`
+	Args Args        `json:"args,omitzero"` // of the tools of an MCP server alone
 }
 
 // Everything reports whether the pattern matches all of its group, whatever the group.
 func (p Pattern) Everything() bool {
-	return p.Kind == All || p.Kind == Plain && (p.Text == "*" || p.Text == "**")
+	return p.Kind == All || p.Kind == Plain && p.Args == "" && (p.Text == "*" || p.Text == "**")
 }
 
 // String writes the pattern as its author would.
 func (p Pattern) String() string {
+	if args := p.Args; args != "" {
+		p.Args = ""
+		return p.String() + " with " + args.String()
+	}
 	switch p.Kind {
 	case Regex:
 		return "/" + p.Text + "/"

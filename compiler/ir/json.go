@@ -104,7 +104,7 @@ func Unmarshal(r io.Reader) (*Project, error) {
 	if p.Version != Version {
 		return nil, fmt.Errorf("model: got version %d, want %d", p.Version, Version)
 	}
-	if err := p.checkTimes(); err != nil {
+	if err := p.checkRules(); err != nil {
 		return nil, err
 	}
 	return &p, nil

@@ -306,8 +306,8 @@ func opened(rules, timed []Rule, is func(Times) bool) (now, later []Rule) {
 	return now, later
 }
 
-// checkTimes refuses a model in which times stand where they would not limit, or cannot be read.
-func (p *Project) checkTimes() (err error) {
+// checkRules refuses a model in which times and arguments stand where they would not limit, or cannot be read.
+func (p *Project) checkRules() (err error) {
 	check := func(rules, timed []Rule) {
 		for _, r := range rules {
 			if r.Times.Timed() && r.Decision > Ask {
@@ -330,6 +330,9 @@ func (p *Project) checkTimes() (err error) {
 		for _, g := range Groups {
 			if t := c.Table(g); t != nil {
 				check(t.Rules, t.Timed)
+				if slices.ContainsFunc(slices.Concat(t.Rules, t.Timed), func(r Rule) bool { return r.Pattern.Args != "" }) {
+					err = fmt.Errorf("model: a rule of %s has arguments, want that in mcp alone", g)
+				}
 			}
 		}
 		if c.MCP != nil {

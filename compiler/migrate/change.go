@@ -40,8 +40,9 @@ type Change struct {
 	Do    Do       `json:"do"`
 	Value string   `json:"value,omitempty"`
 	Form  ItemForm `json:"form,omitempty"`
-	// Times are those of an item of what can allows.
+	// Times are those of an item of what can allows, and Args the arguments of one about a tool.
 	Times ir.Times `json:"times,omitzero"`
+	Args  ir.Args  `json:"args,omitzero"`
 }
 
 // String says the change in one line: "add \"npm test\" to roles.dev.can.command.allow".
@@ -50,7 +51,7 @@ func (c Change) String() string {
 	for _, name := range c.At {
 		at = diag.Join(at, diag.Label(name))
 	}
-	item := fmt.Sprintf("%q", c.Value)
+	item := ir.Pattern{Text: c.Value, Args: c.Args}.String()
 	if c.Times.Timed() {
 		item += " (" + c.Times.String() + ")"
 	}
@@ -117,6 +118,9 @@ func (c *Change) item() *value {
 	case ToolItem:
 		server, tool, _ := strings.Cut(c.Value, ":")
 		return &value{fields: []field{{"serverName", text(server)}, {"toolName", text(tool)}}}
+	}
+	if c.Args != "" {
+		return inTimes(patternValue(ir.Pattern{Text: c.Value, Args: c.Args}, ""), c.Times)
 	}
 	if c.Times.Timed() {
 		return inTimes(object("rule", text(c.Value)), c.Times)

@@ -63,11 +63,18 @@ func patternValue(p ir.Pattern, all string) *value {
 	case ir.Regex:
 		return object("regex", text(p.Text))
 	case ir.Builtin, ir.Risk:
-		return text("@" + p.Text)
+		p.Text = "@" + p.Text
 	case ir.All:
 		return text(all)
 	}
-	return text(p.Text)
+	if p.Args == "" {
+		return text(p.Text)
+	}
+	args := &value{}
+	for _, f := range p.Args.Fields() {
+		args.fields = append(args.fields, field{f.Name, text(f.Value)})
+	}
+	return &value{fields: []field{{"tool", text(p.Text)}, {"args", args}}}
 }
 
 // same reports whether a source says the value.

@@ -110,25 +110,27 @@ func (e *Engine) GatewayDecider(refs []ir.SubjectRef) func(Action) Result {
 }
 
 // through decides about an item of a gateway as about the server's own.
-func (s *Subject) through(g *ir.Fronts, kind MCPKind, name string) *Result {
+func (s *Subject) through(g *ir.Fronts, a Action) *Result {
 	if !g.Serves(s.ref) {
 		return &Result{Rule: "the gateway is for others"}
 	}
-	if kind == Tool {
-		of, ok := g.Tools[name]
+	if a.Kind == Tool {
+		of, ok := g.Tools[a.Arg]
 		if !ok {
 			return &Result{Rule: "the gateway has no such tool"}
 		}
-		return s.decideTool(of.Server, s.engine.inventory.servers[of.Server].server, Tool, of.Tool)
+		a.Server, a.Arg = of.Server, of.Tool
+		return s.decideTool(s.engine.inventory.servers[of.Server].server, a)
 	}
 	offered := g.Resources
-	if kind == Prompt {
+	if a.Kind == Prompt {
 		offered = g.Prompts
 	}
 	var all *Result
 	for i := range s.engine.project.Behind {
 		sv := &s.engine.project.Behind[i]
-		r := s.decideTool(sv.Name, sv, kind, name)
+		a.Server = sv.Name
+		r := s.decideTool(sv, a)
 		// What a gateway of the subject's own denies is not there. Of one for several subjects the agent has to
 		// deny it, and agents know one server.
 		if r.Decision == ir.Deny && (g.Apart && s.ref.Role != "" || g.Mode != "" || !offered(sv.Name)) {

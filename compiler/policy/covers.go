@@ -14,7 +14,7 @@ func Covers(g ir.Group, wide, narrow ir.Pattern) bool {
 	switch {
 	case wide.Kind == ir.All, wide == narrow:
 		return true
-	case wide.Kind != ir.Plain || narrow.Kind != ir.Plain:
+	case wide.Kind != ir.Plain || narrow.Kind != ir.Plain, wide.Args != "" && wide.Args != narrow.Args:
 		return false
 	}
 	switch g {

@@ -161,8 +161,8 @@ func (s *Subject) belowTools(server string, sv *ir.Server, rules []ir.Rule) []ir
 	if c == nil || !c.states(ir.MCP) {
 		return rules
 	}
-	const unnamed = "\x00"
-	rest := c.mcp.decide(server, sv, Tool, unnamed).result.Decision
+	unnamed := Action{Server: server, Arg: "\x00"}
+	rest := c.mcp.decide(sv, unnamed).result.Decision
 	for i := range rules {
 		rules[i].Decision = min(rules[i].Decision, rest)
 	}
@@ -180,7 +180,7 @@ func (s *Subject) belowTools(server string, sv *ir.Server, rules []ir.Rule) []ir
 			}
 		}
 	}
-	if s.ownTool(server, sv, Tool, unnamed).Decision == ir.Deny {
+	if s.ownTool(sv, unnamed).Decision == ir.Deny {
 		return s.engine.narrowed(ir.MCP, rules, asks)
 	}
 	return append(rules, asks...)

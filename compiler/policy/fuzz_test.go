@@ -46,7 +46,10 @@ var (
 	fuzzServers   = []string{"*", "admin", "docs", "github", "g*", "*s", "???s"}
 	fuzzToolNames = []string{"list_users", "drop_table", "search", "get_page", "create_issue", "delete_repo", "list_issues", "mystery", "unlisted"}
 	fuzzNames     = []string{"admin", "docs", "github", "other", "gs"}
-	fuzzModes     = []string{"", "default", "plan", "auto", "acceptEdits", "dontAsk", "bypassPermissions"}
+	fuzzArgs      = []string{"", "", "", `{"repo":"acme/*"}`, `{"n":"7"}`, `{"a.b":"*x*y","repo":"*"}`, `{"on":"true"}`}
+	fuzzCalls     = []string{"", "{}", "[]", "{", `{"repo":"acme/x"}`, `{"repo":"Acme/x","n":7}`, `{"repo":"other","n":7.0}`, `{"repo":"acme/x","REPO":"other"}`, `{"repo":null,"n":1e1}`,
+		`{"a":{"b":"xyxy"},"repo":""}`, `{"a":{"b":{}},"repo":"z","on":true}`, `{"repo":["acme/x"],"on":"TRUE"}`, `{"n":-0,"a":"b"}`, `{"n":9007199254740994}`}
+	fuzzModes = []string{"", "default", "plan", "auto", "acceptEdits", "dontAsk", "bypassPermissions"}
 )
 
 func (s *source) table(patterns []string, regexes []string) *ir.Table {
@@ -100,6 +103,9 @@ func (s *source) mcp() *ir.MCPTable {
 				r.Pattern = ir.Pattern{Kind: ir.All}
 			case k == 1:
 				r.Pattern = ir.Pattern{Kind: ir.Risk, Text: pick(s, []string{"read", "write", "destructive"})}
+			}
+			if r.Pattern.Kind != ir.All {
+				r.Pattern.Args = ir.Args(pick(s, fuzzArgs))
 			}
 			e.Rules = append(e.Rules, r)
 		}
@@ -177,7 +183,9 @@ func actions(arg string) []Action {
 	}
 	for _, server := range fuzzNames {
 		for _, tool := range fuzzToolNames {
-			all = append(all, Action{Group: ir.MCP, Server: server, Arg: tool})
+			all = append(all, Action{Group: ir.MCP, Server: server, Arg: tool},
+				Action{Group: ir.MCP, Server: server, Arg: tool, Most: true},
+				Action{Group: ir.MCP, Server: server, Arg: tool, Args: fuzzCalls[len(all)/3%len(fuzzCalls)]})
 		}
 	}
 	return all
@@ -251,7 +259,7 @@ func asNaive(t *testing.T, e *Engine, p *ir.Project, arg string) {
 			case ir.Web:
 				want = n.below(func(n *naive) ir.Decision { return n.web(a.Arg) })
 			case ir.MCP:
-				want = n.below(func(n *naive) ir.Decision { return n.tool(a.Server, a.Arg) })
+				want = n.below(func(n *naive) ir.Decision { return n.tool(a) })
 			default:
 				want = n.below(func(n *naive) ir.Decision { return n.file(a.Group, a.Arg) })
 			}
@@ -261,8 +269,16 @@ func asNaive(t *testing.T, e *Engine, p *ir.Project, arg string) {
 					t.Errorf("%s: %s %q folded: got %s (%s), want %s", ref, a.Group, a.Arg, got.Decision, got.Rule, want)
 				}
 			}
-			if got := s.Decide(a); got.Decision != want {
-				t.Errorf("%s: %s %s %q: got %s (%s), want %s", ref, a.Group, a.Server, a.Arg, got.Decision, got.Rule, want)
+			got := s.Decide(a)
+			if got.Decision != want {
+				t.Errorf("%s: %s %s %q %s: got %s (%s), want %s", ref, a.Group, a.Server, a.Arg, a.Args, got.Decision, got.Rule, want)
+			}
+			if a.Args != "" {
+				most := a
+				most.Args, most.Most = "", true
+				if m := s.Decide(most); min(got.Decision, ir.Allow) > m.Decision {
+					t.Errorf("%s: %s %q %s: got %s, want at most %s", ref, a.Server, a.Arg, a.Args, got.Decision, m.Decision)
+				}
 			}
 		}
 	}

@@ -287,7 +287,7 @@ func (m *mcpRules) languages(sp *regexlang.Space, server string) []regexlang.Lan
 	}
 	var all []regexlang.Language
 	for d := ir.Deny; d <= ir.Allow; d++ {
-		var any []regexlang.Language
+		var any, asked []regexlang.Language
 		for i := range m.entries {
 			e := &m.entries[i]
 			if !e.rulesFor(d, server) {
@@ -298,12 +298,17 @@ func (m *mcpRules) languages(sp *regexlang.Space, server string) []regexlang.Lan
 				case r.kind != ir.Plain:
 				case d < ir.Allow:
 					any = append(any, holding(r.text))
+				case r.args != nil:
+					asked = append(asked, wildcard(sp, r.text))
 				default:
 					any = append(any, wildcard(sp, r.text))
 				}
 			}
 		}
 		all = append(all, sp.Or(any...))
+		if asked != nil {
+			all = append(all, sp.Or(asked...))
+		}
 	}
 	if m.limits == nil {
 		return all

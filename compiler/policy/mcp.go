@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -58,6 +59,7 @@ type mcpEntry struct {
 type toolRule struct {
 	kind   ir.PatternKind
 	text   string
+	args   []ir.Field
 	result Result
 }
 
@@ -141,7 +143,7 @@ func (s *side) compileEntry(in *ir.MCPEntry) (mcpEntry, error) {
 			return e, fmt.Errorf("got a pattern of kind %q, want a tool name or a risk", r.Pattern.Kind)
 		}
 		e.rules[r.Decision] = append(e.rules[r.Decision],
-			toolRule{r.Pattern.Kind, r.Pattern.Text, result(r.Decision, r.Pos, r.From, text)})
+			toolRule{r.Pattern.Kind, r.Pattern.Text, r.Pattern.Args.Fields(), result(r.Decision, r.Pos, r.From, text)})
 		e.opens = e.opens || r.Decision != ir.Deny
 	}
 	if d := in.Default; d != nil {
@@ -171,18 +173,18 @@ func (e *mcpEntry) rulesFor(d ir.Decision, server string) bool {
 
 // matches reports whether a rule of a decision matches a tool of a risk. A
 // resource or a prompt is no tool: what holds for every tool holds for it, and
-// no pattern allows it.
-func (r *toolRule) matches(kind MCPKind, tool, risk string) bool {
+// no pattern allows it. Neither has arguments.
+func (r *toolRule) matches(a Action, risk string) bool {
 	d := r.result.Decision
 	switch {
 	case r.kind == ir.All:
 		return true
-	case kind != Tool:
-		return r.kind == ir.Plain && r.text == "*" && d != ir.Allow
+	case a.Kind != Tool:
+		return r.kind == ir.Plain && r.text == "*" && d != ir.Allow && r.args == nil
 	case r.kind == ir.Plain && d < ir.Allow:
-		return holdsBack(r.text, tool)
+		return holdsBack(r.text, a.Arg)
 	case r.kind == ir.Plain:
-		return Wildcard(r.text, tool)
+		return Wildcard(r.text, a.Arg)
 	case risk == "":
 		return d != ir.Allow && r.text != "read"
 	}
@@ -196,21 +198,21 @@ type verdict struct {
 	opened   bool // an entry with the server's literal name opens it
 }
 
-// decide judges a tool of a server for one side; sv is nil for a server that
+// decide judges an action on a server for one side; sv is nil for a server that
 // the inventory does not hold.
-func (m *mcpRules) decide(name string, sv *ir.Server, kind MCPKind, tool string) verdict {
-	risk := ""
+func (m *mcpRules) decide(sv *ir.Server, a Action) verdict {
+	name, risk := a.Server, ""
 	if sv != nil {
-		if t := sv.Tool(tool); t != nil {
+		if t := sv.Tool(a.Arg); t != nil {
 			risk = t.Risk
 		}
 	}
 	v := verdict{opened: m.opens(name)}
-	if r := m.limits.unavailable(name, sv, kind, tool); r != nil {
+	if r := m.limits.unavailable(name, sv, a.Kind, a.Arg); r != nil {
 		v.result, v.explicit = r, true
 		return v
 	}
-	if r := m.rule(ir.Deny, name, kind, tool, risk); r != nil {
+	if r := m.rule(ir.Deny, a, risk); r != nil {
 		v.result, v.explicit = r, true
 		return v
 	}
@@ -218,37 +220,47 @@ func (m *mcpRules) decide(name string, sv *ir.Server, kind MCPKind, tool string)
 		v.result = &Result{Rule: "server " + strconv.Quote(name) + " is off by default", Pos: sv.Pos}
 		return v
 	}
-	v.result = m.rule(ir.Ask, name, kind, tool, risk)
+	v.result = m.rule(ir.Ask, a, risk)
 	if v.result == nil {
-		v.result = m.rule(ir.Allow, name, kind, tool, risk)
+		v.result = m.rule(ir.Allow, a, risk)
 	}
 	if v.result == nil {
 		v.result = m.defaultOf(name)
+		if a.Most && v.result.Decision < ir.Ask {
+			a.Most, a.Args = false, ""
+			v.result = cmp.Or(m.rule(ir.Ask, a, risk), v.result)
+		}
 	}
 	for i := range m.entries {
-		if c := m.entries[i].ceiling[kind]; c != nil && m.entries[i].matches(name) {
+		if c := m.entries[i].ceiling[a.Kind]; c != nil && m.entries[i].matches(name) {
 			v.result = both(v.result, c)
 		}
 	}
 	return v
 }
 
-func (m *mcpRules) rule(d ir.Decision, server string, kind MCPKind, tool, risk string) *Result {
+// rule returns the rule of a decision that matches. An allow whose arguments are not known asks.
+func (m *mcpRules) rule(d ir.Decision, a Action, risk string) (asks *Result) {
 	if len(m.all[d]) > 0 {
 		return &m.all[d][0]
 	}
 	for i := range m.entries {
 		e := &m.entries[i]
-		if !e.rulesFor(d, server) {
+		if !e.rulesFor(d, a.Server) {
 			continue
 		}
 		for j := range e.rules[d] {
-			if r := &e.rules[d][j]; r.matches(kind, tool, risk) {
+			switch r := &e.rules[d][j]; {
+			case !r.matches(a, risk):
+			case r.fits(a):
 				return &r.result
+			case a.Args == "" && !a.Most && asks == nil:
+				unknown := r.result.since("the arguments of the call are not known")
+				unknown.Decision, asks = ir.Ask, &unknown
 			}
 		}
 	}
-	return nil
+	return asks
 }
 
 // opens reports whether a server that is off by default is named so that it is
@@ -325,9 +337,9 @@ func (s *Subject) compileMCP() *mcpTable {
 	for name, e := range s.engine.inventory.servers {
 		for tool, i := range e.tools {
 			if e.server.Gateway != nil {
-				t.tools[i] = s.through(e.server.Gateway, Tool, tool)
+				t.tools[i] = s.through(e.server.Gateway, Action{Arg: tool})
 			} else {
-				t.tools[i] = s.decideTool(name, e.server, Tool, tool)
+				t.tools[i] = s.decideTool(e.server, Action{Server: name, Arg: tool})
 			}
 		}
 	}
@@ -337,35 +349,35 @@ func (s *Subject) compileMCP() *mcpTable {
 func (s *Subject) tool(a Action) *Result {
 	e := s.engine.inventory.servers[a.Server]
 	if e == nil {
-		return s.decideTool(a.Server, nil, a.Kind, a.Arg)
+		return s.decideTool(nil, a)
 	}
-	if a.Kind == Tool {
+	if a.Kind == Tool && a.Args == "" && !a.Most {
 		if i, ok := e.tools[a.Arg]; ok {
 			return s.mcp().tools[i]
 		}
 	}
 	if e.server.Gateway != nil {
-		return s.through(e.server.Gateway, a.Kind, a.Arg)
+		return s.through(e.server.Gateway, a)
 	}
-	return s.decideTool(a.Server, e.server, a.Kind, a.Arg)
+	return s.decideTool(e.server, a)
 }
 
-func (s *Subject) decideTool(name string, sv *ir.Server, kind MCPKind, tool string) *Result {
-	r := s.ownTool(name, sv, kind, tool)
+func (s *Subject) decideTool(sv *ir.Server, a Action) *Result {
+	r := s.ownTool(sv, a)
 	if s.ceiling != nil && s.ceiling.states(ir.MCP) {
-		r = s.ceiling.lower(r, s.ceiling.mcp.decide(name, sv, kind, tool).result)
+		r = s.ceiling.lower(r, s.ceiling.mcp.decide(sv, a).result)
 	}
 	return r
 }
 
 // ownTool is decideTool without the ceiling.
-func (s *Subject) ownTool(name string, sv *ir.Server, kind MCPKind, tool string) *Result {
+func (s *Subject) ownTool(sv *ir.Server, a Action) *Result {
 	sides := s.own(ir.MCP)
-	first := sides[0].mcp.decide(name, sv, kind, tool)
+	first := sides[0].mcp.decide(sv, a)
 	if len(sides) == 1 {
 		return first.result
 	}
-	second := sides[1].mcp.decide(name, sv, kind, tool)
+	second := sides[1].mcp.decide(sv, a)
 	switch off := sv != nil && !sv.DefaultEnabled; {
 	case !off, first.opened == second.opened, first.explicit, second.explicit:
 		return lower(first.result, second.result)
@@ -390,15 +402,20 @@ func (s *Subject) UnlistedToolRules(server string) (rules []ir.Rule) {
 		m := &side.mcp
 		off := sv != nil && !sv.DefaultEnabled && !m.opens(server)
 		for d := ir.Deny; d <= ir.Allow; d++ {
-			if d == ir.Allow && (off || len(s.sides) > 1 || m.limits != nil && m.limits.in.AllowedTools != nil) {
+			taken := d == ir.Allow && (len(s.sides) > 1 || m.limits != nil && m.limits.in.AllowedTools != nil)
+			if d == ir.Allow && off {
 				continue
 			}
 			for i := range m.entries {
 				e := &m.entries[i]
 				for j := range e.rules[d] {
-					r := &e.rules[d][j]
-					if r.kind == ir.Plain && r.text != "*" && e.rulesFor(d, server) && !has(sv, r.text) {
-						rules = append(rules, toolNamed(d, r.text, r.result.Pos))
+					r, as := &e.rules[d][j], d
+					if r.args != nil {
+						as = min(d, ir.Ask)
+					}
+					if r.kind == ir.Plain && r.text != "*" && e.rulesFor(d, server) && !has(sv, r.text) &&
+						!(taken && as == ir.Allow) {
+						rules = append(rules, toolNamed(as, r.text, r.result.Pos))
 					}
 				}
 			}

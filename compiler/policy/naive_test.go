@@ -2,6 +2,8 @@ package policy
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -306,8 +308,47 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9_*?-]`)
 // naiveName writes a name of the basic plane as an agent shows it to its model.
 func naiveName(s string) string { return notInNames.ReplaceAllString(s, "_") }
 
+// naiveFits reports whether a call may have the arguments of a pattern, and whether it has them for sure.
+func naiveFits(p ir.Pattern, args string) (maybe, sure bool) {
+	maybe, sure = true, true
+	for _, f := range p.Args.Fields() {
+		var value any = map[string]any{}
+		d := json.NewDecoder(strings.NewReader(args))
+		d.UseNumber()
+		if d.Decode(&value) != nil {
+			value = nil
+		}
+		for _, name := range strings.Split(f.Name, ".") {
+			object, _ := value.(map[string]any)
+			value = object[name]
+			for other := range object {
+				if strings.ToLower(other) == strings.ToLower(name) && other != name {
+					value = nil
+				}
+			}
+		}
+		text := fmt.Sprint(value)
+		switch value.(type) {
+		case string, bool:
+		case json.Number:
+			if !regexp.MustCompile(`^(0|-?[1-9][0-9]{0,14}|-?[0-9]\.[0-9]*[1-9])$`).MatchString(text) {
+				sure = false
+				continue
+			}
+		default:
+			sure = false
+			continue
+		}
+		expr := strings.ReplaceAll(regexp.QuoteMeta(f.Value), `\*`, `.*`)
+		sure = sure && regexp.MustCompile(`(?s)^`+expr+`$`).MatchString(text)
+		maybe = maybe && regexp.MustCompile(`(?is)^`+expr+`$`).MatchString(text)
+	}
+	return maybe, sure
+}
+
 // tool decides an MCP tool.
-func (n *naive) tool(server, tool string) ir.Decision {
+func (n *naive) tool(a Action) ir.Decision {
+	server, tool := a.Server, a.Arg
 	enabled, risk := true, ""
 	for _, sv := range n.p.Servers {
 		if sv.Name != server {
@@ -368,12 +409,11 @@ func (n *naive) tool(server, tool string) ir.Decision {
 		}
 		return n.unsaid(ir.MCP)
 	}
-	lowest, matched := ir.Allow, false
+	lowest, matched, unknown, mayAsk := ir.Allow, false, false, false
 	apply := func(d ir.Decision) { lowest, matched = min(lowest, d), true }
 	for _, r := range t.Rules {
 		apply(r.Decision)
 	}
-	type keyed struct{ own, inherited *ir.Decision }
 	defaults := map[string]*keyed{}
 	for _, e := range t.Entries {
 		named := e.Key == server || !e.Literal && glob(e.Key, server)
@@ -407,8 +447,16 @@ func (n *naive) tool(server, tool string) ir.Decision {
 			default:
 				hit = glob(r.Pattern.Text, tool) || r.Decision != ir.Allow && holds(r.Pattern.Text, tool)
 			}
-			if hit {
+			maybe, sure := naiveFits(r.Pattern, a.Args)
+			if a.Most && r.Pattern.Args != "" {
+				maybe, sure = false, r.Decision == ir.Allow
+				mayAsk = mayAsk || hit && r.Decision == ir.Ask
+			}
+			switch {
+			case hit && (sure || maybe && r.Decision != ir.Allow):
 				apply(r.Decision)
+			case hit && a.Args == "" && !a.Most:
+				unknown = true
 			}
 		}
 	}
@@ -418,8 +466,21 @@ func (n *naive) tool(server, tool string) ir.Decision {
 	if matched {
 		return lowest
 	}
+	if unknown {
+		return ir.Ask
+	}
+	if mayAsk {
+		return max(ir.Ask, n.rest(server, defaults))
+	}
+	return n.rest(server, defaults)
+}
+
+type keyed struct{ own, inherited *ir.Decision }
+
+// rest decides the tools of a server that no rule matches.
+func (n *naive) rest(server string, defaults map[string]*keyed) ir.Decision {
 	last := n.unsaid(ir.MCP)
-	if t.Default != nil {
+	if t := n.can.MCP; t.Default != nil {
 		last = t.Default.Decision
 	}
 	of := func(k *keyed) *ir.Decision { return cmp.Or(k.own, k.inherited) }

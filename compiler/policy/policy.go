@@ -29,6 +29,8 @@ type Action struct {
 	Server string  // mcp only: the server's inventory name
 	Arg    string  // path, command line, host, slug; for mcp the tool's name
 	Kind   MCPKind // mcp only
+	Args   string  // of a call of a tool: its arguments as a JSON object, "" where they are not known
+	Most   bool    // in the place of Args: those with which the call may do the most
 }
 
 // Result is a decision and what decided it.

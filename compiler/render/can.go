@@ -242,7 +242,7 @@ func (w *writer) rules(x *tree, rules, timed []ir.Rule, all string) {
 // inTimes writes a pattern with its times.
 func inTimes(p *tree, t ir.Times) *tree {
 	x := p
-	if len(p.fields) == 0 { // else it is an expression
+	if len(p.fields) == 0 { // else it is an expression, or has arguments
 		x = &tree{}
 		x.set("rule", p)
 	}
@@ -260,11 +260,20 @@ func pattern(p ir.Pattern, all string) *tree {
 		x.set("regex", raw(p.Text))
 		return x
 	case ir.Builtin, ir.Risk:
-		return text("@" + p.Text)
+		p.Text = "@" + p.Text
 	case ir.All:
 		return text(all)
 	}
-	return text(p.Text)
+	if p.Args == "" {
+		return text(p.Text)
+	}
+	x, args := &tree{}, &tree{}
+	for _, f := range p.Args.Fields() {
+		args.set(f.Name, text(f.Value))
+	}
+	x.set("tool", text(p.Text))
+	x.set("args", args)
+	return x
 }
 
 // mcp writes what is not inherited of can.mcp, nil where that is nothing.

@@ -112,13 +112,19 @@ func (r *resolver) decodeRules(n *source.Node, path string, pattern patternReade
 			at := fmt.Sprintf("%s.%s[%d]", path, l.name, i)
 			text, where := ruleOf(e, at)
 			if text == nil {
-				r.diags.Errorf(diag.MissingField, e.Pos, "the field rule is missing (string)").Path(at)
+				field := "rule"
+				if e.Get("args") != nil {
+					field = "tool"
+				}
+				r.diags.Errorf(diag.MissingField, e.Pos, "the field %s is missing (string)", field).Path(at)
 				continue
 			}
+			args, known := r.decodeArgs(e, at)
 			times, ok := r.decodeTimes(e, at)
 			p, fits := pattern(text, where, l.decision)
+			p.Args = args
 			switch rule := (ir.Rule{Decision: l.decision, Pattern: p, Pos: e.Pos, Times: times}); {
-			case !ok || !fits:
+			case !known || !ok || !fits:
 			case times.Timed():
 				timed = append(timed, rule)
 			default:
@@ -129,12 +135,38 @@ func (r *resolver) decodeRules(n *source.Node, path string, pattern patternReade
 	return rules, timed
 }
 
-// ruleOf returns the pattern of an item, which may have times beside it; nil where it has none.
+// ruleOf returns the pattern of an item, which may have times or arguments beside it; nil where it has none.
 func ruleOf(n *source.Node, path string) (*source.Node, string) {
 	if n.Kind != source.Struct || n.Get("regex") != nil {
 		return n, path
 	}
+	if tool := n.Get("tool"); tool != nil {
+		return tool, path + ".tool"
+	}
+	if n.Get("args") != nil {
+		return nil, path
+	}
 	return n.Get("rule"), path + ".rule"
+}
+
+// decodeArgs reads the arguments of an item. It reports false where something is wrong with them.
+func (r *resolver) decodeArgs(n *source.Node, path string) (ir.Args, bool) {
+	tool, of := n.Get("tool"), n.Get("args")
+	switch {
+	case tool == nil:
+		return "", true
+	case of == nil:
+		r.diags.Errorf(diag.MissingField, n.Pos, "the field args is missing (struct)").Path(path)
+		return "", false
+	case n.Get("rule") != nil:
+		r.diags.Errorf(diag.Conflict, n.Get("rule").Pos, "rule stands beside tool; keep tool alone").Path(path)
+		return "", false
+	}
+	args, err := ir.NewArgs(textMap(of))
+	if err != nil {
+		r.diags.Errorf(diag.BadValue, of.Pos, "%v", err).Path(path + ".args")
+	}
+	return args, err == nil
 }
 
 // decodeTimes reads the times of an item. It reports false where something is wrong with them.
@@ -149,7 +181,7 @@ func (r *resolver) decodeTimes(n *source.Node, path string) (ir.Times, bool) {
 		r.diags.Errorf(diag.Conflict, n.Get("regex").Pos, "regex stands beside rule; keep one of them").Path(path)
 		return t, false
 	}
-	if n.Get("regex") != nil && !t.Timed() {
+	if (n.Get("regex") != nil || n.Get("tool") != nil) && !t.Timed() {
 		return t, true
 	}
 	part, err := t.Check()

@@ -535,7 +535,7 @@ func (q *question) mcp(rest string) opinion {
 			tools = []string{tool}
 		}
 		for _, t := range tools {
-			add(q.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t}))
+			add(q.subject.Decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: t, Args: q.args()}))
 		}
 	}
 	if !sure { // a server of which the inventory knows a part of the name may be another
@@ -555,6 +555,14 @@ func (q *question) mcp(rest string) opinion {
 	return opinion{Result: *lowest}
 }
 
+// args returns the arguments of the call of a server's tool, "" where they are not known.
+func (q *question) args() string {
+	if q.AnyArgs {
+		return ""
+	}
+	return string(contract.JSONLine(q.ToolInput))
+}
+
 // toolsNamed returns the tools of a server that have a name in mcp__SERVER__TOOL: of those that the inventory has, and
 // that an allow names where it does not have all.
 func (q *question) toolsNamed(sv *ir.Server, name string) (tools []string) {
@@ -571,7 +579,7 @@ func (q *question) toolsNamed(sv *ir.Server, name string) (tools []string) {
 
 // unlisted decides a tool of a server that the inventory does not have.
 func (q *question) unlisted(server, tool string) policy.Result {
-	r := q.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool})
+	r := q.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: tool, Args: q.args()})
 	if r.Decision == ir.Allow {
 		r.Decision = ir.Ask
 	}

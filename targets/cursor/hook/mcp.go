@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -102,7 +103,19 @@ func mcpTool(q *question) policy.Result {
 	if name == "" {
 		return refused("an MCP call without a tool")
 	}
-	return q.server(q.ServerName, policy.Action{Group: ir.MCP, Arg: name})
+	return q.server(q.ServerName, policy.Action{Group: ir.MCP, Arg: name, Args: q.args()})
+}
+
+// args returns the arguments of the call of a server's tool, which may be in a text; "" where they are not known.
+func (q *question) args() string {
+	var text string
+	switch {
+	case q.AnyArgs, string(q.ToolInput) == "null":
+		return ""
+	case json.Unmarshal(q.ToolInput, &text) == nil:
+		return text
+	}
+	return string(q.ToolInput)
 }
 
 // server decides an action on a server by its id, and without a name by what it runs. Where
@@ -168,7 +181,8 @@ func (q *question) anyServer(name string) policy.Result {
 		}
 	}
 	for _, server := range servers {
-		if decided(q.subject.Decide(policy.Action{Group: ir.MCP, Server: server, Arg: name})).Decision > ir.Deny {
+		a := policy.Action{Group: ir.MCP, Server: server, Arg: name, Args: q.args()}
+		if decided(q.subject.Decide(a)).Decision > ir.Deny {
 			return abstain(q)
 		}
 	}

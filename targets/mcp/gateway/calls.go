@@ -99,6 +99,12 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 	if err := repeats(r, o, args); err != nil {
 		return nil, err
 	}
+	if o.grant = g.Table().called(o, args); o.grant.Access == Hidden {
+		no := refusal(fmt.Sprintf("The policy does not permit %s to call the tool %q with these arguments%s. Nothing was "+
+			"done.", g.Table().who, o.name, ruleOf(o)))
+		noteAsked(ctx, nil, no)
+		return no.result(r), nil
+	}
 	if o.grant.Access == Asked {
 		res, err := g.ask(ctx, question{request: r, session: r.Session, what: "call the tool", offer: o, kind: tools,
 			args: args, state: r.Params.RequestState, responses: r.Params.InputResponses,

@@ -40,14 +40,18 @@ type Table struct {
 	who     string        // the subject or the roles, for people
 	ref     ir.SubjectRef // with several roles, the role is the list of them
 	project *ir.Project
-	decide  func(policy.Action) (policy.Result, Access)
-	digest  string // of what decides about the subject
-	policy  string // the digest of all that a gateway for many serves; "": that of the subject
+	decide  decider
+	byArgs  []decider // those of policies in which arguments of calls decide: see called
+	digest  string    // of what decides about the subject
+	policy  string    // the digest of all that a gateway for many serves; "": that of the subject
 	servers []*serverTable
 	names   map[string]toolName // of tools, as clients know them
 	moved   []string            // servers that are started or reached otherwise than when they were pinned
 	alike   []toolName          // that are left out, because agents cannot tell them apart
 }
+
+// decider says what a policy decides.
+type decider func(policy.Action) (policy.Result, Access)
 
 // toolName is a tool as its server knows it.
 type toolName struct{ server, tool string }
@@ -178,14 +182,17 @@ func emptyTable(e *policy.Engine, ref ir.SubjectRef) *Table {
 	return t
 }
 
-// compile fills a table with what is decided about the inventory.
-func (t *Table) compile(
-	p *ir.Project, naming Naming, set *pins.Set, decide func(policy.Action) (policy.Result, Access),
-) {
+// compile fills a table with what is decided about the inventory: of a tool, what a call may do at most, whatever its
+// arguments.
+func (t *Table) compile(p *ir.Project, naming Naming, set *pins.Set, decide decider) {
 	t.project, t.decide, t.names = p, decide, map[string]toolName{}
+	if p.ByArgs() {
+		t.byArgs = []decider{decide}
+	}
 	access := func(sv *ir.Server, kind policy.MCPKind, name string) Grant {
-		r, a := decide(policy.Action{Group: ir.MCP, Server: sv.Name, Arg: name, Kind: kind})
-		return Grant{a, r}
+		a := policy.Action{Group: ir.MCP, Server: sv.Name, Arg: name, Kind: kind, Most: true}
+		r, access := decide(a)
+		return Grant{access, r}
 	}
 	for i := range p.Servers {
 		sv := &p.Servers[i]
@@ -322,6 +329,19 @@ func (t *Table) Grant(server string, kind policy.MCPKind, name string) Grant {
 	return Grant{}
 }
 
+// called decides about a call of a tool by its arguments, in each policy that the table is of. Where they decide
+// nothing it returns what the tool is granted.
+func (t *Table) called(o *offer, args []byte) Grant {
+	g := o.grant
+	for _, decide := range t.byArgs {
+		a := policy.Action{Group: ir.MCP, Server: o.server, Arg: o.key, Args: string(args)}
+		if r, access := decide(a); access <= g.Access {
+			g = Grant{access, r}
+		}
+	}
+	return g
+}
+
 // shortDigest is how many digits the digest of a policy has.
 const shortDigest = 16
 
@@ -360,7 +380,8 @@ func (t *Table) Unlisted() (names []string) {
 // is started or reached in another way is another server.
 func narrow(old, next *Table) (both *Table, wider []string) {
 	both = &Table{who: next.who, ref: next.ref, project: next.project, decide: next.decide,
-		digest: next.digest, names: map[string]toolName{}, moved: next.moved}
+		digest: next.digest, names: map[string]toolName{}, moved: next.moved,
+		byArgs: slices.Concat(old.byArgs, next.byArgs)}
 	for _, n := range next.servers {
 		name := strconv.Quote(n.entry.Name)
 		o := old.server(n.entry.Name)

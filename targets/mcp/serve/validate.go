@@ -327,7 +327,7 @@ func (m *Model) judgeCall(ref ir.SubjectRef, s *policy.Subject, in *callInput) (
 	if !t.Unnamed && !in.names(t.Group) {
 		return judgement{m.whole(ref, s, t.Group), "tool_group"}, nil
 	}
-	req := contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve}
+	req := contract.HookRequest{Policy: m.Policy, Subject: ref, Root: m.root(), Resolve: m.resolve, AnyArgs: true}
 	if m.Root != "" {
 		req.Home, req.Same, req.Folds = m.Home, contract.SameFolder, true
 	}

@@ -52,7 +52,7 @@ func (u *Printer) Changes(r *diff.Report) {
 func InOneLine(list []diff.Change) (out []diff.Change) {
 	for _, c := range list {
 		if n := len(out) - 1; n >= 0 && c.Only != "" && c.Only == out[n].Only && c.Subject == out[n].Subject &&
-			c.Kind == out[n].Kind && c.InTimes == out[n].InTimes && c.Agent == out[n].Agent &&
+			c.Kind == out[n].Kind && c.InTimes == out[n].InTimes && c.SomeArgs == out[n].SomeArgs && c.Agent == out[n].Agent &&
 			c.Before.Decision == out[n].Before.Decision && c.After.Decision == out[n].After.Decision {
 			out[n].What += fmt.Sprintf(", %s %s", c.Group, c.What)
 			continue
@@ -83,6 +83,10 @@ func Action(c *diff.Change) string {
 	case c.InTimes:
 		rest.InTimes = false
 		return "at times, " + Action(&rest)
+	}
+	if c.SomeArgs {
+		rest.SomeArgs = false
+		return "with some arguments, " + Action(&rest)
 	}
 	switch c.Only {
 	case "after":
