@@ -61,3 +61,38 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+// So is a change of what is permitted with some arguments, or of the arguments.
+func TestArguments(t *testing.T) {
+	role := func(rest ir.Decision, rules ...ir.Rule) *ir.Project {
+		e := ir.MCPEntry{Key: "s", Literal: true, Default: def(rest), Rules: rules}
+		p := with(ir.Role{Name: "dev", Can: ir.Can{Default: def(ir.Deny), MCP: &ir.MCPTable{Entries: []ir.MCPEntry{e}}}})
+		p.Servers = []ir.Server{{Name: "s", DefaultEnabled: true, Tools: []ir.Tool{{Name: "t"}}}}
+		return p
+	}
+	acme := func(d ir.Decision, glob string) ir.Rule {
+		r := rule(d, "t")
+		r.Pattern.Args = ir.Args(`{"repo":"` + glob + `"}`)
+		return r
+	}
+	for _, c := range []struct {
+		name          string
+		before, after *ir.Project
+		want          []string
+	}{
+		{"the same", role(ir.Deny, acme(ir.Allow, "a")), role(ir.Deny, acme(ir.Allow, "a")), nil},
+		{"new", role(ir.Ask), role(ir.Ask, acme(ir.Allow, "a")), []string{"role dev: mcp s:t ask allow widened"}},
+		{"of one that is denied", role(ir.Allow, rule(ir.Deny, "t")), role(ir.Allow, acme(ir.Deny, "a")), []string{"role dev: mcp s:t deny allow widened"}},
+		{"a deny", role(ir.Allow), role(ir.Allow, acme(ir.Deny, "a")), []string{"role dev: mcp s:t allow deny narrowed"}},
+		{"others", role(ir.Deny, acme(ir.Allow, "a")), role(ir.Deny, acme(ir.Allow, "b"), acme(ir.Allow, "c")),
+			[]string{`role dev: mcp s:"t" is allow with repo "b", or repo "c", and was with repo "a" widened`}},
+	} {
+		r, err := Projects(policy.New(c.before), policy.New(c.after), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, lines(r)); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+	}
+}

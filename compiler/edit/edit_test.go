@@ -278,3 +278,34 @@ roles: late: can: {
 		t.Errorf("got %+v, %v", p, err)
 	}
 }
+
+// So is an item with arguments.
+func TestArguments(t *testing.T) {
+	files := shop()
+	files["modec/late.cue"] = []byte(`package modec
+
+servers: s: {command: "s", tools: {t: {}, u: {}}}
+roles: late: can: mcp: s: {allow: ["u", {tool: "t", args: {repo: "acme/*"}}, {tool: "t", args: {repo: "x"}, until: "2126-12-31"}], default: "deny"}
+`)
+	b := read(t, files)
+	root, err := b.Tree(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range edit.Said(root, edit.Owner{Kind: "role", Name: "late"}) {
+		for _, i := range p.Items {
+			if i.Out.Args == "" {
+				continue
+			}
+			made, err := b.Change(t.Context(), i.Out)
+			if err != nil || made.Wrong != nil || strings.Count(string(made.Files[0].Is), "args") != 1 || i.Value == "t" {
+				t.Fatalf("%s (%s): %v %v", i.Out, i.Value, err, made)
+			}
+		}
+	}
+	p, err := b.Change(t.Context(), migrate.Change{At: []string{"roles", "late", "can", "mcp", "s", "deny"}, Do: migrate.Add,
+		Value: "u", Args: `{"repo":"acme/x"}`})
+	if err != nil || p.Wrong != nil || !strings.Contains(string(p.Files[0].Is), `deny: [{tool: "u", args: {repo: "acme/x"}}]`) {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}

@@ -159,3 +159,33 @@ func TestTimesWithin(t *testing.T) {
 		t.Error("times without a limit are within some that have one")
 	}
 }
+
+// Arguments are an object in the model, for tools of servers alone.
+func TestArgsInModel(t *testing.T) {
+	args, err := ir.NewArgs(map[string]string{"repo": "acme/*", "a.b": "<1>"})
+	if err != nil || args.String() != `a.b "<1>" and repo "acme/*"` {
+		t.Fatalf("got %s, %v", args, err)
+	}
+	rules := []ir.Rule{{Decision: ir.Allow, Pattern: ir.Pattern{Text: "t", Args: args}}}
+	p := &ir.Project{Version: ir.Version, Roles: []ir.Role{{Name: "r", Can: ir.Can{MCP: &ir.MCPTable{Entries: []ir.MCPEntry{{Key: "s", Rules: rules}}}}}}}
+	data, err := p.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ir.Unmarshal(bytes.NewReader(data))
+	if err != nil || !got.ByArgs() || got.Roles[0].Can.ByArgs()[0].Pattern.Args != args {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for _, bad := range []string{"{}", `{"a": 1}`, `{"a..b": ""}`, `"x"`} {
+		if err := new(ir.Args).UnmarshalJSON([]byte(bad)); err == nil {
+			t.Errorf("%s was read", bad)
+		}
+	}
+	p.Roles[0].Can = ir.Can{Command: &ir.Table{Rules: rules}}
+	if data, err = p.Marshal(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = ir.Unmarshal(bytes.NewReader(data)); err == nil || !strings.Contains(err.Error(), "mcp alone") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -58,6 +58,11 @@
 // follow the server's default and may say less; a bare deny and a "*" in deny
 // or ask holds for them too.
 //
+// A rule over tools may have arguments ([ir.Args]), a glob over the text of each: it matches the calls that
+// have all of them. One that is missing, is an object or a list, or that programs read in different ways, matches
+// in deny and ask, and does not in allow; deny and ask compare case-folded. Where the arguments are not
+// known, as in agents' files, an allow with arguments asks, unless another one has the tool.
+//
 // A mode's mcpRestrictions only hold back: what they leave available is what
 // can.mcp says, else can.default, else ask.
 //

@@ -150,7 +150,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// What is written anew keeps the times of an allow: without them it would hold at any time. What stands for it at
+// What is written anew keeps the times of an allow and the arguments of a rule: without them it would hold at any time. What stands for it at
 // other times is not written beside it.
 func TestTimesRoundTrip(t *testing.T) {
 	res := compile(t, fstest.MapFS{"modec.toml": {Data: []byte("[targets.claude]\n")}, "modec/a.cue": {Data: []byte(`package modec
@@ -158,7 +158,11 @@ func TestTimesRoundTrip(t *testing.T) {
 servers: s: {command: "s", tools: {a: {}, b: {}}}
 policies: late: can: {
 	command: allow: ["make", {rule: "make release", from: "2026-12-01", until: "2026-12-31", daily: "22:00-06:00", zone: "Europe/Berlin"}]
-	mcp: s: allow: [{rule: "a", until: "2026-12-31"}, "b"]
+	mcp: s: {
+		allow: [{rule: "a", until: "2026-12-31"}, "b", {tool: "a", args: "o.b": "x*", until: "2026-12-31"}]
+		ask: [{tool: "@write", args: {"b-c": "1", a: "*"}}]
+		deny: [{tool: "*", args: x: "y"}]
+	}
 }
 modes: m: {name: "M", roleDefinition: "r", can: edit: allow: [{regex: "^docs/", until: "2026-12-31"}]}
 roles: {
@@ -184,7 +188,7 @@ roles: {
 	if d := gocmp.Diff(bare(res.Project), bare(got.Project), same); d != "" {
 		t.Errorf("the model (-was +is)\n%s", d)
 	}
-	if rules != 8 {
+	if rules != 9 {
 		t.Errorf("got %d times", rules)
 		for _, f := range out {
 			t.Logf("%s\n%s", f.Path, f.Data)

@@ -420,3 +420,30 @@ func TestAbout(t *testing.T) {
 		}
 	}
 }
+
+// The arguments of a call decide, in the text of beforeMCPExecution and in the object of preToolUse.
+func TestArguments(t *testing.T) {
+	rule := func(d ir.Decision, tool string) ir.Rule {
+		return ir.Rule{Decision: d, Pattern: ir.Pattern{Text: tool, Args: `{"repo":"acme/*"}`}}
+	}
+	e := ir.MCPEntry{Key: "hub", Literal: true, Default: &ir.Default{Decision: ir.Deny},
+		Rules: []ir.Rule{rule(ir.Allow, "get"), rule(ir.Ask, "put")}}
+	p := &ir.Project{ClosedInventory: true, Servers: []ir.Server{{Name: "hub", DefaultEnabled: true, Tools: []ir.Tool{{Name: "get"}, {Name: "put"}}}},
+		Roles: []ir.Role{{Name: "dev", Can: ir.Can{MCP: &ir.MCPTable{Default: &ir.Default{}, Entries: []ir.MCPEntry{e}}}}}}
+	for _, c := range []struct{ event, tool, input, want string }{
+		{"beforeMCPExecution", "get", `"{\"repo\":\"acme/x\"}"`, "allow"},
+		{"beforeMCPExecution", "get", `"{\"repo\":\"other/x\"}"`, "deny"},
+		{"beforeMCPExecution", "put", `"{\"repo\":\"acme/x\"}"`, "ask"},
+		{"beforeMCPExecution", "put", `"{\"repo\":\"other/x\"}"`, "deny"},
+		{"beforeMCPExecution", "get", `"*"`, "deny"},
+		{"beforeMCPExecution", "get", `null`, "ask"},
+		{"preToolUse", "MCP:get", `{"repo":"acme/x"}`, ""},
+		{"preToolUse", "MCP:get", `{"repo":"other/x"}`, "deny"},
+	} {
+		payload := `{"hook_event_name":"` + c.event + `","workspace_roots":["/w"],"mcp_server_name":"hub","tool_name":"` + c.tool +
+			`","tool_input":` + c.input + `}`
+		if got, why := permission(t, ask(p, payload, true)); got != c.want {
+			t.Errorf("%s %s %s: got %q (%s), want %q", c.event, c.tool, c.input, got, why, c.want)
+		}
+	}
+}
