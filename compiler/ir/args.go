@@ -16,7 +16,7 @@ type Args string
 // NewArgs returns the condition of globs by argument.
 func NewArgs(globs map[string]string) (Args, error) {
 	if len(globs) == 0 {
-		return "", errors.New(`there is no argument in it: write one, as {repo: "acme/*"}`)
+		return "", errors.New(`no argument is named: write one, as {tool: "create_issue", args: {repo: "acme/*"}}`)
 	}
 	for name := range globs {
 		if slices.Contains(strings.Split(name, "."), "") {

@@ -50,9 +50,9 @@ func argument(object jsontext.Value, path string) (text string, known bool) {
 		err := json.Unmarshal(value, &text)
 		return text, err == nil
 	case kind == '0':
-		n, err := strconv.ParseFloat(string(value), 64)
-		plain := strconv.FormatFloat(n, 'f', -1, 64) == string(value) && string(value) != "-0"
-		return string(value), err == nil && plain && math.Abs(n) < 1<<53
+		n, _ := strconv.ParseFloat(string(value), 64)
+		text = strconv.FormatFloat(n, 'f', -1, 64)
+		return text, text == string(value) && text != "-0" && math.Abs(n) < 1<<53
 	}
 	return string(value), value.Kind() == 't' || value.Kind() == 'f'
 }

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -151,20 +152,17 @@ func ruleOf(n *source.Node, path string) (*source.Node, string) {
 
 // decodeArgs reads the arguments of an item. It reports false where something is wrong with them.
 func (r *resolver) decodeArgs(n *source.Node, path string) (ir.Args, bool) {
-	tool, of := n.Get("tool"), n.Get("args")
-	switch {
-	case tool == nil:
+	if n.Get("tool") == nil {
 		return "", true
-	case of == nil:
-		r.diags.Errorf(diag.MissingField, n.Pos, "the field args is missing (struct)").Path(path)
-		return "", false
-	case n.Get("rule") != nil:
-		r.diags.Errorf(diag.Conflict, n.Get("rule").Pos, "rule stands beside tool; keep tool alone").Path(path)
+	}
+	if rule := n.Get("rule"); rule != nil {
+		r.diags.Errorf(diag.Conflict, rule.Pos, "rule stands beside tool; keep tool alone").Path(path)
 		return "", false
 	}
+	of := n.Get("args")
 	args, err := ir.NewArgs(textMap(of))
 	if err != nil {
-		r.diags.Errorf(diag.BadValue, of.Pos, "%v", err).Path(path + ".args")
+		r.diags.Errorf(diag.BadValue, cmp.Or(of, n).Pos, "%v", err).Path(path)
 	}
 	return args, err == nil
 }

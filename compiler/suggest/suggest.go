@@ -208,7 +208,7 @@ func (f *finder) approvals(o owner, t *ir.MCPTable) {
 			}
 			continue
 		}
-		i := slices.IndexFunc(e.Rules, func(r ir.Rule) bool { return r.Decision == ir.Allow && r.Pattern.Text == "*" })
+		i := slices.IndexFunc(e.Rules, func(r ir.Rule) bool { return r.Decision == ir.Allow && r.Pattern.Everything() })
 		if i < 0 || slices.ContainsFunc(e.Rules, func(r ir.Rule) bool { return r.Decision == ir.Ask }) {
 			continue
 		}
