@@ -322,7 +322,7 @@ func naiveFits(p ir.Pattern, args string) (maybe, sure bool) {
 			object, _ := value.(map[string]any)
 			value = object[name]
 			for other := range object {
-				if strings.ToLower(other) == strings.ToLower(name) && other != name {
+				if strings.EqualFold(other, name) && other != name {
 					value = nil
 				}
 			}
