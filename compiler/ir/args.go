@@ -20,7 +20,8 @@ func NewArgs(globs map[string]string) (Args, error) {
 	}
 	for name := range globs {
 		if slices.Contains(strings.Split(name, "."), "") {
-			return "", fmt.Errorf(`got the argument %q, want its name, or its path in objects such as "owner.login"`, name)
+			return "", fmt.Errorf("got the argument %q, want its name, or its path in objects such as \"owner.login\"",
+				name)
 		}
 	}
 	data, err := json.Marshal(globs)

@@ -330,7 +330,8 @@ func (p *Project) checkRules() (err error) {
 		for _, g := range Groups {
 			if t := c.Table(g); t != nil {
 				check(t.Rules, t.Timed)
-				if slices.ContainsFunc(slices.Concat(t.Rules, t.Timed), func(r Rule) bool { return r.Pattern.Args != "" }) {
+				byArgs := func(r Rule) bool { return r.Pattern.Args != "" }
+				if slices.ContainsFunc(slices.Concat(t.Rules, t.Timed), byArgs) {
 					err = fmt.Errorf("model: a rule of %s has arguments, want that in mcp alone", g)
 				}
 			}

@@ -401,21 +401,12 @@ func (s *Subject) UnlistedToolRules(server string) (rules []ir.Rule) {
 	for _, side := range s.own(ir.MCP) {
 		m := &side.mcp
 		off := sv != nil && !sv.DefaultEnabled && !m.opens(server)
+		taken := len(s.sides) > 1 || m.limits != nil && m.limits.in.AllowedTools != nil
 		for d := ir.Deny; d <= ir.Allow; d++ {
-			taken := d == ir.Allow && (len(s.sides) > 1 || m.limits != nil && m.limits.in.AllowedTools != nil)
-			if d == ir.Allow && off {
-				continue
-			}
 			for i := range m.entries {
-				e := &m.entries[i]
-				for j := range e.rules[d] {
-					r, as := &e.rules[d][j], d
-					if r.args != nil {
-						as = min(d, ir.Ask)
-					}
-					if r.kind == ir.Plain && r.text != "*" && e.rulesFor(d, server) && !has(sv, r.text) &&
-						!(taken && as == ir.Allow) {
-						rules = append(rules, toolNamed(as, r.text, r.result.Pos))
+				for _, r := range m.entries[i].unlisted(d, server, sv) {
+					if !(taken && r.Decision == ir.Allow || off && d == ir.Allow) {
+						rules = append(rules, r)
 					}
 				}
 			}
@@ -430,6 +421,21 @@ func (s *Subject) UnlistedToolRules(server string) (rules []ir.Rule) {
 		}
 	}
 	return s.belowTools(server, sv, rules)
+}
+
+// unlisted returns the rules of a decision over tools of a server that the inventory lacks. An allow asks where the
+// arguments of a call are not known.
+func (e *mcpEntry) unlisted(d ir.Decision, server string, sv *ir.Server) (rules []ir.Rule) {
+	for i := range e.rules[d] {
+		r, as := &e.rules[d][i], d
+		if r.args != nil {
+			as = min(d, ir.Ask)
+		}
+		if r.kind == ir.Plain && r.text != "*" && e.rulesFor(d, server) && !has(sv, r.text) {
+			rules = append(rules, toolNamed(as, r.text, r.result.Pos))
+		}
+	}
+	return rules
 }
 
 // KnownTools returns the tools of a server of which the source says that they exist, where the inventory may lack some:

@@ -100,8 +100,8 @@ func (g *Gateway) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 		return nil, err
 	}
 	if o.grant = g.Table().called(o, args); o.grant.Access == Hidden {
-		no := refusal(fmt.Sprintf("The policy does not permit %s to call the tool %q with these arguments%s. Nothing was "+
-			"done.", g.Table().who, o.name, ruleOf(o)))
+		no := refusal(fmt.Sprintf("The policy does not permit %s to call the tool %q with these arguments%s. "+
+			"Nothing was done.", g.Table().who, o.name, ruleOf(o)))
 		noteAsked(ctx, nil, no)
 		return no.result(r), nil
 	}

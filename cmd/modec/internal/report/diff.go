@@ -52,8 +52,9 @@ func (u *Printer) Changes(r *diff.Report) {
 func InOneLine(list []diff.Change) (out []diff.Change) {
 	for _, c := range list {
 		if n := len(out) - 1; n >= 0 && c.Only != "" && c.Only == out[n].Only && c.Subject == out[n].Subject &&
-			c.Kind == out[n].Kind && c.InTimes == out[n].InTimes && c.SomeArgs == out[n].SomeArgs && c.Agent == out[n].Agent &&
-			c.Before.Decision == out[n].Before.Decision && c.After.Decision == out[n].After.Decision {
+			c.Kind == out[n].Kind && c.InTimes == out[n].InTimes && c.SomeArgs == out[n].SomeArgs &&
+			c.Agent == out[n].Agent && c.Before.Decision == out[n].Before.Decision &&
+			c.After.Decision == out[n].After.Decision {
 			out[n].What += fmt.Sprintf(", %s %s", c.Group, c.What)
 			continue
 		}
