@@ -182,7 +182,8 @@ func (t *fileRules) names(p *filePath) *names {
 	return &p.folded
 }
 
-// naming returns the lowest rank of a deny or ask that names a path which it matches, best when none does that is lower.
+// naming returns the lowest rank of a deny or ask that names a path which it matches, best when none does that is
+// lower.
 func (t *fileRules) naming(p *filePath, best int) int {
 	if t.ends > 0 {
 		best = t.hold.lowest(t.names(p), p.outside, best)

@@ -27,11 +27,12 @@ type mention struct {
 	word string // of the command
 }
 
-// mentioned returns the lowest deny or ask of a file that a command of a line names; nil for none. A disk is asked about
-// each name, whatever the rules: it knows folders that nobody may open.
+// mentioned returns the lowest deny or ask of a file that a command of a line names; nil for none. A disk is asked
+// about each name, whatever the rules: it knows folders that nobody may open.
 func (s *Subject) mentioned(a *analysis) (all *Result) {
 	for _, g := range []ir.Group{ir.Read, ir.Edit} {
-		sides := slices.DeleteFunc(slices.Clone(s.stating(g)), func(side *side) bool { return side.table(g).rules.ends == 0 })
+		holdsNone := func(side *side) bool { return side.table(g).rules.ends == 0 }
+		sides := slices.DeleteFunc(slices.Clone(s.stating(g)), holdsNone)
 		if len(sides) == 0 && a.place.Names == nil {
 			continue
 		}
@@ -105,7 +106,8 @@ func (s *Subject) becomes(side *side, g ir.Group, text string) (lowest *Result) 
 		var met bool
 		if r.Pattern.Kind != ir.Regex {
 			glob, err := s.engine.patterns.glob(r.Pattern.Text, folded)
-			met = err == nil && slices.ContainsFunc(glob, func(a alternative) bool { return a.to(andBelow).written(words[0]) })
+			becomes := func(a alternative) bool { return a.to(andBelow).written(words[0]) }
+			met = err == nil && slices.ContainsFunc(glob, becomes)
 		} else if !strings.HasSuffix(path.Text, "/*") { // which names none
 			met, err = s.engine.meet(r.Pattern, andBelow, path, itself)
 			met = met || err != nil
@@ -172,7 +174,8 @@ func (c *command) mentions(g ir.Group) []mention {
 	default:
 		bare := slices.ContainsFunc(at, func(i int) bool {
 			name := base(c.words[i].text)
-			return forFiles[name] || changing[name] || copiers[name] || name == "git" && gitSub[gitCommand(c.words[i+1:])]
+			return forFiles[name] || changing[name] || copiers[name] ||
+				name == "git" && gitSub[gitCommand(c.words[i+1:])]
 		})
 		m.names(program, args, bare)
 	}
@@ -297,7 +300,9 @@ func readBy(program string, args []word) ([]word, bool) {
 			continue
 		}
 		for i := range files {
-			files[i].names = slices.ContainsFunc(args, func(w word) bool { return w.names && strings.HasSuffix(w.text, files[i].text) })
+			files[i].names = slices.ContainsFunc(args, func(w word) bool {
+				return w.names && strings.HasSuffix(w.text, files[i].text)
+			})
 		}
 		return files, true
 	}
@@ -307,10 +312,11 @@ func readBy(program string, args []word) ([]word, bool) {
 // changing are programs that change the files that they name, copiers the last one; to those forFiles any word may be a
 // file, and those namesOnly show nothing of what is in one.
 var (
-	changing = set("rm rmdir unlink mv touch mkdir truncate tee dd chmod chown chgrp patch unzip shred sponge black isort rustfmt")
+	changing = set("rm rmdir unlink mv touch mkdir truncate tee dd chmod chown chgrp patch unzip shred sponge black " +
+		"isort rustfmt")
 	copiers  = set("cp ln install rsync scp")
-	forFiles = set("cd pushd tar zip 7z find fd rg grep egrep fgrep ag ack diff cmp less more bat xxd od base64 gpg age jq " +
-		"yq sed awk")
+	forFiles = set("cd pushd tar zip 7z find fd rg grep egrep fgrep ag ack diff cmp less more bat xxd od base64 gpg " +
+		"age jq yq sed awk")
 	namesOnly    = set("ls test [ stat echo printf")
 	showsNothing = set("check-ignore rm")   // the same of git's
 	gitSub       = set("add archive stash") // commands of git whose words are files
@@ -319,7 +325,8 @@ var (
 // inPlace are options by which programs change the files that they name.
 var inPlace = map[string][]string{
 	"": {"--write", "--fix", "--in-place"}, "sed": {"-i"}, "gsed": {"-i"}, "perl": {"-i", "-pi"}, "yq": {"-i"},
-	"clang-format": {"-i"}, "gofmt": {"-w"}, "goimports": {"-w"}, "find": {"-delete", "-exec", "-ok"}, "fd": {"-x", "-X", "--exec"},
+	"clang-format": {"-i"}, "gofmt": {"-w"}, "goimports": {"-w"}, "find": {"-delete", "-exec", "-ok"},
+	"fd": {"-x", "-X", "--exec"},
 }
 
 // changed returns the words of a command that may name what it changes: those of cp and its like are the last one and
@@ -331,7 +338,7 @@ func changed(words []word) (names []word) {
 		return slices.Clone(args)
 	case copiers[program]:
 		for i, w := range args {
-			if i == len(args)-1 || strings.HasPrefix(w.text, "-") || i > 0 && (args[i-1].text == "-t" || args[i-1].text == "--target-directory") {
+			if i == len(args)-1 || strings.HasPrefix(w.text, "-") || targetOptions[args[max(0, i-1)].text] {
 				names = append(names, w)
 			}
 		}
@@ -390,6 +397,7 @@ var (
 	matchers      = set("grep egrep fgrep rg ag ack sed gsed awk gawk")
 	scripts       = set("sed gsed awk gawk")
 	folderOptions = set("-C --chdir --directory")
+	targetOptions = set("-t --target-directory")
 	globOptions   = set("-g --glob --iglob --include")
 	findActs      = set("-exec -execdir -ok -okdir -delete")
 )
@@ -409,8 +417,9 @@ var textOptions = map[string]map[string]bool{
 
 // takesText reports whether the value of a program's option is a text, or says what to leave out.
 func takesText(program, option string) bool {
+	namesFile := strings.HasSuffix(option, "-from") || strings.HasSuffix(option, "file")
 	for _, leaves := range []string{"ignore", "exclude", "skip", "omit"} {
-		if strings.Contains(strings.ToLower(option), leaves) && !strings.HasSuffix(option, "-from") && !strings.HasSuffix(option, "file") {
+		if !namesFile && strings.Contains(strings.ToLower(option), leaves) {
 			return true
 		}
 	}

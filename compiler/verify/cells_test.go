@@ -78,6 +78,9 @@ func TestInCells(t *testing.T) {
 				t.Errorf("%s of %s on %s: no cell is as %q", c.Group, c.Ref, c.Name, arg)
 				continue
 			}
+			if names(&c, arg) || names(&c, cell) {
+				continue // a hook decides about the file as the source does
+			}
 			if got, want := told(&c, arg), told(&c, cell); got != want {
 				t.Errorf("%s of %s on %s: %q is in the cell of %q\n%s\n%s", c.Group, c.Ref, c.Name, arg, cell, got, want)
 				if failed++; failed > 20 {
@@ -130,6 +133,12 @@ func mixed(r *rand.Rand, cells []string) string {
 }
 
 // told is what a source and an agent say of an argument.
+// names reports whether the source decides a command by a file that it names.
+func names(c *verify.Celled, arg string) bool {
+	r := c.Source.Decide(policy.Action{Group: c.Group, Server: c.Server, Arg: arg})
+	return r.Named()
+}
+
 func told(c *verify.Celled, arg string) string {
 	a := policy.Action{Group: c.Group, Server: c.Server, Arg: arg}
 	source := c.Source.Decide(a)
