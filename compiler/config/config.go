@@ -101,7 +101,7 @@ func (c *Config) Written() map[string]string {
 		}
 		out[at+".partial"] = "drop"
 		if t.Partial {
-			out[at+".partial"] = "keep"
+			out[at+".partial"] = keeps
 		}
 	}
 	return out

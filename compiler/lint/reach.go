@@ -169,8 +169,11 @@ func (p *pass) deniedReads() {
 	}
 	for _, s := range p.subjects() {
 		denied := p.deniedPath(s)
+		if denied == "" {
+			continue
+		}
 		text, err := p.Policy.OnText().Subject(s.ref)
-		if denied == "" || err != nil {
+		if err != nil {
 			continue
 		}
 		var patterns []string

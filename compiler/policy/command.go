@@ -205,13 +205,17 @@ func (r *commandRule) allows(c *command) ([]word, bool) {
 func (s *Subject) command(p *Place, line string) Result {
 	if s.engine.text {
 		if a := texts(p, line); a != nil {
-			return *s.line(a, alike)
+			return *s.line(a, alike, nil)
 		}
 	}
 	a := analyse(p, line)
-	r := s.line(a, alike)
+	var named *Result
+	if !s.engine.text {
+		named = s.mentioned(a)
+	}
+	r := s.line(a, alike, named)
 	if a.odd {
-		if strict := *s.line(a, unlike); strict.Decision != r.Decision {
+		if strict := *s.line(a, unlike, named); strict.Decision != r.Decision {
 			strict.Odd, strict.Read = true, r.Decision
 			return strict.since("the line is not plain: " + a.oddity)
 		}
@@ -231,8 +235,8 @@ const (
 	unlike reading = true
 )
 
-// line decides an analysed line.
-func (s *Subject) line(a *analysis, as reading) *Result {
+// line decides an analysed line. named is what is said of files that its commands name, nil for nothing.
+func (s *Subject) line(a *analysis, as reading, named *Result) *Result {
 	var all *Result
 	for _, side := range s.stating(ir.Command) {
 		r := s.ofSide(side, a)
@@ -254,9 +258,7 @@ func (s *Subject) line(a *analysis, as reading) *Result {
 		judge(r)
 	}
 	s.touches(nil, a.place, a.touches, of)
-	if !s.engine.text {
-		of(s.mentioned(a))
-	}
+	of(named)
 	if all == nil {
 		all = &s.stating(ir.Command)[0].commands.opaque
 	}

@@ -2,11 +2,11 @@ package policy
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"modec.dev/modec/compiler/ir"
+	"modec.dev/modec/compiler/lazy"
 )
 
 // A deny or an ask of reading or editing reaches commands: a word, or the value of an option, that names such a path is
@@ -93,7 +93,7 @@ func (s *Subject) naming(sides []*side, g ir.Group, name string, on system) (all
 // with wildcards: none of these stands for the dot that a name begins with.
 func (s *Subject) becomes(side *side, g ir.Group, text string) (lowest *Result) {
 	judge := needs(&lowest)
-	text = wildcards.ReplaceAllString(globSigns.ReplaceAllString(strings.TrimPrefix(text, "./"), `\$0`), "*")
+	text = wildcards().ReplaceAllString(globSigns().ReplaceAllString(strings.TrimPrefix(text, "./"), `\$0`), "*")
 	path := ir.Pattern{Text: "/" + strings.TrimPrefix(text, "/")}
 	words, err := s.engine.patterns.glob(path.Text, folded)
 	if err != nil {
@@ -123,11 +123,8 @@ func (s *Subject) becomes(side *side, g ir.Group, text string) (lowest *Result) 
 // written is [alternative.meets] of what a shell makes of a word. A name that begins with a wildcard may become one of
 // which a rule says the end alone ("*.pem"), and "*" may be any: it names none.
 func (a alternative) written(word alternative) bool {
-	return meet(len(a), len(word), func(i, j int) (both, first, second bool) {
-		anyA, anyB := i < len(a) && a[i].kind == segAnyDepth, j < len(word) && word[j].kind == segAnyDepth
-		both = i < len(a) && j < len(word) && !anyA && !anyB && a[i].meets(word[j]) &&
-			(!word[j].open() || a[i].open() && word[j].kind != segAny)
-		return both, anyA, anyB
+	return a.meetsBy(word, func(s, name segment) bool {
+		return s.meets(name) && (!name.open() || s.open() && name.kind != segAny)
 	})
 }
 
@@ -139,8 +136,8 @@ func (s segment) open() bool {
 
 // wildcards are what a word has where a shell puts any text, and globSigns what a pattern has to quote.
 var (
-	wildcards = regexp.MustCompile(`[\x00\x02]+`)
-	globSigns = regexp.MustCompile(`[*?\[\]{}\\]`)
+	wildcards = lazy.Regexp(`[\x00\x02]+`)
+	globSigns = lazy.Regexp(`[*?\[\]{}\\]`)
 )
 
 // mentions returns the files that a command may read, or edit.
@@ -188,7 +185,7 @@ type mentions struct{ all []mention }
 // names adds the files that the words behind a program name; bare is set where a name without "/" and "." may be one.
 func (m *mentions) names(program string, args []word, bare bool) {
 	text, pattern := false, matchers[program] && !slices.ContainsFunc(args, givesPattern)
-	acts := finders[program] && slices.ContainsFunc(args, func(w word) bool { return findActs[w.text] })
+	acts := program == "find" && hasOption(args, inPlace[program])
 	for i := range args {
 		w := &args[i]
 		t := w.script()
@@ -199,8 +196,10 @@ func (m *mentions) names(program string, args []word, bare bool) {
 		case pattern && !strings.HasPrefix(t, "-") && !(i > 0 && globOptions[args[i-1].text]):
 			pattern = false
 			if scripts[program] { // sed "r FILE", awk '{ print > "FILE" }'
-				for _, part := range strings.FieldsFunc(t, splitsScript)[1:] {
-					m.part(w, part, false)
+				for n, part := range strings.FieldsFunc(t, splitsScript) {
+					if n > 0 {
+						m.part(w, part, false)
+					}
 				}
 			}
 		case !strings.HasPrefix(t, "-"):
@@ -274,7 +273,7 @@ func (w *word) mention(path string) (mention, bool) {
 	switch {
 	case w.wide: // ":(top)x*", "x*"
 		m.path = strings.TrimLeft(path[strings.LastIndexAny(path, ":)")+1:], "/")
-		m.path = strings.NewReplacer("*", hole1, "?", hole1).Replace(m.path)
+		m.path = strings.NewReplacer("*", "\x00", "?", "\x00").Replace(m.path) // as hole
 	case w.holes && !w.names:
 		var known bool
 		m.path, known = strings.CutPrefix(path[strings.LastIndexByte(path, hole)+1:], "/")
@@ -284,8 +283,6 @@ func (w *word) mention(path string) (mention, bool) {
 	}
 	return m, m.path != "" && m.path != "." && !w.strict && (!w.bare || w.names)
 }
-
-const hole1 = string(rune(hole))
 
 // readBy returns the files that a command of a built-in set reads; false for any other.
 func readBy(program string, args []word) ([]word, bool) {
@@ -399,7 +396,6 @@ var (
 	folderOptions = set("-C --chdir --directory")
 	targetOptions = set("-t --target-directory")
 	globOptions   = set("-g --glob --iglob --include")
-	findActs      = set("-exec -execdir -ok -okdir -delete")
 )
 
 func givesPattern(w word) bool {

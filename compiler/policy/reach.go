@@ -48,10 +48,13 @@ func (a alternative) to(r reach) alternative {
 }
 
 // meets reports whether a path exists that both match.
-func (a alternative) meets(b alternative) bool {
+func (a alternative) meets(b alternative) bool { return a.meetsBy(b, segment.meets) }
+
+// meetsBy is meets where names says which names of both are one.
+func (a alternative) meetsBy(b alternative, names func(s, o segment) bool) bool {
 	return meet(len(a), len(b), func(i, j int) (both, first, second bool) {
 		anyA, anyB := i < len(a) && a[i].kind == segAnyDepth, j < len(b) && b[j].kind == segAnyDepth
-		both = i < len(a) && j < len(b) && !anyA && !anyB && a[i].meets(b[j])
+		both = i < len(a) && j < len(b) && !anyA && !anyB && names(a[i], b[j])
 		return both, anyA, anyB
 	})
 }
